@@ -3,7 +3,7 @@
 import gc
 import sys
 
-_HOOKS = (["session-start"], ["stop"], ["subagent-stop"], ["pre-tool-use"])
+_HOOKS = ("session-start", "session-end", "stop", "subagent-stop", "pre-tool-use", "post-tool-use")
 
 
 def main() -> int:
@@ -17,7 +17,7 @@ def main() -> int:
         sys.stderr.write("flow: flowrail runs on Linux and macOS, not on Windows\n  use WSL\n")
         return 2
     words = sys.argv[1:]
-    if words[:1] == ["hook"] and words[1:] in _HOOKS:
+    if words[:1] == ["hook"] and not words[2:] and words[-1] in _HOOKS:
         from flowrail.cli.hook_entry import run as run_hook  # a host calls it on every tool: not even click
 
         return run_hook(words[1])

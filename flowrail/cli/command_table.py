@@ -12,11 +12,17 @@ _HOOK = {
     "install": Entry("hooks:install_command", _SET_UP, "Add our hooks to a host's settings"),
     "uninstall": Entry("hooks:uninstall_command", _SET_UP, "Remove our hooks from a host's settings"),
     "session-start": Entry("hooks:session_start_command", _EVENTS, "List the open sessions for the agent"),
+    "session-end": Entry("hooks:session_end_command", _EVENTS, "Record that a conversation has ended"),
     "stop": Entry("hooks:stop_command", _EVENTS, "Keep an agent working until its session ends"),
     "subagent-stop": Entry(
-        "hooks:subagent_stop_command", _EVENTS, "Keep a sub-agent working until its session ends"
+        "hooks:subagent_stop_command", _EVENTS, "Keep a sub-agent working until its dispatch ends"
     ),
     "pre-tool-use": Entry("hooks:pre_tool_use_command", _EVENTS, "Deny a tool that the current step forbids"),
+    "post-tool-use": Entry(
+        "hooks:post_tool_use_command", _EVENTS, "Note which dispatch a sub-agent has claimed"
+    ),
+    "pause": Entry("hooks:pause_command", _SET_UP, "Make all hooks of yours silent for a while"),
+    "resume": Entry("hooks:resume_command", _SET_UP, "Let paused hooks answer again"),
     "plugin": Entry("hooks:plugin_command", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
 }
 _HOOK_HELP = """

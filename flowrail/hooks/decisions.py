@@ -1,182 +1,277 @@
-"""What a hook answers, once a first look has shown that there may be something to say.
+"""What a hook answers, after a first look has shown that there may be something to say.
 
-The answer is read from the journal. Foreign and damaged sessions, and those that moved meanwhile, are ignored. An
-answer states facts about a workflow and the command that continues it.
+The answer is read from the journal. Foreign and damaged sessions, and those that moved meanwhile, are ignored.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
+from flowrail.formatters.guidance.briefing import agents_progress
+from flowrail.hooks import claims
+from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment
-from flowrail.hooks.fast_lookup import SessionGlance
+from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
 from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, HookInput, block, context
 from flowrail.machines.engine.advance import settled
+from flowrail.machines.engine.agents import claimable
 from flowrail.machines.sessions.host_binding import HELD
-from flowrail.machines.sessions.session import ACTIVE, CLAIMED, WAITING, Session
+from flowrail.machines.sessions.session import ACTIVE, CLAIMED, PENDING, WAITING, Session
 from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
-from flowrail.text.safe_text import in_quotes, one_line, shortened
+from flowrail.text.phrases import ago
+from flowrail.text.safe_text import in_quotes, shortened
 
-#: An agent is kept from ending its turn at most this often while its session stays at one step.
+#: An agent is kept from ending its turn at most this often while its session and its sub-agents make no progress.
 MOST_HOLDS = 3
 #: When a conversation begins, at most this many sessions are read, newest first.
-MOST_LOOKED_AT = 200
+MOST_READ = 200
+RELEASED = "released"
+_LONGEST_NAME = 80
 _WAIT = 2.0
 _BY = "hook"
+
+
+class _Seen(NamedTuple):
+    """A session as the hook describes it: the newest record, its agents as they are now, and its definition."""
+
+    glance: SessionGlance
+    session: Session
+    steps: Sequence[Mapping[str, Any]]
 
 
 def open_sessions_context(
     found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment
 ) -> Answer:
-    """Return which sessions are open, where they stand, and the command that goes on; one's own first."""
-    newest = sorted(found, key=lambda each: each.moved_at, reverse=True)[:MOST_LOOKED_AT]
-    kept = [(each, session.session) for each in newest if (session := _read(each, environment)) is not None]
-    kept = [(each, session) for each, session in kept if session.is_open and not session.parent]
-    kept.sort(key=lambda pair: pair[1].moved_at, reverse=True)
-    kept.sort(key=lambda pair: not pair[1].belongs_to(hook_input.conversations))
-    if not kept:
+    """Return the open sessions with the command that shows each, those of this conversation first."""
+    newest = sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_READ]
+    seen = [one for glance in newest if (one := _seen(glance, environment)) is not None]
+    seen.sort(key=lambda one: one.session.moved_at, reverse=True)
+    seen.sort(key=lambda one: not one.session.belongs_to(hook_input.conversations))
+    if not seen:
         return NOTHING
-    lines = [_line(each, session, hook_input, environment) for each, session in kept]
-    head = "Open sessions of `flow` in this folder:"
-    return context("\n".join([head, *_fitting(lines, LONGEST - len(head) - 60)]))
+    lines = [_description(one, hook_input, environment) for one in seen]
+    return context("\n".join(_fitting(["Unfinished `flow` sessions in this folder:", *lines])))
 
 
 def hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
-    """Return the answer that holds an agent whose session is not finished, and count it there."""
-    for each in found:
-        store = _store(each, environment)
+    """Return the answer that keeps an agent working on the first session that needs it, and count it there."""
+    for glance in found:
+        store = _store(glance.folder, environment)
         if store is None:
             continue
         try:
-            if store.is_foreign(each.id):
+            if store.is_foreign(glance.id):
                 continue
-            with store.change(each.id, wait=_WAIT) as change:
+            with store.change(glance.id, wait=_WAIT) as change:
                 now = environment.now()
                 session = settled(change.kept.session, now)
-                times = session.times_held
-                if times >= MOST_HOLDS or change.is_full or not _is_at_work(store, session, hook_input):
+                progress = _progress(store, session)
+                times = session.times_held(progress)
+                if times >= MOST_HOLDS or change.is_full or not _must_go_on(store, session, hook_input, now):
                     continue
-                note = {"times": times + 1}
-                change.commit(change.kept.session.held_again(), kind=HELD, at=now, by=_BY, note=note)
+                kept = change.kept.session
+                kept = kept if kept.host else kept.bound_to(hook_input.host)
+                change.commit(kept.held_again(progress), kind=HELD, at=now, by=_BY, note={"times": times + 1})
         except (FlowError, LockTimeoutError):
             continue
-        return block(_why(each, session, times + 1, environment))
+        session = _with_agents(store, session)
+        return block(_reason(_Seen(glance, session, _steps(store, glance.id)), environment))
     return NOTHING
 
 
-def why_not(
+def hold_dispatch(agent: str, claim: Claim, environment: HookEnvironment) -> Answer:
+    """Return the answer that keeps a sub-agent working on a dispatch that has a prompt, until it is reported."""
+    store = _store(SessionFolder(claim.store, None), environment)
+    if store is None or claim.held >= MOST_HOLDS:
+        return NOTHING
+    try:
+        session = store.read(claim.session).session
+    except FlowError:
+        return NOTHING
+    dispatch = next((each for each in session.dispatches if each.id == claim.dispatch), None)
+    if dispatch is None or dispatch.status != CLAIMED or any(each.is_open for each in session.questions):
+        return NOTHING
+    claims.note_claim(environment.state, agent, claim._replace(held=claim.held + 1))
+    again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store)
+    ask = Command("ask", claim.session, "-", token=dispatch.token, store=claim.store)
+    return block(
+        f"You are not finished: dispatch {dispatch.id} of {_topic(session)} has no result. "
+        f"Run `{_shown(again)}`, do the work, report it. If the user must decide something, run `{_shown(ask)}`."
+    )
+
+
+def denial(
     glance: SessionGlance, rule: str, hook_input: HookInput, environment: HookEnvironment
 ) -> str | None:
-    """Return why a tool is not used now; `None` where the session is another than it seemed."""
+    """Return why a tool is denied now, or `None` if the session has changed since the first look."""
     kept = _read(glance, environment)
     if kept is None or kept.session.step != glance.step or not kept.session.is_open:
         return None
     session = kept.session
-    if not session.belongs_to(hook_input.conversations):
+    if not (session.parent or session.belongs_to(hook_input.conversations)):
         return None
-    resume, abandon = (_command(verb, glance) for verb in ("resume", "session abandon"))
     return (
-        f"Step {_quoted(session.step)} of {_quoted(session.skill)} forbids {_quoted(rule)}. "
-        f"`{resume}` shows the step and its commands; `{abandon}` ends the session unfinished."
+        f"Step {_quoted(session.step)} of {_quoted(session.skill)} does not use {_quoted(rule)}. "
+        f"`{_command('resume', glance)}` shows the step and its commands."
     )
 
 
-def _is_at_work(store: Store, session: Session, hook_input: HookInput) -> bool:
-    """Return whether it is this agent's to go on: nobody else is asked or at work."""
-    if session.status != ACTIVE or not session.belongs_to(hook_input.conversations):
+def release(found: Sequence[SessionGlance], environment: HookEnvironment) -> None:
+    """Record that the conversation of these sessions has ended, so that another one may continue them."""
+    for glance in found:
+        store = _store(glance.folder, environment)
+        if store is None:
+            continue
+        with suppress(FlowError, LockTimeoutError):
+            if store.is_foreign(glance.id):
+                continue
+            with store.change(glance.id, wait=_WAIT) as change:
+                now = environment.now()
+                session = change.kept.session
+                if session.is_open and session.owner is not None and not change.is_full:
+                    change.commit(session.released(now), kind=RELEASED, at=now, by=_BY)
+
+
+def _must_go_on(store: Store, session: Session, hook_input: HookInput, now: str) -> bool:
+    """Return whether the agent has something to do: to work on its step, or to launch agents.
+
+    It has nothing to do while the user is asked, or while its sub-agents work.
+    """
+    if session.status != ACTIVE or not (session.parent or session.belongs_to(hook_input.conversations)):
         return False
     if session.parent:
         still_at_work(store, session)
     if not session.dispatches:
         return True
-    now = reconciled(store, session)
-    if any(each.status == WAITING for each in agents_at_work(store, now)):
+    session = reconciled(store, session)
+    if any(agent.status == WAITING for agent in agents_at_work(store, session)):
         return False
-    claimed = any(each.status == CLAIMED for each in now.dispatches)
-    return not claimed or hook_input.background is False
+    claimed = [dispatch for dispatch in session.dispatches if dispatch.status == CLAIMED]
+    if any(claimable(dispatch, now) for dispatch in claimed):
+        return True
+    never_started = any(dispatch.status == PENDING for dispatch in session.dispatches)
+    return never_started or not claimed or hook_input.background is False
 
 
-def _why(glance: SessionGlance, session: Session, times: int, environment: HookEnvironment) -> str:
-    resume, ask, abandon = (
-        _command("resume", glance),
-        _command("ask", glance, "-"),
-        _command("session abandon", glance),
-    )
-    back = "its agent's answer" if session.parent else "the turn"
-    last = "" if times < MOST_HOLDS else " It is not held again until the session moves."
+def _progress(store: Store, session: Session) -> str:
+    """Return a mark that changes whenever a sub-agent claims, reports or ends."""
+    if not session.dispatches:
+        return ""
+    session = reconciled(store, session)
+    dispatches = [(dispatch.id, dispatch.status, dispatch.token) for dispatch in session.dispatches]
+    agents = [(agent.id, agent.revision, agent.status) for agent in agents_at_work(store, session)]
+    return hashlib.sha256(repr((dispatches, agents)).encode()).hexdigest()[:16]
+
+
+def _reason(seen: _Seen, environment: HookEnvironment) -> str:
+    progress = agents_progress(seen.session.dispatches, environment.now())
     return (
-        f"The workflow {_quoted(session.skill)} is not finished: session {session.id} is at "
-        f"{_where(glance, session, environment)}. `{resume}` shows the step and its "
-        f"commands. `{ask}` records a question to the user; while it waits for the answer, {back} can end. "
-        f"`{abandon}` ends the session unfinished. Held {times} of {MOST_HOLDS} times at this step.{last}"
+        f"You are not finished: {_topic(seen.session)}, {_position(seen)}."
+        f"{f' {progress}.' if progress else ''} "
+        f"Run `{_command('resume', seen.glance)}`, do the step, report it. "
+        f"If you need the user, run `{_command('ask', seen.glance, '-')}`."
     )
 
 
-def _line(
-    glance: SessionGlance, session: Session, hook_input: HookInput, environment: HookEnvironment
-) -> str:
+def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironment) -> str:
+    """Return one session as the agent reads it when its context is new."""
+    session, now = seen.session, environment.now()
+    progress = agents_progress(session.dispatches, now)
+    about = f"- {_topic(session)}, {_position(seen)}, last report {ago(session.moved_at, now)}."
+    about += f" {progress}." if progress else ""
+    about += " Waits for the user's answer." if session.status == WAITING else ""
+    resume = _command("resume", seen.glance)
     if session.belongs_to(hook_input.conversations):
-        whose = "of this conversation"
-    else:
-        whose = "of another conversation" if session.host else "of no known conversation"
-    waits = ", waits for the user's answer" if session.status == WAITING else ""
-    return (
-        f"- {_quoted(session.skill)} at {_where(glance, session, environment)}{waits}, "
-        f"last moved {one_line(session.moved_at)}, "
-        f"{whose}: `{_command('resume', glance)}` continues it"
-    )
+        return f"{about}\n  Run this now; it does not move the session: `{resume}`"
+    if session.owner is not None:
+        return f"{about}\n  Belongs to another conversation. Leave it alone unless the user asks. ID: {session.id}"
+    return f"{about}\n  Belongs to no conversation. If the user asks to continue it: `{resume}`"
 
 
-def _fitting(lines: Sequence[str], room: int) -> Iterator[str]:
-    for at, line in enumerate(lines):
+def _fitting(lines: Sequence[str]) -> Iterator[str]:
+    """Yield as many lines as an answer has room for, and the number of the others."""
+    room = LONGEST - 60
+    for number, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0:
-            yield f"- and {len(lines) - at} more: see `flow sessions`"
+            yield f"- and {len(lines) - number} more: run `flow sessions`"
             return
         yield line
 
 
-def _where(glance: SessionGlance, session: Session, environment: HookEnvironment) -> str:
-    steps = _steps(glance, environment)
-    number = f" ({steps.index(session.step) + 1} of {len(steps)})" if session.step in steps else ""
-    return f"step {_quoted(session.step)}{number}"
+def _topic(session: Session) -> str:
+    """Return what a session is about, with its skill."""
+    if not session.topic:
+        return _plain(session.skill)
+    return f'"{_plain(session.topic)}" ({_plain(session.skill)})'
 
 
-def _steps(glance: SessionGlance, environment: HookEnvironment) -> list[object]:
-    store = _store(glance, environment)
+def _position(seen: _Seen) -> str:
+    ids = [step.get("id") for step in seen.steps]
+    if seen.session.step not in ids:
+        return f"step {_quoted(seen.session.step)}"
+    return f"step {ids.index(seen.session.step) + 1} of {len(ids)}"
+
+
+def _seen(glance: SessionGlance, environment: HookEnvironment) -> _Seen | None:
+    """Return an open session that belongs to no other session, as it is now."""
+    store, kept = _store(glance.folder, environment), _read(glance, environment)
+    if store is None or kept is None or not kept.session.is_open or kept.session.parent:
+        return None
+    return _Seen(glance, _with_agents(store, kept.session), _steps(store, glance.id))
+
+
+def _with_agents(store: Store, session: Session) -> Session:
     try:
-        definition: Mapping[str, Any] = store.definition(glance.id) if store else {}
-        return [each["id"] for each in definition["workflow"]["steps"]]
+        return reconciled(store, session)
+    except FlowError:
+        return session
+
+
+def _steps(store: Store, session_id: str) -> Sequence[Mapping[str, Any]]:
+    try:
+        steps = store.definition(session_id)["workflow"]["steps"]
     except (FlowError, KeyError, TypeError):
-        return []
+        return ()
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else ()
 
 
 def _command(verb: str, glance: SessionGlance, *words: str) -> str:
-    store = glance.folder.path if glance.is_child else glance.folder.named
-    return one_line(str(Command(verb, glance.id, *words, store=store)))
+    """Return a command that works from any folder."""
+    return _shown(Command(verb, glance.id, *words, store=glance.folder.path))
+
+
+def _shown(command: Command) -> str:
+    return in_quotes(shortened(str(command), LONGEST))
 
 
 def _quoted(text: object) -> str:
-    return f"`{in_quotes(shortened(one_line(str(text)), 80))}`"
+    return f"`{_plain(text)}`"
+
+
+def _plain(text: object) -> str:
+    return in_quotes(shortened(str(text), _LONGEST_NAME))
 
 
 def _read(glance: SessionGlance, environment: HookEnvironment) -> StoredSession | None:
-    store = _store(glance, environment)
+    store = _store(glance.folder, environment)
     try:
         return store.read(glance.id) if store and not store.is_foreign(glance.id) else None
     except FlowError:
         return None
 
 
-def _store(glance: SessionGlance, environment: HookEnvironment) -> Store | None:
-    """Return the store of a session; `None` where this user began none, so that no key is made by looking."""
+def _store(folder: SessionFolder, environment: HookEnvironment) -> Store | None:
+    """Return a store; `None` if this user has no key yet, because looking must not make one."""
     if not os.path.exists(os.path.join(environment.state, "key")):
         return None
-    return Store(glance.folder.path, Owner(environment.state), named=glance.folder.named)
+    return Store(folder.path, Owner(environment.state), named=folder.named)

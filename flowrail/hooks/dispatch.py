@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from flowrail.discovery.locations import find_project_root
-from flowrail.hooks import fast_lookup
-from flowrail.hooks.environment import HookEnvironment
-from flowrail.hooks.fast_lookup import SessionGlance
+from flowrail.hooks import claims, fast_lookup
+from flowrail.hooks.claims import Claim
+from flowrail.hooks.environment import HookEnvironment, paused_until
+from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
 from flowrail.hosts.protocol import (
     NOTHING,
+    POST_TOOL_USE,
     PRE_TOOL_USE,
+    SESSION_END,
     SESSION_START,
     STOP,
     SUBAGENT_STOP,
@@ -25,7 +28,7 @@ from flowrail.hosts.protocol import (
     deny,
     read_input,
 )
-from flowrail.machines.definition.tool_rules import Used, forbidding
+from flowrail.machines.definition.tool_rules import SHELLS, Used, forbidding
 
 #: At most this many sessions of one conversation are read, newest first.
 MOST_OWN = 50
@@ -33,9 +36,9 @@ _FORBIDS = b'"forbids"'
 
 
 def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
-    """Return the answer to *event*, which is empty if there is nothing to say."""
+    """Return the answer to *event*, which is empty if there is nothing to say or hooks are paused."""
     hook_input = read_input(data, environment.environ)
-    if hook_input is None:
+    if hook_input is None or paused_until(environment.state, environment.now()):
         return NOTHING
     if not os.path.isabs(hook_input.cwd):
         hook_input = hook_input._replace(cwd=environment.cwd)
@@ -57,6 +60,16 @@ def _session_start(hook_input: HookInput, environment: HookEnvironment) -> Answe
     return open_sessions_context(found, hook_input, environment)
 
 
+def _session_end(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    claims.forget_old_claims(environment.state)
+    found = _own(hook_input, environment)
+    if found:
+        from flowrail.hooks.decisions import release  # imports cattrs, 25 ms
+
+        release(found, environment)
+    return NOTHING
+
+
 def _stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
     found = [
         glance
@@ -67,8 +80,16 @@ def _stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
 
 
 def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
-    mine = _of_the_agent(hook_input, environment)
-    return _held([mine] if mine is not None and mine.status == "active" else [], hook_input, environment)
+    child = _child_of(hook_input, environment)
+    if child is not None:
+        return _held([child] if child.status == "active" else [], hook_input, environment)
+    agent = hook_input.agent
+    claim = claims.claim_of(environment.state, agent) if agent is not None else None
+    if agent is None or claim is None or claim.dispatch is None:
+        return NOTHING
+    from flowrail.hooks.decisions import hold_dispatch  # imports cattrs, 25 ms
+
+    return hold_dispatch(agent, claim, environment)
 
 
 def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer:
@@ -77,8 +98,8 @@ def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer
     if hook_input.agent is None:
         found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
     else:
-        mine = _of_the_agent(hook_input, environment)
-        found = [mine] if mine is not None else []
+        child = _child_of(hook_input, environment)
+        found = [child] if child is not None else []
     for glance in found:
         rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
         used = Used(
@@ -90,12 +111,44 @@ def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer
         )
         rule = forbidding(rules, used) if isinstance(rules, list) else None
         if rule is not None:
-            from flowrail.hooks.decisions import why_not  # imports cattrs, 25 ms
+            from flowrail.hooks.decisions import denial  # imports cattrs, 25 ms
 
-            reason = why_not(glance, rule, hook_input, environment)
+            reason = denial(glance, rule, hook_input, environment)
             if reason is not None:
                 return deny(reason)
     return NOTHING
+
+
+def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    """Note which session or dispatch a sub-agent has claimed."""
+    command = hook_input.given.get("command", "")
+    if hook_input.agent is None or hook_input.tool not in SHELLS or not isinstance(command, str):
+        return NOTHING
+    for named in claims.named_work(command) if "flow" in command else ():
+        folders = _session_folders(hook_input, environment)
+        if named.store is not None and folders:
+            path = os.path.abspath(os.path.join(hook_input.cwd, named.store))
+            folders = [SessionFolder(path, path)]
+        for folder in folders:
+            claim = _claim_in(folder, named)
+            if claim is not None:
+                claims.note_claim(environment.state, hook_input.agent, claim)
+                return NOTHING
+    return NOTHING
+
+
+def _claim_in(folder: SessionFolder, named: claims.NamedWork) -> Claim | None:
+    """Return the claim that a command names: a child session, or a dispatch that was just claimed."""
+    found = fast_lookup.session_at(folder, named.session)
+    if found is None:
+        return None
+    glance, session = found
+    if named.dispatch is None:
+        return Claim(folder.path, glance.id) if glance.is_child else None
+    child = claims.claimed_child(session, named.dispatch)
+    if child is None:
+        return None
+    return Claim(folder.path, child) if child else Claim(folder.path, glance.id, named.dispatch)
 
 
 def _project(glance: SessionGlance, hook_input: HookInput, environment: HookEnvironment) -> str:
@@ -133,16 +186,17 @@ def _session_folders(hook_input: HookInput, environment: HookEnvironment) -> lis
     return fast_lookup.session_folders(hook_input.cwd, environment.environ)
 
 
-def _of_the_agent(hook_input: HookInput, environment: HookEnvironment) -> SessionGlance | None:
-    """Return the session of a sub-agent: bound to it, named in its transcript, or the only one."""
-    if hook_input.agent is not None:
-        alone = _own(hook_input._replace(host=None), environment)
-        if alone:
-            return alone[0]
-    found = [glance for glance in _own(hook_input._replace(agent=None), environment) if glance.is_child]
-    if hook_input.transcript:
-        return fast_lookup.named_in(hook_input.transcript, found)
-    return found[0] if len(found) == 1 else None
+def _child_of(hook_input: HookInput, environment: HookEnvironment) -> SessionGlance | None:
+    """Return the open session that a sub-agent works on: the one that it claimed."""
+    if hook_input.agent is None:
+        return None
+    claim = claims.claim_of(environment.state, hook_input.agent)
+    if claim is not None:
+        found = fast_lookup.session_at(SessionFolder(claim.store, None), claim.session)
+        return found[0] if found is not None and claim.dispatch is None else None
+    # A host may give each sub-agent a conversation of its own, which then claimed the work.
+    own = [glance for glance in _own(hook_input._replace(host=None), environment) if glance.is_child]
+    return own[0] if own else None
 
 
 def _export_conversation(hook_input: HookInput, environ: Mapping[str, str]) -> None:
@@ -162,7 +216,9 @@ def _export_conversation(hook_input: HookInput, environ: Mapping[str, str]) -> N
 
 _ANSWERS = {
     SESSION_START: _session_start,
+    SESSION_END: _session_end,
     STOP: _stop,
     SUBAGENT_STOP: _subagent_stop,
     PRE_TOOL_USE: _pre_tool_use,
+    POST_TOOL_USE: _post_tool_use,
 }

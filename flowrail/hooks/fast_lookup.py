@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -20,10 +19,8 @@ from flowrail.storage import files
 from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
-#: A snapshot holds what one line of a journal holds.
 #: At most this many bytes of snapshots are read and parsed for one answer; other sessions are ignored.
 MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
-LONGEST_TRANSCRIPT = 2_000_000
 _SNAPSHOT, _USUAL = "session.json", 65_536
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
@@ -89,12 +86,16 @@ def _is_one_of(host: object, conversations: Sequence[str]) -> bool:
     return isinstance(host, dict) and host.get("id") in conversations
 
 
-def named_in(transcript: str, glances: Sequence[SessionGlance]) -> SessionGlance | None:
-    """Return the session that an agent's *transcript* names most often, or `None` if it names none."""
-    text = _end_of(transcript)
-    counts = [(text.count(glance.id.encode()), glance) for glance in glances]
-    count, glance = max(counts, default=(0, None), key=lambda counted: counted[0])
-    return glance if count else None
+def session_at(folder: SessionFolder, session_id: str) -> tuple[SessionGlance, Mapping[str, object]] | None:
+    """Return an open session by its id, with the content of its snapshot."""
+    with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
+        files.check_private_dir(folder.path)
+        path = os.path.join(folder.path, "sessions", session_id, _SNAPSHOT)
+        data = files.read_bounded(path, limit=limits.RECORD_BYTES, what="the session's snapshot")
+        session = json.loads(data)["session"]
+        glance = _glance(folder, session_id, session)
+        return (glance, session) if glance is not None else None
+    return None
 
 
 def _snapshots(
@@ -121,18 +122,19 @@ def _snapshots(
                 continue
             unparsed -= len(data)
             session = json.loads(data)["session"]
-            if session["status"] not in {"active", "waiting"} or session["id"] != name:
-                continue
-            glance = SessionGlance(
-                folder,
-                name,
-                session["status"],
-                str(session["step"]),
-                str(session["moved_at"]),
-                bool(session.get("parent")),
-            )
+            glance = _glance(folder, name, session)
             host = session.get("host")
-            yield glance, host if isinstance(host, dict) else {}
+            if glance is not None:
+                yield glance, host if isinstance(host, dict) else {}
+
+
+def _glance(folder: SessionFolder, name: str, session: Mapping[str, object]) -> SessionGlance | None:
+    """Return what a snapshot shows of a session that has not ended."""
+    status = str(session["status"])
+    if status not in {"active", "waiting"} or session["id"] != name:
+        return None
+    is_child = bool(session.get("parent"))
+    return SessionGlance(folder, name, status, str(session["step"]), str(session["moved_at"]), is_child)
 
 
 def _is_large(path: str) -> bool:
@@ -141,20 +143,3 @@ def _is_large(path: str) -> bool:
         return os.lstat(path).st_size > _USUAL
     except OSError:
         return False
-
-
-def _end_of(path: str) -> bytes:
-    """Return the end of a file that belongs to this user, or nothing."""
-    if not os.path.isabs(path):
-        return b""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        return b""
-    try:
-        about = os.fstat(fd)
-        if about.st_uid != os.geteuid() or not stat.S_ISREG(about.st_mode):
-            return b""
-        return os.pread(fd, LONGEST_TRANSCRIPT, max(0, about.st_size - LONGEST_TRANSCRIPT))
-    finally:
-        os.close(fd)

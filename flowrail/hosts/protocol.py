@@ -1,6 +1,6 @@
-"""What a host tells a hook, and what it wants to hear: one JSON object each way.
+"""The protocol between a host and a hook: one JSON object each way.
 
-Whatever does not have the form that hosts document is taken as not said. Standard library only.
+A value that does not have the form that hosts document is ignored. Standard library only.
 """
 
 from __future__ import annotations
@@ -11,57 +11,58 @@ from typing import Any, NamedTuple
 
 from flowrail.machines.sessions.host_binding import host_id, usable
 
-SESSION_START, STOP, SUBAGENT_STOP, PRE_TOOL_USE = "session-start", "stop", "subagent-stop", "pre-tool-use"
+SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
+SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
 EVENTS = {
     SESSION_START: "SessionStart",
+    SESSION_END: "SessionEnd",
     STOP: "Stop",
     SUBAGENT_STOP: "SubagentStop",
     PRE_TOOL_USE: "PreToolUse",
+    POST_TOOL_USE: "PostToolUse",
 }
 """Our name of each hook, and the event of the hosts."""
-LONGEST = 999
-"""So many characters an answer's text has at most: it stands in somebody's context."""
+LONGEST = 4_000
+"""The most characters of an answer's text, which becomes part of the agent's context."""
 Answer = Mapping[str, Any]
 NOTHING: Answer = {}
 
 
 class HookInput(NamedTuple):
-    """What a hook was told: which conversation and agent, where, and what is about to happen.
+    """The input of a hook: which conversation and agent, where, and what happens.
 
-    ``background`` is whether work goes on behind the conversation, `None` where the host does not say.
+    ``background`` is whether the host still runs background tasks, `None` if the host does not say.
     """
 
     host: str | None = None
     agent: str | None = None
     cwd: str = ""
     source: str = ""
-    transcript: str = ""
     tool: str = ""
     given: Mapping[str, Any] = {}
     background: bool | None = None
 
     @property
     def conversations(self) -> tuple[str, ...]:
-        """The names that a session of this agent may be bound to, the closest first."""
+        """The ids that a session of this agent may be bound to: its own, then the conversation's."""
         return tuple(each for each in (self.agent, self.host) if each)
 
 
 def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
-    """Return what *data* says, or `None` if it is not an object."""
+    """Return the input in *data*, or `None` if it is not an object."""
     try:
-        said = json.loads(data)
+        received = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(received, dict):
         return None
-    given, tasks = said.get("tool_input"), said.get("background_tasks")
+    given, tasks = received.get("tool_input"), received.get("background_tasks")
     return HookInput(
-        host=usable(said.get("session_id")) or host_id(environ),
-        agent=usable(said.get("agent_id")),
-        cwd=_text(said, "cwd"),
-        source=_text(said, "source"),
-        transcript=_text(said, "agent_transcript_path"),
-        tool=_text(said, "tool_name"),
+        host=usable(received.get("session_id")) or host_id(environ),
+        agent=usable(received.get("agent_id")),
+        cwd=_text(received, "cwd"),
+        source=_text(received, "source"),
+        tool=_text(received, "tool_name"),
         given=given if isinstance(given, dict) else {},
         background=bool(tasks) if isinstance(tasks, list) else None,
     )
@@ -69,30 +70,30 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
 
 def context(text: str) -> Answer:
     """Return the answer that adds *text* to what the agent knows."""
-    told = {"hookEventName": EVENTS[SESSION_START], "additionalContext": bounded(text)}
-    return {"hookSpecificOutput": told}
+    output = {"hookEventName": EVENTS[SESSION_START], "additionalContext": bounded(text)}
+    return {"hookSpecificOutput": output}
 
 
 def block(reason: str) -> Answer:
-    """Return the answer that lets an agent go on instead of ending its turn."""
+    """Return the answer that keeps an agent from ending its turn."""
     return {"decision": "block", "reason": bounded(reason)}
 
 
 def deny(reason: str) -> Answer:
     """Return the answer that keeps a tool from being used."""
-    told = {
+    output = {
         "hookEventName": EVENTS[PRE_TOOL_USE],
         "permissionDecision": "deny",
         "permissionDecisionReason": bounded(reason),
     }
-    return {"hookSpecificOutput": told}
+    return {"hookSpecificOutput": output}
 
 
 def bounded(text: str) -> str:
-    """Return *text*, cut where it is too long for somebody's context."""
+    """Return *text*, cut if it is too long for an agent's context."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _text(said: Mapping[str, object], key: str) -> str:
-    value = said.get(key)
+def _text(received: Mapping[str, object], key: str) -> str:
+    value = received.get(key)
     return value if isinstance(value, str) and "\0" not in value else ""

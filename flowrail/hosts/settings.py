@@ -11,13 +11,14 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError
-from flowrail.hosts.protocol import EVENTS
+from flowrail.hosts.protocol import EVENTS, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START
+from flowrail.machines.definition.tool_rules import SHELLS, matcher
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import limits
@@ -29,14 +30,21 @@ OTHER = "other"
 #: After this many seconds a host continues without an answer.
 TIMEOUT = 10
 
-_COMMAND, _FALLBACK = "flow hook ", " 2>/dev/null || echo '{}'"
-_OUR_COMMAND = re.compile(
-    rf"{_COMMAND}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*(?:{re.escape(_FALLBACK)})?\Z"
+_COMMAND, _GUARD, _FALLBACK = "flow hook ", "command -v flow >/dev/null && ", " 2>/dev/null || echo '{}'"
+_MISSING = json.dumps(
+    {
+        "systemMessage": "The command flow is not on the PATH, so its hooks do nothing. "
+        "Install flowrail, or remove its hooks from the settings."
+    }
 )
-#: Commands that an agent may run unasked. A person decides on the others, such as `flow skill trust`.
+_OUR_COMMAND = re.compile(
+    rf"(?:{re.escape(_GUARD)})?{_COMMAND}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*"
+    r"(?: 2>/dev/null \|\| .+)?\Z"
+)
+#: The commands that an agent runs while it follows a workflow, and those that only read.
 VERBS = (
-    "step", "start", "status", "sessions", "resume", "history", "session abandon", "claim", "finish", "ask", "answer",
-    "finding", "handoff", "list", "show", "check", "skill preview", "discover",
+    "start", "step", "resume", "status", "claim", "finish", "ask", "answer", "finding", "handoff",
+    "sessions", "history", "list", "show", "check", "skill preview", "discover",
 )  # fmt: skip
 PERMISSIONS = tuple(f"Bash(flow {verb} *)" for verb in VERBS)
 
@@ -114,22 +122,33 @@ def settings_files(cwd: str, home: str, environ: Mapping[str, str]) -> list[Sett
     return list({os.path.realpath(file.path): file for file in found}.values())
 
 
-def hooks() -> dict[str, list[Settings]]:
-    """Return all our hooks as a host's settings hold them."""
-    return {name: [_entry(event)] for event, name in EVENTS.items()}
+def hooks(forbidden: Iterable[str] = ()) -> dict[str, list[Settings]]:
+    """Return all our hooks as a host's settings hold them. *forbidden* are the rules of workflows about tools."""
+    rules = tuple(forbidden)
+    return {name: [_entry(event, rules)] for event, name in EVENTS.items()}
 
 
 def hook_command(event: str) -> str:
-    """Return the command that a host runs at *event*. It answers even if `flow` cannot be found."""
-    return f"{_COMMAND}{event}{_FALLBACK}"
+    """Return the command that a host runs at *event*.
+
+    It answers even if `flow` is not found. The user reads about that once, when a conversation starts.
+    """
+    if event != SESSION_START:
+        return f"{_GUARD}{_COMMAND}{event}{_FALLBACK}"
+    return f"{_GUARD}{_COMMAND}{event} 2>/dev/null || echo '{_MISSING}'"
 
 
-def add_hooks(file: SettingsFile, *, permissions: bool, dry_run: bool) -> SettingsChange:
-    """Add our hooks to a host's settings, and with *permissions* the rules for `flow` commands."""
+def add_hooks(
+    file: SettingsFile, *, permissions: bool, dry_run: bool, forbidden: Iterable[str] = ()
+) -> SettingsChange:
+    """Add our hooks to a host's settings, and with *permissions* the rules for `flow` commands.
+
+    *forbidden* are the rules of workflows about tools: the hook before a tool is called for those tools only.
+    """
     path = _writable_path(file)
     before = _read(path)
     settings = _parse(before, path)
-    changed = with_hooks(settings, permissions=permissions, source=path)
+    changed = with_hooks(settings, permissions=permissions, source=path, forbidden=forbidden)
     after = before if before is not None and changed == settings else _format(changed, before)
     if not dry_run and after != before:
         files.make_dir(os.path.dirname(path))
@@ -158,7 +177,7 @@ def remove_hooks(file: SettingsFile, *, dry_run: bool) -> SettingsChange:
     return SettingsChange(file, before, after)
 
 
-def inspect(file: SettingsFile) -> InstalledHooks | None:
+def inspect(file: SettingsFile, forbidden: Iterable[str] = ()) -> InstalledHooks | None:
     """Return what a host's settings say about our hooks, or `None` without a file."""
     text = _read(os.path.realpath(file.path))
     if text is None:
@@ -166,24 +185,25 @@ def inspect(file: SettingsFile) -> InstalledHooks | None:
     settings = _parse(text, file.path)
     _check_shape(settings, file.path)
     commands = [command for groups in _event_groups(settings).values() for command in _commands(groups)]
-    unknown = tuple(
-        command for command in commands if command.split()[:2] == _COMMAND.split() and not _is_ours(command)
-    )
-    return InstalledHooks(_states(settings), unknown, settings.get("disableAllHooks") is True)
+    unknown = tuple(command for command in commands if _begins_like_ours(command) and not _is_ours(command))
+    return InstalledHooks(_states(settings, forbidden), unknown, settings.get("disableAllHooks") is True)
 
 
-def with_hooks(settings: Settings, *, permissions: bool, source: str) -> Settings:
+def with_hooks(
+    settings: Settings, *, permissions: bool, source: str, forbidden: Iterable[str] = ()
+) -> Settings:
     """Return *settings* with our hooks; those of another version are replaced."""
     _check_shape(settings, source)
+    rules = tuple(forbidden)
     result = copy.deepcopy(settings)
-    for event, state in _states(settings).items():
+    for event, state in _states(settings, rules).items():
         if state:
             continue
         events = result.setdefault("hooks", {})
-        events[EVENTS[event]] = [*_without_ours(events.get(EVENTS[event], [])), _entry(event)]
+        events[EVENTS[event]] = [*_without_ours(events.get(EVENTS[event], [])), _entry(event, rules)]
     if permissions:
-        rules = result.setdefault("permissions", {}).setdefault("allow", [])
-        rules += [rule for rule in PERMISSIONS if rule not in rules]
+        allowed = result.setdefault("permissions", {}).setdefault("allow", [])
+        allowed += [rule for rule in PERMISSIONS if rule not in allowed]
     return result
 
 
@@ -211,17 +231,33 @@ def without_hooks(settings: Settings) -> Settings:
     return result
 
 
-def _entry(event: str) -> Settings:
-    return {"hooks": [{"type": "command", "command": hook_command(event), "timeout": TIMEOUT}]}
+def _entry(event: str, forbidden: Iterable[str]) -> Settings:
+    command = {"hooks": [{"type": "command", "command": hook_command(event), "timeout": TIMEOUT}]}
+    if event == PRE_TOOL_USE:
+        return {"matcher": matcher(forbidden), **command}
+    if event == POST_TOOL_USE:
+        return {"matcher": "|".join(sorted(SHELLS)), **command}
+    return command
 
 
-def _states(settings: Settings) -> dict[str, bool | None]:
+def _states(settings: Settings, forbidden: Iterable[str]) -> dict[str, bool | None]:
+    """Return for each event whether its hook is as this version writes it, or `None` without one."""
+    rules = tuple(forbidden)
     events = _event_groups(settings)
     states: dict[str, bool | None] = {}
     for event, name in EVENTS.items():
-        ours = [command for command in _commands(events.get(name, [])) if _is_ours(command)]
-        states[event] = hook_command(event) in ours if ours else None
+        ours = [group for group in events.get(name, []) if any(map(_is_ours, _commands([group])))]
+        entry = _entry(event, rules)
+        states[event] = any(_has(group, entry) for group in ours) if ours else None
     return states
+
+
+def _has(group: Settings, entry: Settings) -> bool:
+    """Return whether a group has the command of *entry* and is called for at least its tools."""
+    if not set(_commands([entry])) <= set(_commands([group])):
+        return False
+    needed, given = str(entry.get("matcher", "")).split("|"), str(group.get("matcher", ""))
+    return given in {"", "*"} or set(needed) <= set(given.split("|"))
 
 
 def _event_groups(settings: Settings) -> dict[str, list[Any]]:
@@ -257,6 +293,10 @@ def _hooks_of(group: object) -> list[Any]:
 def _command_of(hook: object) -> str:
     command = hook.get("command") if isinstance(hook, dict) else None
     return command if isinstance(command, str) else ""
+
+
+def _begins_like_ours(command: str) -> bool:
+    return command.removeprefix(_GUARD).split()[:2] == _COMMAND.split()
 
 
 def _is_ours(command: str) -> bool:

@@ -113,6 +113,7 @@ def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
         "flowrail.hooks",
         "flowrail.hosts",
         "flowrail.hooks.fast_lookup",
+        "flowrail.hooks.claims",
         "flowrail.hooks.dispatch",
         "flowrail.hooks.environment",
         "flowrail.hosts.protocol",

@@ -30,7 +30,9 @@ steps:
 SAID: dict[str, Callable[..., dict[str, Any]]] = {
     "session-start": claude_code,
     "stop": claude_code,
+    "session-end": claude_code,
     "subagent-stop": claude_code,
+    "post-tool-use": claude_code,
     "pre-tool-use": lambda event, **more: claude_code(
         event, **{"tool_name": "Edit", "tool_input": {}, **more}
     ),
@@ -45,11 +47,13 @@ def session() -> Path:
 
 def answers() -> dict[str, bool]:
     """Return which hooks say anything."""
-    return {event: bool(hook(event, says(event))) for event, says in SAID.items()}
+    return {event: bool(hook(event, SAID[event](event))) for event in EVENTS if event != "session-end"} | {
+        "session-end": False
+    }
 
 
-SPEAKING = {"session-start": True, "stop": True, "subagent-stop": False, "pre-tool-use": True}
 SILENT = dict.fromkeys(EVENTS, False)
+SPEAKING = {**SILENT, "session-start": True, "stop": True, "pre-tool-use": True}
 
 MALFORMED: dict[str, bytes] = {
     "nothing": b"",
@@ -72,7 +76,6 @@ KEYS = (
     "tool_name",
     "tool_input",
     "agent_id",
-    "agent_transcript_path",
     "background_tasks",
 )
 

@@ -1,14 +1,17 @@
-"""What hooks answer to the documented protocols of hosts: held, denied, told, and otherwise let go."""
+"""What hooks answer to the documented protocols of hosts."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from support.agents import put_lead
-from support.hooks import HOSTS, A, B, claude_code, context, denied, hook, reason, within
+from support.hooks import HOSTS, A, B, claude_code, context, denied, hook, reason, shell, within
 from support.sandbox import SMALL, flow, put_skill, sessions_folder, told
 
 FORBIDDING = SMALL.replace(
@@ -62,20 +65,22 @@ def test_every_host_is_told_and_held_in_its_own_words(host: str) -> None:
     assert "git push" in denied(hook("pre-tool-use", says("pre-tool-use")))
     assert f"flow resume {session}" in reason(hook("stop", says("stop")))
     assert hook("subagent-stop", says("subagent-stop")) == {}
+    assert hook("post-tool-use", says("post-tool-use")) == {}
+    assert hook("session-end", says("session-end")) == {}
 
 
-def test_an_agent_is_held_while_its_session_is_active_and_three_times_before_it_moves() -> None:
+def test_an_agent_is_kept_working_while_its_session_is_active_three_times_before_it_moves() -> None:
     session = start()
 
     held = [stop() for _ in range(5)]
 
-    assert [f"Held {times} of 3 times" in each for times, each in enumerate(held, 1)] == [True] * 3 + [
-        False
-    ] * 2
-    assert held[3:] == ["", ""]
-    assert all(f"`flow resume {session}`" in each and "`first` (1 of 2)" in each for each in held[:3])
+    text = (
+        f"You are not finished: small, step 1 of 2. Run `flow resume {session} --store {Path.cwd() / '.flow'}`, do the step, "
+        f"report it. If you need the user, run `flow ask {session} - --store {Path.cwd() / '.flow'}`."
+    )
+    assert held == [text] * 3 + ["", ""]
     within(A, "step", "small", "ok")
-    assert "Held 1 of 3" in stop()
+    assert "step 2 of 2" in stop()
     within(A, "step", "small", "ok")
     assert stop() == ""
 
@@ -105,8 +110,9 @@ def test_the_session_of_another_conversation_holds_nobody() -> None:
 
     assert stop(B) == ""
     assert use("Edit", B) == ""
-    assert "of another conversation" in begin(B)
-    assert "of this conversation" in begin(A)
+    assert "Belongs to another conversation. Leave it alone unless the user asks." in begin(B)
+    assert "flow resume" not in begin(B)
+    assert "Run this now; it does not move the session: `flow resume" in begin(A)
     assert stop(A)
 
 
@@ -138,7 +144,7 @@ def test_while_the_user_is_asked_nobody_is_held() -> None:
     within(A, "ask", session, "q.json")
 
     assert stop() == ""
-    assert "waits for the user" in begin()
+    assert "Waits for the user's answer." in begin()
     within(A, "answer", session, "go=Yes")
     assert stop()
 
@@ -153,7 +159,7 @@ def test_a_rewound_session_stays_with_its_conversation_and_a_fork_is_of_whoever_
     assert fork in stop(B)
     assert session in stop(A)
     unbound = within(None, "session", "fork", session, "--at", "1")["session"]
-    assert "of no known conversation" in next(line for line in begin().splitlines() if unbound in line)
+    assert "Belongs to no conversation." in next(line for line in begin().splitlines() if unbound in line)
     assert flow("session", "verify").status == 0
 
 
@@ -164,21 +170,24 @@ def test_the_start_tells_facts_also_after_the_context_was_lost() -> None:
     texts = [begin(source=source) for source in ("startup", "resume", "clear", "compact")]
 
     assert len(set(texts)) == 1
-    assert "`small` at step `second` (2 of 2)" in texts[0]
-    assert f"`flow resume {session}`" in texts[0]
+    assert texts[0].splitlines() == [
+        "Unfinished `flow` sessions in this folder:",
+        "- small, step 2 of 2, last report just now.",
+        f"  Run this now; it does not move the session: `flow resume {session} --store {Path.cwd() / '.flow'}`",
+    ]
     assert within(A, *f"resume {session}".split())["step"]["id"] == "second"
 
 
 def test_of_many_sessions_as_many_are_told_as_there_is_room_for_ones_own_first() -> None:
-    for _ in range(12):
+    for _ in range(30):
         start(conversation=B)
     own = start(conversation=A)
     start(conversation=B)
 
     lines = begin(A).splitlines()
-    assert own in lines[1]
-    assert "more: see `flow sessions`" in lines[-1]
-    assert sum("flow resume" in line for line in lines) + int(lines[-1].split()[2]) == 14
+    assert own in lines[2]
+    assert "more: run `flow sessions`" in lines[-1]
+    assert sum(line.startswith("- small") for line in lines) + int(lines[-1].split()[2]) == 32
 
 
 def test_a_tool_that_the_step_forbids_is_denied_with_the_reason_and_the_way_on() -> None:
@@ -190,8 +199,7 @@ def test_a_tool_that_the_step_forbids_is_denied_with_the_reason_and_the_way_on()
         "`first`",
         "`strict`",
         "`Edit`",
-        f"`flow resume {session}`",
-        f"`flow session abandon {session}`",
+        f"`flow resume {session} ",
     ):
         assert part in why
     assert "`Bash(git push*)`" in use("Bash", tool_input={"command": "cd x && git push -f"})
@@ -243,31 +251,60 @@ class TestAgentsThatWorkForOthers:
         child = within(A, *here["dispatches"][number]["command"].split()[1:])
         return here["session"], child["session"]
 
-    def subagent_stop(self, transcript: str = "", **more: Any) -> str:
-        said = claude_code("subagent-stop", agent_transcript_path=transcript, **more)
-        return reason(hook("subagent-stop", said))
+    def subagent_stop(self, agent: str = "a1b2c3d", **more: Any) -> str:
+        return reason(hook("subagent-stop", claude_code("subagent-stop", agent_id=agent, **more)))
 
-    def test_the_only_one_is_held_until_it_has_ended(self) -> None:
-        _, child = self.claimed()
+    def claim(self, number: int, agent: str) -> str:
+        """Claim a dispatch in a sub-agent's shell and return the child session."""
+        dispatch = told("status", told("sessions")["sessions"][-1]["session"])["dispatches"][number]
+        ran = shell(f"{dispatch['command']} --json", agent)
+        return str(ran.data["session"])
 
-        assert [child in self.subagent_stop() for _ in range(5)] == [True] * 3 + [False] * 2
-        within(A, "step", "lead/one", "fail", "--session", child)
-        assert self.subagent_stop() == ""
+    def test_one_is_known_by_its_claim_and_kept_working_until_it_has_ended(self) -> None:
+        within(A, "step", "lead")
+        first, second = self.claim(0, "one"), self.claim(1, "two")
+
+        assert f"flow resume {first}" in self.subagent_stop("one")
+        assert f"flow resume {second}" in self.subagent_stop("two")
+        assert self.subagent_stop("three") == "", "it claimed nothing"
+        within(A, "step", "lead/one", "ok", "--session", first)
+        assert self.subagent_stop("one") == ""
+        assert self.subagent_stop("two")
         assert flow("session", "verify").status == 0
 
-    def test_of_several_the_one_of_its_transcript_is_held(self, tmp_path: Path) -> None:
-        children = [self.claimed(number)[1] for number in range(3)]
-        transcript = tmp_path / "agent.jsonl"
-        transcript.write_text(f"{children[0]}\n" + f'{{"text": "flow step --session {children[1]}"}}\n' * 3)
+    def test_one_that_continues_for_another_is_known_by_the_session_it_names(self) -> None:
+        within(A, "step", "lead")
+        child = self.claim(0, "gone")
 
-        assert self.subagent_stop() == ""
-        assert children[1] in self.subagent_stop(str(transcript))
-        transcript.write_text("nothing of ours")
-        assert self.subagent_stop(str(transcript)) == ""
-        assert self.subagent_stop(str(tmp_path)) == ""
-        assert self.subagent_stop(str(tmp_path / "none")) == ""
-        os.mkfifo(tmp_path / "pipe")
-        assert self.subagent_stop(str(tmp_path / "pipe")) == ""
+        shell(f"flow resume {child} --store {Path.cwd() / '.flow'}", "new")
+
+        assert child in self.subagent_stop("new")
+
+    def test_neither_a_mention_in_a_transcript_nor_being_the_only_one_makes_an_agent_ours(
+        self, tmp_path: Path
+    ) -> None:
+        _, child = self.claimed()
+        transcript = tmp_path / "agent.jsonl"
+        transcript.write_text(f"flow step lead/one ok --session {child}\n" * 3)
+
+        assert self.subagent_stop(agent_transcript_path=str(transcript)) == ""
+        said = claude_code("subagent-stop")
+        del said["agent_id"]
+        assert hook("subagent-stop", said) == {}
+
+    def test_one_that_works_from_a_prompt_is_kept_working_until_it_reports(self) -> None:
+        put_skill("fan", PROMPTED, texts=LOOK)
+        session = within(A, "start", "fan")["session"]
+        handed = shell(f"flow claim {session} d0-1 --json", "one").data
+
+        held = [self.subagent_stop("one") for _ in range(4)]
+
+        again = f"flow claim {session} d0-1 --token {handed['token']}"
+        assert [again in text for text in held] == [True, True, True, False]
+        shell(f"flow claim {session} d0-2 --json", "two")
+        assert self.subagent_stop("two")
+        assert flow(*handed["finish"][0].split()[1:]).status == 0
+        assert self.subagent_stop("one") == ""
 
     def test_one_with_a_conversation_of_its_own_is_known_by_it(self) -> None:
         here = within(A, "step", "lead")
@@ -276,48 +313,124 @@ class TestAgentsThatWorkForOthers:
             for at, name in enumerate((B, "c"))
         )
 
-        assert first in self.subagent_stop(agent_id=B)
-        assert second in self.subagent_stop(agent_id="c")
+        assert first in self.subagent_stop(B)
+        assert second in self.subagent_stop("c")
         assert use("Edit", agent_id=B)
         assert stop(B) == ""
 
-    def test_one_that_lost_its_work_or_asks_the_user_is_let_go(self) -> None:
-        parent, child = self.claimed()
+    def test_one_that_lost_its_work_or_asks_the_user_may_end(self) -> None:
+        within(A, "step", "lead")
+        child = self.claim(0, "one")
+        parent = told("sessions")["sessions"][-1]["session"]
         Path("q.json").write_text(QUESTION)
         within(A, "ask", child, "q.json")
-        assert self.subagent_stop() == ""
+        assert self.subagent_stop("one") == ""
         within(A, "answer", child, "go=Yes")
-        assert self.subagent_stop()
+        assert self.subagent_stop("one")
         within(A, "finish", parent, told("status", parent)["dispatches"][0]["id"], "--cancel")
-        assert self.subagent_stop() == ""
+        assert self.subagent_stop("one") == ""
 
-    def test_whoever_leads_is_let_go_while_agents_are_at_work_and_held_before_and_after(self) -> None:
+    def test_the_lead_may_end_its_turn_only_while_all_its_agents_work_or_ask(self) -> None:
         within(A, "step", "lead")
-        assert stop()
-        _, child = self.claimed()
+        assert "0 of 3 agents finished, 3 never started" in stop()
+        children = [self.claimed(number)[1] for number in range(2)]
+        assert "2 claimed just now, 1 never started" in stop()
+        children.append(self.claimed(2)[1])
         assert stop() == ""
         assert stop(background_tasks=[{"id": "x", "type": "subagent", "status": "running"}]) == ""
-        assert stop(background_tasks=[])
+        assert stop(background_tasks=[]), "the host says that no agent runs"
         Path("q.json").write_text(QUESTION)
-        within(A, "ask", child, "q.json")
+        within(A, "ask", children[0], "q.json")
         assert stop(background_tasks=[]) == ""
-        within(A, "answer", child, "go=Yes")
-        within(A, "step", "lead/one", "fail", "--session", child)
-        assert stop()
+        within(A, "answer", children[0], "go=Yes")
+        for child in children:
+            within(A, "step", "lead/one", "fail", "--session", child)
+        assert "0 of 3 agents finished, 3 failed" in stop()
+
+    def test_a_lease_that_has_expired_keeps_the_lead_working(self) -> None:
+        put_skill("fan", PROMPTED.replace("over:", "lease: 1, over:"), texts=LOOK)
+        session = within(A, "start", "fan")["session"]
+        for number in (1, 2):
+            within(A, "claim", session, f"d0-{number}")
+        assert stop() == ""
+
+        with at_a_later_time(minutes=5):
+            assert "2 claimed 5 min ago with an expired lease" in stop()
+
+    def test_progress_of_a_sub_agent_begins_the_count_again(self) -> None:
+        within(A, "step", "lead")
+        assert [bool(stop()) for _ in range(4)] == [True, True, True, False]
+
+        _, child = self.claimed(0)
+        assert [bool(stop()) for _ in range(4)] == [True, True, True, False]
+        within(A, "step", "lead/one", "ok", "--session", child)
+
+        assert "1 of 3 agents finished, 2 never started" in stop()
+        assert flow("session", "verify").status == 0
 
     def test_an_agent_is_denied_what_its_own_step_forbids_and_others_are_not(self) -> None:
-        self.claimed()
+        within(A, "step", "lead")
+        self.claim(0, "one")
 
-        assert "`lead/one`" in use("Edit", agent_id="a1")
+        assert "`lead/one`" in use("Edit", agent_id="one")
         assert use("Edit") == ""
-        self.claimed(1)
-        assert use("Edit", agent_id="a1") == "", "nobody knows whose step it is"
+        assert use("Edit", agent_id="two") == "", "its work is not known"
 
     def test_its_session_is_not_told_to_whoever_begins(self) -> None:
         parent, child = self.claimed()
 
         assert parent in begin()
         assert child not in begin()
+
+
+LOOK = {"steps/look.agent.md": "Look at $item.\n"}
+PROMPTED = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    dispatch: {agent: explore, over: [a, b], prompt: steps/look.agent.md}
+    next: {ok: null, fail: null}
+"""
+
+
+@contextmanager
+def at_a_later_time(*, minutes: int) -> Iterator[None]:
+    """Answer hooks as if that much time had passed."""
+    moment = datetime.now(UTC) + timedelta(minutes=minutes)
+    text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    with patch("flowrail.cli.hook_entry._now", lambda: text):
+        yield
+
+
+def test_a_conversation_that_ended_leaves_its_sessions_to_others() -> None:
+    session = start()
+
+    hook("session-end", claude_code("session-end", A))
+
+    assert "Belongs to no conversation." in begin(B)
+    assert stop(B) == ""
+    assert [each["kind"] for each in told("history", session)["steps"]] == ["start", "released"]
+    assert within(B, "step", "small", "ok", "--session", session)["revision"] == 1
+    assert stop(B)
+    assert flow("session", "verify").status == 0
+
+
+def test_paused_hooks_say_nothing_until_the_time_is_over() -> None:
+    start()
+    assert "hooks are paused until" in flow("hook", "pause", "--for", "1h").out
+
+    assert (stop(), begin(), use("Write")) == ("", "", "")
+    with at_a_later_time(minutes=61):
+        assert stop()
+    flow("hook", "pause")
+    with at_a_later_time(minutes=9_999):
+        assert stop() == ""
+    assert flow("hook", "resume").out == "hooks answer again\n"
+    assert stop()
+    assert flow("hook", "resume").out == "hooks were not paused\n"
+    assert flow("hook", "pause", "--for", "soon").status == 2
 
 
 ONE_FORBIDDING = """\

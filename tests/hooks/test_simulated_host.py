@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from support.habits import Failing, Last
@@ -39,17 +38,17 @@ def walk(host: Host, skill: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["claude-code", "codex"])
-def test_a_skill_ends_though_its_context_is_lost_after_every_step(kind: str, tmp_path: Path) -> None:
-    host = Host(tmp_path, kind=kind)
+def test_a_skill_ends_though_its_context_is_lost_after_every_step(kind: str) -> None:
+    host = Host(kind=kind)
     walk(host, "problem-analysis")
 
     held = {key[2]: times for key, times in records().items() if key[1] == "held"}
-    assert host.shortened == len(held) == 9
+    assert host.compacted == len(held) == 9
     assert set(held.values()) == {1}, "one try at each step is held once"
 
 
-def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work(tmp_path: Path) -> None:
-    host = Host(tmp_path)
+def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> None:
+    host = Host()
     walk(host, "planner")
 
     children = [
@@ -66,14 +65,12 @@ def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work(tmp_pat
         pytest.param(Failing("accept-the-risk"), id="failing", marks=pytest.mark.long),
     ],
 )
-def test_whatever_the_agents_decide_nobody_is_held_where_the_user_is_asked(
-    habit: Habit, tmp_path: Path
-) -> None:
-    walk(Host(tmp_path, habit), "planner")
+def test_whatever_the_agents_decide_nobody_is_held_where_the_user_is_asked(habit: Habit) -> None:
+    walk(Host(habit), "planner")
 
 
-def test_an_agent_that_insists_is_let_go_at_the_fourth_time_at_every_step(tmp_path: Path) -> None:
-    host = Host(tmp_path, tries=None)
+def test_an_agent_that_insists_is_let_go_at_the_fourth_time_at_every_step() -> None:
+    host = Host(tries=None)
     walk(host, "decision-critic")
 
     held = [times for key, times in records().items() if key[1] == "held"]
@@ -86,12 +83,10 @@ def test_an_agent_that_insists_is_let_go_at_the_fourth_time_at_every_step(tmp_pa
     [("problem-analysis", "problem-analysis"), ("decision-critic", "solution-design")],
     ids=" and ".join,
 )
-def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(
-    skills: tuple[str, str], tmp_path: Path
-) -> None:
+def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills: tuple[str, str]) -> None:
     gate = threading.Lock()
     faults: list[BaseException] = []
-    hosts = [Host(tmp_path / name, name=name, gate=gate) for name in (A, B)]
+    hosts = [Host(name=name, gate=gate) for name in (A, B)]
     lines = [f"flow start {skill} {params_of(skill)}".rstrip() for skill in skills]
 
     def converse(host: Host, line: str) -> None:
@@ -100,8 +95,6 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(
         except BaseException as fault:  # noqa: BLE001 - told below, where the test sees it
             faults.append(fault)
 
-    for host in hosts:
-        host.transcripts.mkdir()
     threads = [threading.Thread(target=converse, args=each) for each in zip(hosts, lines, strict=True)]
     for each in threads:
         each.start()
@@ -112,12 +105,12 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(
     mine, theirs = ({session for session, _, _ in host.held} for host in hosts)
     assert not mine & theirs
     assert {hosts[0].mine, hosts[1].mine} <= mine | theirs
-    assert all(host.shortened for host in hosts)
+    assert all(host.compacted for host in hosts)
     assert flow("session", "verify").status == 0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["claude-code", "codex"])
 @pytest.mark.parametrize("skill", BUNDLED)
-def test_every_bundled_skill_ends_in_every_host(skill: str, kind: str, tmp_path: Path) -> None:
-    walk(Host(tmp_path, kind=kind, tries=None), skill)
+def test_every_bundled_skill_ends_in_every_host(skill: str, kind: str) -> None:
+    walk(Host(kind=kind, tries=None), skill)

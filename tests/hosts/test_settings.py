@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.hooks import A, claude_code, within
-from support.sandbox import flow, process, put_skill, told
+from support.sandbox import SMALL, flow, process, put_skill, told
 
 from flowrail.hosts.protocol import EVENTS
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_hooks, without_hooks
@@ -142,7 +143,7 @@ def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text
     for verb in ("install", "uninstall"):
         ran = flow("hook", verb, "--json")
         assert (ran.status, ran.error["code"]) == (2, "SETTINGS_UNUSABLE")
-        assert '"command": "flow hook stop' in ran.error["hint"]
+        assert "flow hook stop" in ran.error["hint"]
         assert ran.error["message"].startswith(
             f"{PROJECT.absolute()}:{line}: " if line else f"{PROJECT.absolute()}: "
         )
@@ -228,7 +229,35 @@ def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) ->
             ["/bin/sh", "-c", hook_command(event)], env={"PATH": str(tmp_path / "bin")}, input="{}",
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+        message = json.loads(done.stdout).get("systemMessage", "")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ("not on the PATH" in message) == (event == "session-start")
+
+
+def test_the_hook_before_a_tool_is_called_for_the_tools_that_workflows_forbid() -> None:
+    told("hook", "install")
+    matcher = json.loads(PROJECT.read_text())["hooks"]["PreToolUse"][0]["matcher"]
+    assert [bool(re.fullmatch(matcher, tool)) for tool in ("Bash", "Write", "Read", "mcp__git__push")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+    put_skill("strict", SMALL.replace("title: First,", "title: First, forbids: [Read, mcp__git],"))
+    assert [finding["code"] for finding in findings()] == ["HOOKS_OUTDATED"]
+    told("hook", "install")
+
+    matcher = json.loads(PROJECT.read_text())["hooks"]["PreToolUse"][0]["matcher"]
+    assert all(re.fullmatch(matcher, tool) for tool in ("Bash", "Write", "Read", "Grep", "mcp__git__push"))
+    assert findings() == []
+
+
+def test_installing_says_whether_to_restart_and_what_the_agent_may_run() -> None:
+    first, again = flow("hook", "install").out, flow("hook", "install").out
+    allowed = flow("hook", "install", "--to", "home", "--permissions").out
+
+    assert "Restart Claude Code" in first
+    assert "Restart" not in again
+    assert "To allow these commands without asking: flow hook install --permissions" in again
+    assert "rules, the agent runs these without asking: flow start, flow step, flow resume" in allowed
 
 
 def test_what_is_installed_is_what_answers() -> None:
@@ -237,7 +266,7 @@ def test_what_is_installed_is_what_answers() -> None:
     told("hook", "install")
     settings = json.loads(PROJECT.read_text())
     (hook,) = settings["hooks"]["Stop"][0]["hooks"]
-    words = hook["command"].partition(" 2>")[0].split()
+    words = hook["command"].partition("&& ")[2].partition(" 2>")[0].split()
 
     assert words[0] == "flow"
     assert session in process(*words[1:], stdin=json.dumps(claude_code("stop"))).out
@@ -257,6 +286,7 @@ def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
         "prune",
         "rewind",
         "mcp",
+        "session",
     }
     assert all(flow(word, "--help").status == 0 for word in words)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -11,13 +12,17 @@ from unittest.mock import patch
 
 from support.sandbox import Ran, flow
 
+from flowrail.hosts.protocol import LONGEST
+
 A, B = "5f0c6a1e-2c1b-4f5e-9a5b-0d9f8f3f5a01", "99999999-8888-7777-6666-555555555555"
 """Two conversations."""
 EVENTS = {
     "session-start": "SessionStart",
+    "session-end": "SessionEnd",
     "stop": "Stop",
     "subagent-stop": "SubagentStop",
     "pre-tool-use": "PreToolUse",
+    "post-tool-use": "PostToolUse",
 }
 
 
@@ -32,6 +37,7 @@ def claude_code(event: str, session: str = A, **more: Any) -> dict[str, Any]:
     }
     own: dict[str, dict[str, Any]] = {
         "session-start": {"source": "startup", "model": "claude-sonnet-5"},
+        "session-end": {"reason": "prompt_input_exit"},
         "stop": {"stop_hook_active": False, "last_assistant_message": "Done."},
         "subagent-stop": {
             "stop_hook_active": False,
@@ -44,6 +50,12 @@ def claude_code(event: str, session: str = A, **more: Any) -> dict[str, Any]:
             "tool_name": "Bash",
             "tool_input": {"command": "git push", "description": "Push"},
             "tool_use_id": "toolu_01",
+        },
+        "post-tool-use": {
+            "tool_name": "Bash",
+            "tool_input": {"command": "ls", "description": "List"},
+            "tool_response": {"stdout": "", "stderr": "", "interrupted": False, "isImage": False},
+            "tool_use_id": "toolu_02",
         },
     }
     return {**common, **own[event], **more}
@@ -62,6 +74,7 @@ def codex(event: str, session: str = A, **more: Any) -> dict[str, Any]:
     }
     own: dict[str, dict[str, Any]] = {
         "session-start": {"source": "startup"},
+        "session-end": {"reason": "other"},
         "stop": {"stop_hook_active": False, "last_assistant_message": None},
         "subagent-stop": {
             "stop_hook_active": False,
@@ -74,6 +87,12 @@ def codex(event: str, session: str = A, **more: Any) -> dict[str, Any]:
             "tool_name": "Bash",
             "tool_input": {"command": "git push"},
             "tool_use_id": "call-1",
+        },
+        "post-tool-use": {
+            "tool_name": "Bash",
+            "tool_input": {"command": "ls"},
+            "tool_response": "",
+            "tool_use_id": "call-2",
         },
     }
     return {**common, **own[event], **more}
@@ -108,7 +127,7 @@ def hook(event: str, said: Mapping[str, Any] | bytes) -> dict[str, Any]:
     answer = ran.data
     assert isinstance(answer, dict)
     assert ran.out.count("\n") == 1
-    assert all(len(text) < 1_000 for text in _texts(answer))
+    assert all(len(text) <= LONGEST for text in _texts(answer))
     return answer
 
 
@@ -148,3 +167,14 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
     elif isinstance(value, str):
         yield value
+
+
+def shell(line: str, agent: str, session: str = A) -> Ran:
+    """Run a command in a sub-agent's shell, and call the hook that a host calls after it."""
+    with conversation(session):
+        ran = flow(*shlex.split(line)[1:])
+    if ran.status == 0:
+        given = {"command": line, "description": "Run it"}
+        said = claude_code("post-tool-use", session, agent_id=agent, tool_input=given)
+        assert hook("post-tool-use", said) == {}
+    return ran

@@ -1,6 +1,6 @@
-"""A host of agents: it calls our hooks, shortens contexts after every step, and lets agents try to stop at each.
+"""A simulated host: it calls the hooks, compacts contexts, and lets agents try to stop at each step.
 
-Whoever leads knows nothing after its context was shortened but what the hook tells: it goes on from there.
+After its context was compacted, an agent knows only what the hook says, and continues from there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import re
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 
 from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
@@ -19,19 +18,18 @@ from flowrail.hooks.fast_lookup import session_folders, sessions_of
 from flowrail.machines.sessions.store import Store
 from flowrail.storage.ownership import Owner, state_folder
 
-_GOES_ON = re.compile(r"of this conversation: `(flow resume [^`]*)`")
+_RESUME = re.compile(r"does not move the session: `(flow resume [^`]*)`")
 
 
 class Host(Team):
     """One conversation of a host, with its sub-agents.
 
-    *gate* is held whenever anything is run, for several conversations at once. It tries to stop *tries* times
-    where an agent is held, and until it is let go where there is no number.
+    *gate* is held while a command runs, for several conversations at once. At each step its agents try to end
+    *tries* times, and without a number until they may.
     """
 
     def __init__(
         self,
-        transcripts: Path,
         habit: Habit | None = None,
         *,
         name: str = A,
@@ -40,34 +38,35 @@ class Host(Team):
         tries: int | None = 1,
     ) -> None:
         super().__init__(habit or Habit())
-        self.transcripts = transcripts
         self.name = name
         self.says, self.variable = HOSTS[kind]
         self.gate = gate or nullcontext()
         self.tries = tries
-        self.agents: list[Path] = []
+        self.agents: list[str] = []
         self.held: Counter[tuple[str, str, int]] = Counter()
-        self.shortened = 0
+        self.compacted = 0
         self.mine: str = ""
 
     def _ran(self, line: str, *, refused: bool = False) -> Ran:
         with self.gate, conversation(self.name, self.variable):
             ran = super()._ran(line, refused=refused)
         if self.agents:
-            with self.agents[-1].open("a", encoding="utf-8") as transcript:
-                transcript.write(f"{line}\n{ran.out}\n")
+            said = self.says(
+                "post-tool-use", self.name, agent_id=self.agents[-1], tool_input={"command": line}
+            )
+            with self.gate:
+                hook("post-tool-use", said)
         return ran
 
     def _work(self, work: Work) -> str:
-        self.agents.append(self.transcripts / f"agent-{self.commands}.jsonl")
-        self.agents[-1].write_text(f"{work.command}\n")
+        self.agents.append(f"agent-{self.commands}")
         try:
             return super()._work(work)
         finally:
             self.agents.pop()
 
     def between(self, told: Told) -> Told:
-        """Try to stop; then, for whoever leads, forget everything and go on from what the hook tells."""
+        """Try to stop; then forget everything and continue from what the hook says."""
         self.mine = self.mine or told.session
         self._stop(told)
         if self.agents or told.status not in {"active", "waiting"}:
@@ -75,10 +74,10 @@ class Host(Team):
         self._glance()
         with self.gate:
             text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
-        goes_on = _GOES_ON.findall(text)
-        assert [self.mine in each for each in goes_on] == [True], (self.mine, text)
-        self.shortened += 1
-        again = self._told(goes_on[0])
+        resume = _RESUME.findall(text)
+        assert [self.mine in command for command in resume] == [True], (self.mine, text)
+        self.compacted += 1
+        again = self._told(resume[0])
         assert (again.session, again.step, again.visit) == (told.session, told.step, told.visit)
         return again
 
@@ -96,7 +95,7 @@ class Host(Team):
 
     def _stop(self, told: Told) -> None:
         event = "subagent-stop" if self.agents else "stop"
-        more = {"agent_transcript_path": str(self.agents[-1])} if self.agents else {}
+        more = {"agent_id": self.agents[-1]} if self.agents else {}
         here = (told.session, told.step, told.visit)
         attempts = 0
         while attempts != self.tries:
@@ -106,5 +105,6 @@ class Host(Team):
             assert bool(why) == (told.status == "active" and self.held[here] < 3), (told, why)
             if not why:
                 return
-            assert f"session {told.session} is at step `{told.step}`" in why
+            assert why.startswith("You are not finished: ")
+            assert f"flow resume {told.session} " in why
             self.held[here] += 1

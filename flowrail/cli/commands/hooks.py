@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.commands.session import Age
 from flowrail.cli.hook_entry import run
 from flowrail.discovery.locations import named
 from flowrail.errors import UsageError
@@ -18,9 +19,12 @@ from flowrail.formatters.reports.hooks import (
     installed,
     uninstalled,
 )
+from flowrail.hooks.environment import UNTIL_RESUMED, pause_hooks, resume_hooks
 from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove_hooks, settings_file
+from flowrail.machines.engine.questions import later
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.plugin import build
+from flowrail.skills.catalog import forbidden_tools
 from flowrail.text.safe_text import one_line
 
 
@@ -34,7 +38,15 @@ session_start_command = _event(
     """List the open sessions for the agent
 
     Runs when a conversation starts or resumes, and after its context was compacted or cleared. Prints
-    each session's step, its conversation, and the command that shows the step again.
+    each session's topic, step and age, and the command that shows the step again.
+    """,
+)
+
+session_end_command = _event(
+    "session-end",
+    """Record that a conversation has ended
+
+    Its open sessions then belong to no conversation, and another one may continue them.
     """,
 )
 
@@ -43,15 +55,15 @@ stop_command = _event(
     """Keep an agent working until its session ends
 
     Only if a session of the agent's conversation is active. Never while a question waits for the user or
-    sub-agents are working, and at most three times before the session moves. Each time is recorded.
+    all sub-agents are working, and at most three times without progress. Each time is recorded.
     """,
 )
 
 subagent_stop_command = _event(
     "subagent-stop",
-    """Keep a sub-agent working until its session ends
+    """Keep a sub-agent working until its dispatch ends
 
-    Its session is the one bound to it, the one that its transcript mentions, or the only open one.
+    Its work is what it claimed, as `post-tool-use` noted it.
     """,
 )
 
@@ -61,6 +73,14 @@ pre_tool_use_command = _event(
 
     Applies the rules in the step's `forbids`, such as Edit or Bash(git push*). Never denies `flow`
     commands.
+    """,
+)
+
+post_tool_use_command = _event(
+    "post-tool-use",
+    """Note which dispatch a sub-agent has claimed
+
+    Hosts tell their hooks, but not the commands that they run, which sub-agent calls a tool.
     """,
 )
 
@@ -103,7 +123,8 @@ def install_command(host: str, to: str, permissions: bool, dry_run: bool, as_jso
     here = Environment()
     file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = permissions and host == "claude-code"
-    done = add_hooks(file, permissions=wanted, dry_run=dry_run)
+    forbidden = forbidden_tools(here.roots)
+    done = add_hooks(file, permissions=wanted, dry_run=dry_run, forbidden=forbidden)
     if as_json:
         output.data(data(done, dry_run=dry_run, permissions=PERMISSIONS))
         return
@@ -156,3 +177,31 @@ def plugin_command(folder: str, as_json: bool) -> None:
     place = one_line(built.folder)
     output.text(f"{len(built.files)} files in {place}\nIn Claude Code: /plugin marketplace add {place}")
     output.text("then: /plugin install flowrail@flowrail")
+
+
+@click.command("pause", epilog=options.examples("flow hook pause --for 1h"))
+@click.option(
+    "--for",
+    "days",
+    type=Age(min=0),
+    metavar="TIME",
+    help="How long, such as 30m, 1h or 2d. Without it, until `flow hook resume`.",
+)
+def pause_command(days: float | None) -> None:
+    """Make all hooks of yours silent for a while
+
+    In every project. Sessions and their commands are not affected.
+    """
+    environment = Environment()
+    until = UNTIL_RESUMED if days is None else later(environment.now, days * 86_400)
+    pause_hooks(environment.state, until)
+    end = "" if days is None else f" until {until}"
+    output.text(f"hooks are paused{end}; to end the pause: flow hook resume")
+
+
+@click.command("resume", epilog=options.examples("flow hook resume"))
+def resume_command() -> None:
+    """Let paused hooks answer again"""
+    environment = Environment()
+    was_paused = resume_hooks(environment.state, environment.now)
+    output.text("hooks answer again" if was_paused else "hooks were not paused")

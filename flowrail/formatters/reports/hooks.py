@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import unified_diff
 
+from flowrail.command import Command
 from flowrail.hosts.settings import SettingsChange
 from flowrail.text.safe_text import bounded, one_line, visible
 
@@ -18,11 +19,14 @@ that the host reads.
 
 The MCP server, `flow mcp`, offers the same commands as tools to every host that supports MCP servers."""
 NONE_ELSEWHERE = "flow changes no settings of this host; remove its lines from the host's instruction file"
-_CODEX = "Codex runs hooks only after you have reviewed them: type /hooks in Codex."
+_RESTART = {
+    "claude-code": "Restart Claude Code: a running conversation keeps the hooks that it started with.",
+    "codex": "Restart Codex and type /hooks: Codex runs hooks only after you have reviewed them.",
+}
 
 
 def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()) -> dict[str, object]:
-    """Return the same as plain data."""
+    """Return a change of a host's settings as plain data."""
     file = done.file
     return {
         "host": file.host,
@@ -36,18 +40,31 @@ def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()
 
 
 def installed(done: SettingsChange, permissions: Sequence[str], *, asked: bool, dry_run: bool) -> str:
-    """Return what was added, and what is left to do."""
-    path = one_line(done.file.path)
-    head = f"hooks of flow in {path}: {'added' if done.changed else 'already there'}"
-    lines = ["nothing was written" if dry_run else head]
-    if done.file.host == "codex":
-        lines.append(_CODEX)
-    elif not asked:
-        rules = ", ".join(permissions[:2])
+    """Return what was added, whether the host must be restarted, and which commands the agent may run."""
+    path, host = one_line(done.file.path), done.file.host
+    lines = [f"hooks of flow in {path}: {'added' if done.changed else 'already there'}"]
+    if dry_run:
+        lines = ["nothing was written"]
+    elif done.changed:
+        lines.append(_RESTART[host])
+    if host == "claude-code" and asked:
+        would = "would run" if dry_run else "runs"
         lines.append(
-            f"{len(permissions)} rules such as {rules} let an agent run flow without asking: --permissions adds them"
+            f"With {len(permissions)} rules, the agent {would} these without asking: {_verbs(permissions)}."
+        )
+    elif host == "claude-code":
+        command = Command(
+            "hook install", to=None if done.file.to == "project" else done.file.to, permissions=True
+        )
+        lines.append(
+            f"Claude Code asks you before the agent runs a `flow` command. To allow these commands without asking: {command}"
         )
     return "\n".join(lines)
+
+
+def _verbs(permissions: Sequence[str]) -> str:
+    """Return the commands that rules such as `Bash(flow step *)` allow."""
+    return ", ".join(rule.removeprefix("Bash(").removesuffix(" *)") for rule in permissions)
 
 
 def uninstalled(done: SettingsChange, *, dry_run: bool) -> str:

@@ -28,7 +28,8 @@ _SAME = {
     "Bash": frozenset({"Bash", "shell", "local_shell", "exec_command"}),
 }
 """Tools that a rule for one of them means too; everything that changes files is an edit."""
-_SHELLS = _SAME["Bash"]
+SHELLS = _SAME["Bash"]
+"""The tools that run shell commands, under the names that hosts give them."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = re.compile(r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z")
@@ -65,9 +66,18 @@ def problem(rule: object) -> str | None:
 
 def forbidding(rules: Iterable[object], used: Used) -> str | None:
     """Return the first of *rules* that *used* meets; our own commands never meet one."""
-    if _OWN_TOOL.match(used.tool) or (used.tool in _SHELLS and _is_ours(_command(used))):
+    if _OWN_TOOL.match(used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
         return None
     return next((str(rule) for rule in rules if _meets(rule, used)), None)
+
+
+def matcher(rules: Iterable[str]) -> str:
+    """Return a regular expression, as hosts take it, of the tools that *rules* forbid and of those that change files."""
+    named = {found["tool"] for rule in rules if (found := _RULE.match(rule))}
+    tools = {tool for name in named | {"Edit", "Bash"} for tool in _SAME.get(name, (name,))}
+    servers = {tool for tool in tools if tool.startswith("mcp__") and tool.count("__") == 1}
+    patterns = (tools - servers) | {f"{server}__*" for server in servers}
+    return "|".join(sorted(pattern.replace(".", "\\.").replace("*", ".*") for pattern in patterns))
 
 
 def _meets(rule: object, used: Used) -> bool:
@@ -77,7 +87,7 @@ def _meets(rule: object, used: Used) -> bool:
     of = found["of"]
     if of is None or of.strip() == "*":
         return True
-    if used.tool in _SHELLS:
+    if used.tool in SHELLS:
         return any(_says(of, part) for part in _parts(_command(used)))
     if used.tool in {"WebFetch", "web_fetch"} and of.startswith("domain:"):
         return _is_site(of.removeprefix("domain:"), str(used.given.get("url", "")))

@@ -249,10 +249,14 @@ class ReceivedWork(NamedTuple):
 
 
 class HeldTurn(NamedTuple):
-    """How often the stop hook kept the agent from ending its turn at a revision."""
+    """How often the stop hook kept the agent from ending its turn at a revision.
+
+    ``progress`` is a mark that changes if a sub-agent makes progress; counting then begins again.
+    """
 
     revision: int
     times: int
+    progress: str = ""
 
 
 class HostConversation(NamedTuple):
@@ -345,17 +349,18 @@ class Session(NamedTuple):
         """Return whether the session belongs to one of these conversations of a host."""
         return self.host is not None and self.host.id in conversations
 
-    @property
-    def times_held(self) -> int:
-        """How often the stop hook kept the agent from ending its turn at the current revision."""
+    def times_held(self, progress: str = "") -> int:
+        """Return how often the stop hook kept the agent from ending its turn here without progress."""
         held = self.host.held if self.host is not None else None
-        return held.times if held is not None and held.revision == self.revision else 0
+        is_here = held is not None and (held.revision, held.progress) == (self.revision, progress)
+        return held.times if held is not None and is_here else 0
 
-    def held_again(self) -> Session:
+    def held_again(self, progress: str = "") -> Session:
         """Return the session with one more hold at the current revision."""
         if self.host is None:
             return self
-        return self._replace(host=self.host._replace(held=HeldTurn(self.revision, self.times_held + 1)))
+        held = HeldTurn(self.revision, self.times_held(progress) + 1, progress)
+        return self._replace(host=self.host._replace(held=held))
 
     def remembering(
         self, found: str, remember: str, *, step: str, at: str, from_agents: tuple[Memory, ...] = ()

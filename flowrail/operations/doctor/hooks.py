@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from flowrail.discovery.locations import skill_roots
 from flowrail.errors import DocumentError
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
 from flowrail.machines.definition.findings import Finding
 from flowrail.operations.doctor.section import DoctorContext, Section
+from flowrail.skills.catalog import forbidden_tools
 
 MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
 
@@ -19,9 +21,10 @@ def hooks_section(world: DoctorContext) -> Section:
     findings: list[Finding] = []
     data: list[dict[str, Any]] = []
     installed: dict[str, list[SettingsFile]] = {}
+    forbidden = forbidden_tools(skill_roots(world.cwd, world.home, world.environ, world.extra))
     for file in settings_files(world.cwd, world.home, world.environ):
         try:
-            hooks = inspect(file)
+            hooks = inspect(file, forbidden)
         except DocumentError as error:
             findings.append(_unreadable(file, error))
             continue

@@ -1,0 +1,103 @@
+"""Which piece of work a host's sub-agent has claimed.
+
+A host tells its hooks the id of the sub-agent that calls a tool, and tells commands only the conversation.
+`post-tool-use` therefore notes which session or dispatch a sub-agent has claimed, in the user's own state folder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.storage import files
+
+_FOLDER, _LONGEST = "agents", 10_000
+_KEPT_SECONDS = 24 * 3600
+_SESSION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
+_DISPATCH = re.compile(r"d\d{1,9}-\d{1,9}\Z")
+
+
+class Claim(NamedTuple):
+    """The work of a sub-agent: a child session, or a dispatch of a session if it works from a prompt.
+
+    ``held`` counts how often the agent was kept from ending with that dispatch open.
+    """
+
+    store: str
+    session: str
+    dispatch: str | None = None
+    held: int = 0
+
+
+class NamedWork(NamedTuple):
+    """What a command line names: a session, perhaps one of its dispatches, and perhaps a store."""
+
+    session: str
+    dispatch: str | None
+    store: str | None
+
+
+def named_work(command: str) -> Iterator[NamedWork]:
+    """Yield the sessions and dispatches that a shell command passes to `flow`, in order."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    if not any(word in {"flow", "flowrail"} for word in words):
+        return
+    stores = (after for word, after in itertools.pairwise(words) if word == "--store")
+    store = next(stores, None)
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if _SESSION.match(word):
+            yield NamedWork(word, after if _DISPATCH.match(after) else None, store)
+
+
+def claim_of(state: str, agent: str) -> Claim | None:
+    """Return the claim of a sub-agent, if it was noted."""
+    try:
+        data = json.loads(files.read_bounded(_path(state, agent), limit=_LONGEST, what="the claim"))
+        claim = Claim(**data)
+    except (FlowError, ValueError, TypeError):
+        return None
+    return claim
+
+
+def note_claim(state: str, agent: str, claim: Claim) -> None:
+    """Note the claim of a sub-agent."""
+    with suppress(FlowError, OSError):
+        files.make_private_dir(os.path.join(state, _FOLDER))
+        data = json.dumps(claim._asdict()).encode()
+        files.write_atomic(_path(state, agent), data, durable=False)
+
+
+def forget_old_claims(state: str) -> None:
+    """Delete claims that were noted more than a day ago."""
+    folder = os.path.join(state, _FOLDER)
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                os.unlink(entry.path)
+
+
+def claimed_child(parent: Mapping[str, object], dispatch_id: str) -> str | None:
+    """Return the child session of a claimed dispatch in a snapshot, empty if it works from a prompt.
+
+    `None` means that the dispatch is not claimed.
+    """
+    dispatches = parent.get("dispatches")
+    for dispatch in dispatches if isinstance(dispatches, list) else ():
+        if isinstance(dispatch, dict) and dispatch.get("id") == dispatch_id:
+            return str(dispatch.get("child") or "") if dispatch.get("status") == "claimed" else None
+    return None
+
+
+def _path(state: str, agent: str) -> str:
+    return os.path.join(state, _FOLDER, f"{agent}.json")
