@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
-from flowrail.machines.definition.keys import Key, Scalar, Value, keeps_unknown_arguments
+from flowrail.machines.definition.keys import DefinitionPart, Key, Scalar, Value
 
 LEASE_SECONDS = 3_600
 """How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
@@ -28,9 +27,7 @@ class AgentRole(StrEnum):
     TECHNICAL_WRITER = "technical-writer"
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Dispatch:
+class Dispatch(DefinitionPart):
     """Work for sub-agents: one for each item of ``over``, otherwise one.
 
     As ``dispatch`` of a step or in place of its handler. ``script`` is the address of a workflow that the agent runs,
@@ -59,7 +56,7 @@ class Dispatch:
         Key(
             "The workflow's parameters. $item is the item; a name alone keeps its type.", name="vars", rank=3
         ),
-    ] = field(default_factory=Frozen)
+    ] = Frozen()
     join: Annotated[str, Key("How many must succeed: all, any, or at least N.", is_name=True, rank=4)] = "all"
     model: Annotated[str | None, Key("The model to use, such as sonnet.", is_name=True, decides=False)] = None
     prompt: Annotated[

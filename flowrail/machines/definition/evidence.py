@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
-from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
+from flowrail.machines.definition.keys import DefinitionPart, Key
 
 CHECK_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 DEFAULT_TIMEOUT = 600.0
@@ -45,9 +44,7 @@ class Verdict(StrEnum):
     NOT_RUN = "not_run"
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class GitCondition:
+class GitCondition(DefinitionPart):
     """What must have changed in the git working tree since the step was entered."""
 
     changed_at_least: Annotated[
@@ -59,9 +56,7 @@ class GitCondition:
         object.__setattr__(self, "within", freeze_items(self.within))
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class EvidenceCheck:
+class EvidenceCheck(DefinitionPart):
     """One item of the evidence for an outcome. It has exactly one of `file`, `files`, `json`, `git`, `records`, `run`.
 
     Paths are relative to the project and may contain $notes, $work and facts. A pattern matches as in a shell; ** matches

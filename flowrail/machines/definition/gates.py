@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from flowrail.machines.definition.delegation import AgentRole
-from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
+from flowrail.machines.definition.frozen import Frozen, FrozenObject
+from flowrail.machines.definition.keys import DefinitionPart, Key
 
 
 class Severity(StrEnum):
@@ -53,8 +52,7 @@ class DocumentAvailability(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True)
-class QRState:
+class QRState(FrozenObject):
     """A review loop as a step sees it: the round, whether it is entered to mend, the last verdict."""
 
     iteration: int = 1
@@ -77,9 +75,7 @@ class QRState:
         return self.status is QRStatus.PASS
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class GateConfig:
+class GateConfig(DefinitionPart):
     """A review gate: its outcome follows from the findings that its review recorded.
 
     A step's ``gate`` needs ``review``; ``limit`` and ``policy`` say how often and how strictly. The other fields are

@@ -16,6 +16,8 @@ from inspect import Parameter
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from flowrail.machines.definition.frozen import FrozenObject
+
 Scalar = str | int | float | bool
 Value = Annotated[Any, "value"]
 """A text, a number, true, false, or a list of them."""
@@ -95,6 +97,21 @@ def keeps_unknown_arguments(part: type[Part]) -> type[Part]:
     return part
 
 
+class DefinitionPart(FrozenObject):
+    """A class whose fields declare keys.
+
+    Arguments that it does not have are kept in ``unknown_arguments`` instead of raising `TypeError`, so that the
+    validation lists a misspelt argument with everything else.
+    """
+
+    def __init__(self, *args: object, **given: object) -> None:
+        known = {field.name for field in fields(self) if field.init}
+        unknown = {name: given.pop(name) for name in given.keys() - known}
+        if unknown:
+            object.__setattr__(self, UNKNOWN_ARGUMENTS, unknown)
+        super().__init__(*args, **given)
+
+
 _known: dict[type[Any], Mapping[str, DeclaredKey]] = {}
 
 
@@ -106,13 +123,9 @@ def keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
 
 
 def _keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
-    defaults: dict[str, Any] = {}
-    if is_dataclass(part):
-        for field in fields(part):
-            factory = field.default_factory
-            defaults[field.name] = field.default if factory is MISSING else factory()
-    else:
-        defaults = dict(part.defaults)  # a workflow, which is no dataclass
+    defaults: dict[str, Any] = (
+        {field.name: field.default for field in fields(part)} if is_dataclass(part) else dict(part.defaults)
+    )
     declared: dict[str, DeclaredKey] = {}
     for field_name, hint in get_type_hints(part, include_extras=True).items():
         key = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Key)), None)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from flowrail.machines.definition.frozen import freeze_items
-from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
+from flowrail.machines.definition.keys import DefinitionPart, Key
 from flowrail.text.safe_text import visible
 
 MOST_QUESTIONS = 3
@@ -35,9 +34,7 @@ OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
 """The JSON Schema of an outcome that a step can have."""
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Option:
+class Option(DefinitionPart):
     """One answer to choose from. In a step's question it may decide the outcome."""
 
     label: Annotated[str, Key("The answer, in a few words.", rank=1)]
@@ -51,9 +48,7 @@ class Option:
         _trim(self, "label", "description")
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Question:
+class Question(DefinitionPart):
     """A question to the user. A step's questions open when the step is entered.
 
     ``other`` is the outcome of an answer in other words. After ``deadline`` seconds the ``default``, one of the

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
-from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep, freeze_items
+from flowrail.machines.definition.frozen import Frozen, FrozenObject, freeze, freeze_deep, freeze_items
 from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
+from flowrail.machines.definition.keys import DefinitionPart, Key
 from flowrail.machines.definition.questions import OUTCOME, Question
 from flowrail.machines.definition.values import Arg, arg_from, part_from
 
@@ -55,8 +55,7 @@ LARGEST_TOGETHER = 4_000_000
 """Characters that the steps of one workflow tell together, a text counting each time that it is told."""
 
 
-@dataclass(frozen=True)
-class StepContext:
+class StepContext(FrozenObject):
     """Where a run stands, as a handler or a text function sees it.
 
     ``workflow_params`` are the parameters given at the start, shadowed by facts of the same
@@ -66,12 +65,12 @@ class StepContext:
     """
 
     step_id: str
-    workflow_params: Mapping[str, Any] = field(default_factory=Frozen)
-    step_state: Mapping[str, Any] = field(default_factory=Frozen)
+    workflow_params: Mapping[str, Any] = Frozen()
+    step_state: Mapping[str, Any] = Frozen()
     visit: int = 1
     limit: int | None = None
     session: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=Frozen)
+    evidence: Mapping[str, Any] = Frozen()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workflow_params", freeze_deep(dict(self.workflow_params)))
@@ -84,18 +83,14 @@ ActionsFunction: TypeAlias = Callable[[StepContext], Sequence[str]]
 Condition: TypeAlias = str | Callable[[StepContext], bool]
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Rule:
+class Rule(DefinitionPart):
     """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
 
     outcome: Annotated[str, Key("The outcome then.", is_name=True, rank=1, schema=OUTCOME)]
     when: Annotated[str | None, Key("The expression, such as failures == 0.", name="if", rank=2)] = None
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Variant:
+class Variant(DefinitionPart):
     """Other text for a step, used if its condition holds: a file, or lines."""
 
     when: Annotated[Condition, Key("The expression that must hold.")]
@@ -105,9 +100,7 @@ class Variant:
         object.__setattr__(self, "actions", _actions(self.actions))
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class StepDef:
+class StepDef(DefinitionPart):
     """One step: its instructions, and which outcome leads where.
 
     The instructions are in steps/ID.md, in the file that `text` names, or in `actions`. ``next`` maps outcomes to
@@ -137,13 +130,11 @@ class StepDef:
                 "minProperties": 1,
             },
         ),
-    ] = field(default_factory=Frozen)
+    ] = Frozen()
     phase: Annotated[str | None, Key("The part of the procedure that it belongs to.", decides=False)] = None
     when: Annotated[Condition | None, Key("The step is skipped unless this expression holds.")] = None
     limit: Annotated[int | None, Key("How often the step may be entered.", schema={"minimum": 1})] = None
-    reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = field(
-        default_factory=Frozen
-    )
+    reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = Frozen()
     rules: Annotated[Sequence[Rule], Key("They decide the outcome. The first that holds counts.")] = ()
     variants: Annotated[
         Sequence[Variant], Key("Other texts. The first whose condition holds is used.", decides=False)
@@ -161,7 +152,7 @@ class StepDef:
             "For an outcome, the checks that must pass before it is accepted.",
             schema={"propertyNames": OUTCOME},
         ),
-    ] = field(default_factory=Frozen)
+    ] = Frozen()
     tries: Annotated[
         int,
         Key(

@@ -11,20 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from flowrail.machines.definition.findings import CODES, Finding
-from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
+from flowrail.machines.definition.keys import DefinitionPart, Key
 
 _COMMENT = re.compile(
     rb"^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$", re.MULTILINE
 )
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Suppression:
+class Suppression(DefinitionPart):
     """Warnings of one code, of one step or of all, that an author accepts, and why."""
 
     code: Annotated[str, Key("The code, such as FR163.", is_name=True)]

@@ -11,12 +11,12 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from flowrail.machines.definition.frozen import freeze_items
-from flowrail.machines.definition.keys import Key, Scalar, Value, keeps_unknown_arguments, keys_of
+from flowrail.machines.definition.keys import DefinitionPart, Key, Scalar, Value, keys_of
 from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
 
@@ -34,9 +34,7 @@ MOST_NAMED = 40
 """So many choices are named to whoever gives another value."""
 
 
-@keeps_unknown_arguments
-@dataclass(frozen=True)
-class Arg:
+class Arg(DefinitionPart):
     """What one parameter or fact is, and which values it takes.
 
     Without a ``type`` it follows from the choices, the default or the bounds; failing these it

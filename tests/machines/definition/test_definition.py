@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
+import copy
+import inspect
+import pickle
+from dataclasses import FrozenInstanceError, asdict, replace
 from typing import Annotated, Any
 
 import pytest
@@ -11,6 +14,7 @@ from support.workflows import step, workflow
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant, handler_signature
+from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg
 
 # --- steps
@@ -32,6 +36,30 @@ def test_a_step_is_frozen_all_the_way_down() -> None:
         here.title = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
         here.next["ok"] = "b"
+
+
+def test_a_part_of_a_workflow_is_compared_copied_and_pickled_by_value() -> None:
+    here = Suppression("FR163", "it ends", origin="a.py:1")
+
+    assert here == Suppression("FR163", reason="it ends", origin="b.py:2") != Suppression("FR163", "another")
+    assert repr(here) == "Suppression(code='FR163', reason='it ends', step=None)"
+    assert pickle.loads(pickle.dumps(here)) == copy.deepcopy(here) == here  # noqa: S301 - made above
+    assert asdict(here) == {"code": "FR163", "reason": "it ends", "step": None, "origin": "a.py:1"}
+    assert list(inspect.signature(Suppression).parameters) == ["code", "reason", "step", "origin"]
+
+
+@pytest.mark.parametrize(
+    ("args", "given", "problem"),
+    [
+        ((), {}, "needs the argument `step_id`"),
+        (("a", {}, {}, 1, 2, "s", "more"), {}, "takes 6 arguments, not 7"),
+        (("a",), {"step_id": "b"}, "argument `step_id` is given twice"),
+        (("a",), {"visits": 2}, "argument `visits` is given but unknown"),
+    ],
+)
+def test_wrong_arguments_are_refused(args: Any, given: Any, problem: str) -> None:
+    with pytest.raises(TypeError, match=problem):
+        StepContext(*args, **given)
 
 
 def test_rules_and_variants_may_be_written_in_several_ways() -> None:
