@@ -82,6 +82,7 @@ def pictures(session: nox.Session) -> None:
         "-n",
         "auto",
         "tests/diagrams",
+        "tests/web",
         "tests/operations/skills/test_embedded_diagrams.py",
         "tests/sphinx/test_extension.py",
     )

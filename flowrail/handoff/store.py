@@ -111,6 +111,10 @@ class Handoffs:
         """Return the ids of all handoffs, in order."""
         return self._files.ids()
 
+    def stamp(self, handoff_id: str) -> tuple[int, int] | None:
+        """Return a value that changes with each record of a handoff, or `None` if it has no record."""
+        return self._files.stamp(handoff_id)
+
     def all(self, lost: list[str] | None = None) -> Iterator[StoredHandoff]:
         """Yield every handoff that can be read, and add the ids of the others to *lost*."""
         for handoff_id in self.ids():

@@ -199,6 +199,14 @@ class FileStore(Generic[T]):
                 place=self.folders,
             ) from None
 
+    def stamp(self, key: str) -> tuple[int, int] | None:
+        """Return a value that changes with each record, or `None` without a journal. Reads nothing."""
+        try:
+            status = os.stat(f"{self.folder(key)}/{JOURNAL}")
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
         while True:

@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from support.web import website
 
 from flowrail.cli.main import main
 from flowrail.machines.loading.yaml_file import read_yaml
@@ -113,6 +114,9 @@ def run(command: str, ids: dict[str, str]) -> str:
         stdin = Path(words[-1]).read_bytes()
         words = words[:-2]
     assert words[0] == "flow"
+    if words[1] == "ui":
+        with website(*words[2:]) as running:
+            return f"{running.address}\n"
     out = io.StringIO()
     with (
         patch.dict(os.environ, given),

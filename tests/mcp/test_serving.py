@@ -303,11 +303,11 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
 
 
 def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flowrail.cli.commands.setup.find_spec", lambda _name: None)
+    monkeypatch.setattr("flowrail.cli.extras.find_spec", lambda _name: None)
     ran = flow("mcp")
 
     assert ran.status == 2
-    assert "[MCP_MISSING]" in ran.err
+    assert "[EXTRA_MISSING]" in ran.err
     assert "pip install 'flowrail[mcp]'" in ran.err
 
 

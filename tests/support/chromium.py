@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ FLAGS = (
     "--no-first-run",
     "--hide-scrollbars",
     "--remote-debugging-pipe",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 AS_3_AND_4 = """
@@ -86,10 +87,10 @@ class Tab:
         answer: dict[str, Any] = json.loads(message)
         return answer
 
-    def open(self, file: Path) -> None:
-        """Load a file and wait until it is there."""
+    def open(self, page: Path | str) -> None:
+        """Load a file or an address, and wait until it is loaded."""
         self.events.clear()
-        self.call("Page.navigate", url=file.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         while not any(each.get("method") == "Page.loadEventFired" for each in self.events):
             self.events.append(self._next())
 
@@ -98,6 +99,13 @@ class Tab:
         done = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
+
+    def wait_for(self, condition: str) -> None:
+        """Wait until a JavaScript expression is true, at most fifteen seconds; the page may change meanwhile."""
+        end = time.monotonic() + 15
+        while not self.run(f"Boolean({condition})"):
+            assert time.monotonic() < end, f"never true: {condition}"
+            time.sleep(0.05)
 
     def frame(self) -> None:
         """Wait until what was asked for is drawn."""

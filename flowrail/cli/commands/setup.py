@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
-from importlib.util import find_spec
 
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.extras import require_extra
 from flowrail.errors import UsageError
 from flowrail.formatters.reports.doctor import render
 from flowrail.operations.doctor import diagnose
@@ -38,12 +38,6 @@ def doctor_command(as_json: bool, roots: tuple[str, ...], store: str | None) -> 
     return 0 if examined["ok"] else 1
 
 
-class McpMissingError(UsageError):
-    """The package that speaks the Model Context Protocol is not installed."""
-
-    code = "MCP_MISSING"
-
-
 @click.command("mcp", epilog=options.examples("flow mcp --dir ."))
 @click.option(
     "--dir", "folder", metavar="DIR", help="Work as if started there (default: the current folder)."
@@ -56,11 +50,7 @@ def mcp_command(folder: str | None, store: str | None, roots: tuple[str, ...]) -
     On standard input and output, for one host, until it closes them. Needs the extra
     flowrail[mcp]. Skills that changed on disk are noticed at the next call.
     """
-    if find_spec("mcp") is None or find_spec("mcp_types") is None:
-        raise McpMissingError(
-            "the server needs the package `mcp`, which is not installed",
-            hint="pip install 'flowrail[mcp]'",
-        )
+    require_extra("mcp", "mcp", "mcp_types")
     if folder is not None:
         try:
             os.chdir(folder)

@@ -100,6 +100,10 @@ class Store:
         """Return the ids of all sessions, in order."""
         return self._files.ids()
 
+    def stamp(self, session_id: str) -> tuple[int, int] | None:
+        """Return a value that changes with each record of a session, or `None` if it has no record."""
+        return self._files.stamp(session_id)
+
     def read(self, session_id: str) -> StoredSession:
         """Return a session as it is now, without waiting for a lock."""
         record, torn = self._files.newest(session_id)

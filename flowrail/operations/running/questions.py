@@ -15,7 +15,7 @@ from flowrail.machines.engine.reported_values import check_memory
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import open_session
-from flowrail.operations.running.steps import Answer, look
+from flowrail.operations.running.steps import Answer, check_expected, look
 from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed
 
@@ -90,13 +90,18 @@ def answer(
     *,
     found: str = "",
     remember: str = "",
+    expect: int | None = None,
 ) -> Answer:
-    """Record the user's answers, one or several to each question, and show what comes next."""
+    """Record the user's answers, one or several to each question, and show what comes next.
+
+    *expect* is the revision that the questions were read at, if it matters.
+    """
     found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
     given = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
         session = settled(change.kept.session, now)  # a default that stands was told as the answer
+        check_expected(world, session, expect)
         still_theirs(world.store, session)
         known = {each.id: each for each in session.questions}
         if not known or not session.is_open:

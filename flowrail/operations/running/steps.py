@@ -325,12 +325,16 @@ def _commit(
     return kept
 
 
-def abandon(world: World, session_id: str, reason: str = "") -> StoredSession:
-    """End a session that will not be finished; what was done stays on record."""
+def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> StoredSession:
+    """End a session that will not be finished; what was done stays on record.
+
+    *expect* is the revision that the decision was made at, if it matters.
+    """
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
         if not session.is_open:
             return change.kept
+        check_expected(world, session, expect)
         ended = session._replace(status=ABANDONED)
         return change.commit(
             ended, kind="abandon", at=world.now(), by=world.by, note={"reason": reason} if reason else {}

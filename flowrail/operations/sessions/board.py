@@ -1,0 +1,178 @@
+"""What the sessions of a store are doing now, in four groups: those that need a person come first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.text.phrases import seconds_between
+
+STALLED_AFTER = 30 * 60
+"""Seconds without a record after which an open session counts as stalled."""
+
+
+class Group(StrEnum):
+    """The groups of the board, in the order in which a person looks at them."""
+
+    NEEDS_YOU = "needs you"
+    STALLED = "stalled"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class Position(NamedTuple):
+    """The current step of a session: its place in the workflow, and which attempt this is."""
+
+    id: str
+    title: str
+    number: int
+    total: int
+    attempt: int
+    limit: int | None
+
+
+class AgentCount(NamedTuple):
+    """The dispatches of the current step by status."""
+
+    done: int = 0
+    failed: int = 0
+    claimed: int = 0
+    pending: int = 0
+
+    @property
+    def total(self) -> int:
+        """All dispatches of the step."""
+        return self.done + self.failed + self.claimed + self.pending
+
+
+class BoardEntry(NamedTuple):
+    """One session on the board. ``active_at`` is the time of its newest record."""
+
+    session: str
+    skill: str
+    topic: str
+    status: str
+    group: Group
+    reason: str
+    position: Position | None
+    active_at: str
+    revision: int
+    questions: tuple[AskedQuestion, ...] = ()
+    agents: AgentCount = AgentCount()
+    findings: int = 0
+    parent: str | None = None
+    readable: bool = True
+
+
+class Board:
+    """The sessions of *store*. A session is read again only if its journal changed since the last call."""
+
+    def __init__(self, store: Store, *, stalled_after: float = STALLED_AFTER) -> None:
+        self._store = store
+        self._stalled_after = stalled_after
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self._entries: dict[str, BoardEntry] = {}
+
+    def refresh(self, now: str) -> list[BoardEntry]:
+        """Return all sessions as they are *now*: by group, and within a group the most recent first."""
+        stamps: dict[str, tuple[int, int]] = {}
+        entries: dict[str, BoardEntry] = {}
+        for session_id in self._store.ids():
+            stamp = self._store.stamp(session_id)
+            if stamp is None:
+                continue  # its start was interrupted
+            stamps[session_id] = stamp
+            known = self._entries.get(session_id) if self._stamps.get(session_id) == stamp else None
+            entry = known or self._read(session_id)
+            if entry is not None:
+                entries[session_id] = entry
+        self._stamps, self._entries = stamps, entries
+        shown = [self._grouped(entry, now) for entry in entries.values()]
+        by_time = sorted(shown, key=lambda entry: entry.active_at, reverse=True)
+        return sorted(by_time, key=lambda entry: list(Group).index(entry.group))
+
+    def _read(self, session_id: str) -> BoardEntry | None:
+        try:
+            record = self._store.newest(session_id)
+            return _entry(record, self._position(record.session))
+        except UnknownSessionError:
+            return None
+        except ForeignSessionError:
+            reason = "started by another user or on another machine"
+        except FlowError as error:
+            reason = error.message
+        skill = session_id.rpartition("-")[0]
+        return BoardEntry(
+            session_id, skill, "", "unreadable", Group.NEEDS_YOU, reason, None, "", 0, readable=False
+        )
+
+    def _position(self, session: Session) -> Position | None:
+        if session.step is None:
+            return None
+        try:
+            steps = self._store.definition(session.id)["workflow"]["steps"]
+            return position_of(session, steps)
+        except (FlowError, KeyError, TypeError, ValueError, StopIteration):
+            return Position(session.step, session.step, 0, 0, session.visit, None)
+
+    def _grouped(self, entry: BoardEntry, now: str) -> BoardEntry:
+        if entry.group is not Group.RUNNING:
+            return entry
+        idle = seconds_between(entry.active_at, now)
+        if idle is not None and idle > self._stalled_after:
+            return entry._replace(group=Group.STALLED, reason="no report")
+        return entry
+
+
+def position_of(session: Session, steps: list[Mapping[str, Any]]) -> Position:
+    """Return where *session* is among the *steps* of its stored workflow."""
+    index = next(number for number, step in enumerate(steps) if step["id"] == session.step)
+    step = steps[index]
+    limit = step.get("limit")
+    title = str(step.get("title") or step["id"])
+    title = title.replace("$visit", str(session.visit)).replace("$limit", str(limit or ""))
+    bound = session.allowed(str(step["id"]), limit) if isinstance(limit, int) else None
+    return Position(str(step["id"]), title, index + 1, len(steps), session.visit, bound)
+
+
+def _entry(record: Record, position: Position | None) -> BoardEntry:
+    session = record.session
+    questions = tuple(question for question in session.questions if question.is_open)
+    if not session.is_open:
+        group, reason = Group.ENDED, session.status
+    elif questions:
+        group, reason = Group.NEEDS_YOU, questions[0].text
+    else:
+        group, reason = Group.RUNNING, ""
+    return BoardEntry(
+        session=session.id,
+        skill=session.skill,
+        topic=session.topic,
+        status=session.status,
+        group=group,
+        reason=reason,
+        position=position,
+        active_at=record.at,
+        revision=session.revision,
+        questions=questions if session.is_open else (),
+        agents=_agents(session.dispatches),
+        findings=sum(finding.is_open for finding in session.findings),
+        parent=session.parent.session if session.parent else None,
+    )
+
+
+def _agents(dispatches: tuple[Dispatched, ...]) -> AgentCount:
+    finished = [dispatch for dispatch in dispatches if dispatch.status == FINISHED]
+    done = sum(dispatch.outcome == Outcome.OK for dispatch in finished)
+    return AgentCount(
+        done=done,
+        failed=len(finished) - done,
+        claimed=sum(dispatch.status == CLAIMED for dispatch in dispatches),
+        pending=sum(dispatch.status == PENDING for dispatch in dispatches),
+    )

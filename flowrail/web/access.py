@@ -1,0 +1,125 @@
+"""Who may use the page: requests from this browser to exactly this address, and nobody else.
+
+The defence is against web pages in the same browser (DNS rebinding, forged requests) and against other users of the
+machine. It does not defend against the user's own account.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Collection
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CSRF_HEADER = "x-flow-csrf"
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+ENTER = "/enter"
+DIRECTIVES = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",  # the drawings are SVG with a style element of their own
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+)
+ANSWER_HEADERS = {
+    "content-security-policy": "; ".join(DIRECTIVES),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class Keys:
+    """The secrets of one run of the server.
+
+    The *token* in the printed address works once, unless it is *reusable*: then it comes from a file that several
+    people read. It is exchanged for ``cookie``; ``csrf`` is in the pages and in every request that changes something.
+    """
+
+    def __init__(self, *, port: int, token: str | None = None) -> None:
+        self.cookie_name = f"flow_ui_{port}"  # cookies are shared by all ports of a host
+        self.cookie = secrets.token_urlsafe(32)
+        self.csrf = secrets.token_urlsafe(32)
+        self._reusable = token is not None
+        self.token: str | None = token or secrets.token_urlsafe(32)
+
+    def exchange(self, token: str) -> bool:
+        """Return whether *token* opens the page; a token that works once is used up."""
+        if self.token is None or not hmac.compare_digest(token.encode(), self.token.encode()):
+            return False
+        if not self._reusable:
+            self.token = None
+        return True
+
+    def opens(self, headers: Headers) -> bool:
+        """Return whether a request with these headers has the cookie."""
+        given = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
+        return hmac.compare_digest(given.encode(), self.cookie.encode())
+
+    def allows_change(self, headers: Headers) -> bool:
+        """Return whether a request with these headers comes from one of our pages."""
+        return hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), self.csrf.encode())
+
+
+class AccessCheck:
+    """Checks every request before *app* sees it. *hosts* are the exact values of `Host` that are served."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str], keys: Keys) -> None:
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(f"http://{host}" for host in hosts)
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or refuse it."""
+        refusal = self._refusal(scope)
+        answer = self._app if refusal is None else refusal
+        await answer(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if headers.get("host", "") not in self._hosts:
+            return _refused(HTTPStatus.MISDIRECTED_REQUEST, "unknown host")
+        if scope["path"] == ENTER and scope["method"] in SAFE_METHODS:
+            return None  # a link in a terminal or a chat leads here; the token decides
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins:
+            return _refused(HTTPStatus.FORBIDDEN, "requests from other pages are refused")
+        if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+            return _refused(HTTPStatus.FORBIDDEN, "requests from other pages are refused")
+        if not self._keys.opens(headers):
+            message = "This browser has not been let in. Run `flow ui` and open the address that it prints."
+            return _refused(HTTPStatus.UNAUTHORIZED, message)
+        return None if scope["method"] in SAFE_METHODS else self._refused_change(headers, origin)
+
+    def _refused_change(self, headers: Headers, origin: str | None) -> PlainTextResponse | None:
+        if origin is None or not self._keys.allows_change(headers):
+            return _refused(HTTPStatus.FORBIDDEN, "changes are only accepted from our own pages")
+        if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return _refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "changes are JSON")
+        return None
+
+
+def _refused(status: HTTPStatus, message: str) -> PlainTextResponse:
+    return PlainTextResponse(f"{message}\n", status)
+
+
+def _with_headers(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in ANSWER_HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return with_headers

@@ -1,0 +1,170 @@
+"use strict";
+// Keeps the page up to date, filters the board, replays a session, and sends answers.
+
+const main = () => document.getElementById("main");
+const csrf = document.querySelector('meta[name="csrf"]').content;
+
+/* ---- loading the page again, without losing what the reader does ---- */
+
+async function load(address, { push = false } = {}) {
+  const response = await fetch(address, { headers: { accept: "text/html" } });
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const fresh = page.getElementById("main");
+  if (!fresh) return false;
+  const kept = readerState();
+  main().innerHTML = fresh.innerHTML;
+  document.title = page.title;
+  restore(kept);
+  if (push) history.replaceState(null, "", address);
+  prepare();
+  return response.ok;
+}
+
+function readerState() {
+  const focused = document.activeElement;
+  return {
+    focus: focused && main().contains(focused) ? pathOf(focused) : null,
+    scroll: [...main().querySelectorAll("[tabindex='0']")].map((part) => [part.scrollLeft, part.scrollTop]),
+    texts: [...main().querySelectorAll("input[type=text], input[type=search]")].map((field) => field.value),
+    marks: [...main().querySelectorAll("input[type=checkbox]")].map((field) => field.checked),
+    open: [...main().querySelectorAll("details")].map((part) => part.open),
+  };
+}
+
+function restore(kept) {
+  const same = (selector, values, set) => {
+    const parts = [...main().querySelectorAll(selector)];
+    if (parts.length === values.length) parts.forEach((part, index) => set(part, values[index]));
+  };
+  same("[tabindex='0']", kept.scroll, (part, [left, top]) => { part.scrollLeft = left; part.scrollTop = top; });
+  same("input[type=text], input[type=search]", kept.texts, (field, value) => { field.value = value; });
+  same("input[type=checkbox]", kept.marks, (field, value) => { field.checked = value; });
+  same("details", kept.open, (part, value) => { part.open = value; });
+  if (kept.focus) {
+    const part = document.querySelector(kept.focus);
+    if (part) part.focus({ preventScroll: true });
+  }
+}
+
+function pathOf(part) {
+  if (part.id) return `#${CSS.escape(part.id)}`;
+  const place = [...part.parentElement.children].indexOf(part) + 1;
+  return `${pathOf(part.parentElement)} > :nth-child(${place})`;
+}
+
+function isAboutThisPage(keys) {
+  const session = location.pathname.match(/^\/sessions\/([^/]+)/);
+  if (!session) return true;
+  return keys.some((key) => key === `session:${session[1]}`) || keys.some((key) => key.startsWith("handoff:")) ||
+    main().querySelector(".cards") !== null;
+}
+
+function listen() {
+  const live = document.getElementById("live");
+  const events = new EventSource("/events");
+  events.onopen = () => { live.textContent = "live"; live.classList.remove("lost"); };
+  events.onerror = () => {
+    live.textContent = "no connection; start flow ui again";
+    live.classList.add("lost");
+  };
+  events.onmessage = async (event) => {
+    const keys = JSON.parse(event.data);
+    const replaying = new URLSearchParams(location.search).has("at");
+    if (!isAboutThisPage(keys) || replaying) return;
+    await load(location.href);
+    live.textContent = "updated";
+    setTimeout(() => { live.textContent = "live"; }, 1500);
+  };
+}
+
+/* ---- times ---- */
+
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60]];
+
+function refreshTimes() {
+  for (const part of document.querySelectorAll("time[datetime]")) {
+    const seconds = (Date.now() - Date.parse(part.dateTime)) / 1000;
+    if (Number.isNaN(seconds)) continue;
+    const unit = UNITS.find(([, size]) => seconds >= size);
+    part.textContent = unit ? `${Math.floor(seconds / unit[1])} ${unit[0]} ago` : "just now";
+  }
+}
+
+/* ---- what each page can do ---- */
+
+function prepare() {
+  const filter = document.getElementById("filter");
+  if (filter) {
+    filter.addEventListener("input", () => applyFilter(filter.value));
+    if (filter.value) applyFilter(filter.value);
+  }
+  const slider = document.getElementById("at");
+  if (slider) slider.addEventListener("change", () => load(`?at=${slider.value}`, { push: true }));
+  refreshTimes();
+}
+
+function applyFilter(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const card of main().querySelectorAll("[data-search]")) {
+    const matches = words.every((word) => card.dataset.search.toLowerCase().includes(word));
+    card.hidden = !matches;
+    shown += matches ? 1 : 0;
+  }
+  document.getElementById("filtered").textContent = words.length ? `${shown} shown` : "";
+}
+
+async function send(address, body) {
+  const problem = document.getElementById("problem");
+  const response = await fetch(address, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-flow-csrf": csrf },
+    body: JSON.stringify(body),
+  });
+  if (response.ok) {
+    await load(location.pathname, { push: true });
+    main().focus();
+    return;
+  }
+  const error = await response.json().catch(() => ({ message: "the answer could not be recorded", hint: "" }));
+  problem.textContent = `${error.message}. ${error.hint}`;
+  problem.hidden = false;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='?at=']");
+  if (link) {
+    event.preventDefault();
+    load(link.getAttribute("href"), { push: true });
+    return;
+  }
+  const button = event.target.closest("button");
+  const form = button && button.form;
+  if (!form) return;
+  const at = { revision: Number(form.dataset.revision) };
+  if (form.classList.contains("question")) {
+    const words = answerOf(button, form);
+    if (words.length) {
+      send(`/sessions/${form.dataset.session}/answer`, { ...at, answers: { [form.dataset.question]: words } });
+    }
+  } else if (button.hasAttribute("data-abandon")) {
+    if (confirm("Abandon this session?")) {
+      send(`/sessions/${form.dataset.session}/abandon`, { ...at, reason: form.elements.reason.value });
+    }
+  }
+});
+
+document.addEventListener("submit", (event) => event.preventDefault());
+
+function answerOf(button, form) {
+  if (button.hasAttribute("data-option")) return [button.dataset.option];
+  if (button.hasAttribute("data-selected")) {
+    return [...form.querySelectorAll("input[name=option]:checked")].map((field) => field.value);
+  }
+  const other = form.elements.other.value.trim();
+  return other ? [`other:${other}`] : [];
+}
+
+prepare();
+listen();
+setInterval(refreshTimes, 30000);

@@ -1,0 +1,120 @@
+"""A running `flow ui`, and requests to it as a browser would send them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from support.sandbox import ENTRY
+
+APPROVAL = """\
+name: NAME
+description: A release that a person approves.
+params: {version: {type: string, required: true}}
+steps:
+  - {id: test, title: "Test $version", limit: 3, actions: [Run the tests.], next: {ok: approve, iterate: test}}
+  - id: approve
+    title: Ask for approval
+    actions: [Show the changes.]
+    questions:
+      - {id: go, header: Release, text: "Publish it?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}
+    next: {ok: publish, fail: test}
+  - {id: publish, title: Publish, actions: [Publish it.], next: {ok: null, fail: null}}
+"""
+"""A step that loops, one that asks a person, and one after it."""
+
+
+class Answered(NamedTuple):
+    """The answer to a request."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def data(self) -> Any:
+        """The JSON document in it."""
+        return json.loads(self.text)
+
+
+class Website:
+    """A running page. Requests carry its cookie after `enter`."""
+
+    def __init__(self, address: str, process: subprocess.Popen[str]) -> None:
+        self.address = address
+        self.process = process
+        parts = urlsplit(address)
+        self.host, self.port = str(parts.hostname), int(parts.port or 0)
+        self.origin = f"http://{self.host}:{self.port}"
+        self._entry = f"{parts.path}?{parts.query}"
+        self.cookie = ""
+
+    def request(
+        self,
+        path: str,
+        method: str = "GET",
+        *,
+        body: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answered:
+        """Send a request with exactly these headers, and the cookie if there is one."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        given = {**({"Cookie": self.cookie} if self.cookie else {}), **(headers or {})}
+        connection.putrequest(method, path, skip_host="Host" in given)
+        for name, value in given.items():
+            connection.putheader(name, value)
+        data = None if body is None else body.encode()
+        if data is not None:
+            connection.putheader("Content-Length", str(len(data)))
+        connection.endheaders(data)
+        response = connection.getresponse()
+        answered = Answered(response.status, dict(response.getheaders()), response.read().decode())
+        connection.close()
+        return answered
+
+    def enter(self) -> Answered:
+        """Open the printed address, and keep the cookie."""
+        answered = self.request(self._entry)
+        self.cookie = answered.headers.get("set-cookie", "").partition(";")[0]
+        return answered
+
+    def csrf(self) -> str:
+        """Return the secret that is in every page."""
+        found = re.search(r'name="csrf" content="([^"]+)"', self.request("/").text)
+        assert found is not None
+        return found.group(1)
+
+    def change(self, path: str, body: Mapping[str, object]) -> Answered:
+        """Send a change as our own page does."""
+        headers = {"Origin": self.origin, "X-Flow-Csrf": self.csrf(), "Content-Type": "application/json"}
+        return self.request(path, "POST", body=json.dumps(body), headers=headers)
+
+
+@contextmanager
+def website(*options: str) -> Iterator[Website]:
+    """Run `flow ui` in the current folder, as a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, "ui", "--no-open", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address, process.communicate()[1]
+        yield Website(address, process)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)

@@ -1,0 +1,132 @@
+"""The page in a real browser: it follows the store, answers questions, replays, and is accessible."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.chromium import Tab, browser
+from support.sandbox import put_skill, told
+from support.web import APPROVAL, website
+
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
+
+ROOT = Path(__file__).parents[2]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Tab]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(chromium: Tab) -> Iterator[Tab]:
+    put_skill("release", APPROVAL)
+    chromium.show(1280, 900)
+    with website() as running:
+        chromium.open(running.address)
+        chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
+        yield chromium
+
+
+def started() -> str:
+    return str(told("start", "release", "-p", "version=1.4.0")["session"])
+
+
+def text(tab: Tab) -> str:
+    return str(tab.run("document.getElementById('main').innerText"))
+
+
+def visit(tab: Tab, path: str) -> None:
+    tab.open(f"{tab.run('location.origin')}{path}")
+    tab.wait_for("document.getElementById('live').textContent === 'live'")
+
+
+def test_the_board_follows_the_store_without_a_reload(tab: Tab) -> None:
+    session = started()
+    tab.wait_for("document.body.innerText.includes('release: 1.4.0')")
+
+    told("step", "release", "ok", "--session", session)
+
+    tab.wait_for("document.body.innerText.includes('Publish it?')")
+
+
+def test_a_click_answers_a_question_and_the_page_shows_the_move(tab: Tab) -> None:
+    session = started()
+    told("step", "release", "ok", "--session", session)
+    visit(tab, f"/sessions/{session}")
+
+    tab.run("document.querySelector('[data-option=Yes]').click()")
+    tab.wait_for("!document.querySelector('.question')")
+    assert told("status", session)["status"] == "active"
+
+    told("step", "release", "done", "--session", session)
+    tab.wait_for("document.querySelector('.head').innerText.includes('step 3 of 3: Publish')")
+
+
+def test_a_refused_answer_is_explained_on_the_page(tab: Tab) -> None:
+    session = started()
+    told("step", "release", "ok", "--session", session)
+    visit(tab, f"/sessions/{session}")
+
+    tab.run("document.querySelector('.question').dataset.revision = 0")
+    tab.run("document.querySelector('[data-option=Yes]').click()")
+
+    tab.wait_for("!document.getElementById('problem').hidden")
+    assert "is at revision 1, not 0" in str(tab.run("document.getElementById('problem').textContent"))
+
+
+def test_the_slider_replays_the_session(tab: Tab) -> None:
+    session = started()
+    for outcome in ("iterate", "ok"):
+        told("step", "release", outcome, "--session", session)
+    visit(tab, f"/sessions/{session}")
+    assert "Show the changes." in text(tab)
+
+    tab.run("document.getElementById('at').focus()")
+    tab.press("ArrowLeft", number=37)
+
+    tab.wait_for("location.search === '?at=1'")
+    tab.wait_for("document.getElementById('main').innerText.includes('Run the tests.')")
+    assert tab.run("document.activeElement.id") == "at"
+
+
+def test_the_filter_hides_the_other_sessions(tab: Tab) -> None:
+    put_skill("other")
+    started()
+    told("start", "other")
+    visit(tab, "/")
+
+    tab.run("document.getElementById('filter').focus()")
+    for letter in "1.4":
+        tab.press(letter)
+
+    shown = tab.run("[...document.querySelectorAll('.card')].filter(c => !c.hidden).length")
+    assert shown == 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("phone", [False, True])
+def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(
+    tab: Tab, *, dark: bool, phone: bool
+) -> None:
+    session = started()
+    told("step", "release", "ok", "--session", session)
+    axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
+    tab.show(390 if phone else 1280, 844, dark=dark, phone=phone)
+
+    for path in ("/", f"/sessions/{session}", f"/sessions/{session}?at=0", "/handoffs", "/skills/release"):
+        visit(tab, path)
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth"), path
+        assert not [event for event in tab.events if event.get("method") == "Runtime.exceptionThrown"]
+        if axe.is_file():
+            tab.run(f"{axe.read_text(encoding='utf-8')};0")
+            problems = tab.run(
+                f"axe.run(document, {{runOnly: {RULES}}}).then(made => made.violations.map(each =>"
+                "[each.id, each.nodes.map(node => node.html)]))"
+            )
+            assert problems == [], path

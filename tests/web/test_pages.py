@@ -1,0 +1,155 @@
+"""What the pages show and what can be done on them, over real requests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.handing import ours, send, session, target
+from support.sandbox import flow, put_skill, sessions_folder, told
+from support.web import APPROVAL, Website, website
+
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
+
+
+@pytest.fixture
+def site() -> Iterator[Website]:
+    put_skill("release", APPROVAL)
+    with website() as running:
+        running.enter()
+        yield running
+
+
+def started(version: str = "1.4.0") -> str:
+    return str(told("start", "release", "-p", f"version={version}")["session"])
+
+
+def report(session: str, *outcomes: str) -> None:
+    for outcome in outcomes:
+        told("step", "release", outcome, "--session", session)
+
+
+def test_the_board_puts_first_what_needs_a_person(site: Website) -> None:
+    waiting, running, ended = started("waits"), started("runs"), started("ended")
+    report(waiting, "ok")
+    told("session", "abandon", ended)
+
+    page = site.request("/").text
+
+    order = [page.index(f'href="/sessions/{session}"') for session in (waiting, running, ended)]
+    assert order == sorted(order)
+    assert "Publish it?" in page
+    assert "step 2 of 3: Ask for approval" in page
+
+
+def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Website) -> None:
+    session = started()
+    report(session, "iterate", "ok")
+
+    newest = site.request(f"/sessions/{session}").text
+    first = site.request(f"/sessions/{session}?at=0").text
+
+    assert "Show the changes." in newest
+    assert "Run the tests." not in newest
+    assert "Run the tests." in first
+    assert "Test 1.4.0" in first
+    assert "back to now" in first
+    assert "back to now" not in newest
+
+
+def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Website) -> None:
+    session = started()
+    report(session, "ok")
+
+    answered = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
+
+    assert answered.status == 200
+    assert told("status", session)["status"] == "active"
+    assert "answer" in {record["kind"] for record in told("history", session)["steps"]}
+
+
+def test_an_answer_to_a_session_that_moved_on_is_refused(site: Website) -> None:
+    session = started()
+    report(session, "ok")
+
+    refused = site.change(f"/sessions/{session}/answer", {"revision": 0, "answers": {"go": ["Yes"]}})
+    unknown = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"stop": ["Yes"]}})
+    empty = site.change(f"/sessions/{session}/answer", {"revision": 1})
+
+    assert (refused.status, refused.data["code"]) == (409, "REVISION_CONFLICT")
+    assert unknown.status == 400
+    assert "stop" in unknown.data["message"]
+    assert empty.status == 400
+    assert told("status", session)["status"] == "waiting"
+
+
+def test_the_skill_page_counts_transitions_and_shows_where_sessions_loop(site: Website) -> None:
+    report(started(), "iterate", "iterate", "ok")
+    report(started(), "ok")
+
+    page = site.request("/skills/release").text
+
+    assert "2 sessions" in page
+    assert "iterate 2, ok 2" in page.replace("ok 2, iterate 2", "iterate 2, ok 2")
+
+
+def test_text_from_sessions_never_becomes_markup(site: Website) -> None:
+    hostile = "<script>alert(1)</script>\u202e\x1b[31m"
+    session = started(hostile)
+    report(session, "ok")
+
+    for path in ("/", f"/sessions/{session}", f"/sessions/{session}?at=0", "/skills/release"):
+        page = site.request(path).text
+        assert "<script>alert" not in page
+        assert "\u202e" not in page
+        assert "\x1b" not in page
+
+
+def test_a_foreign_or_damaged_session_is_named_and_the_others_are_shown(site: Website) -> None:
+    foreign, damaged, good = started("a"), started("b"), started("c")
+    os.remove(sessions_folder() / foreign / "owner")
+    journal: Path = sessions_folder() / damaged / "journal.jsonl"
+    journal.write_bytes(b"{}\n" + journal.read_bytes())
+
+    page = site.request("/").text
+
+    assert "started by another user or on another machine" in page
+    assert damaged in page
+    assert f'href="/sessions/{good}"' in page
+    assert site.request(f"/sessions/{foreign}").status == 403
+    assert site.request(f"/sessions/{damaged}").status == 500
+
+
+def test_what_does_not_exist_is_a_page_with_a_way_back(site: Website) -> None:
+    for path in ("/nowhere", "/sessions/release-zzzzzz", "/skills/nothing", f"/sessions/{started()}?at=99"):
+        answered = site.request(path)
+
+        assert answered.status == 404
+        assert 'href="/"' in answered.text
+        assert "Traceback" not in answered.text
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flowrail.cli.extras.find_spec", lambda _: None)
+
+    ran = flow("ui")
+
+    assert ran.status == 2
+    assert "pip install 'flowrail[web]'" in ran.err
+
+
+def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
+    ours("source")
+    target("receiver")
+    sender = session("source", "-s", "synthesis_summary=done")
+    sent = send("receiver", sender)
+
+    page = site.request("/handoffs").text
+    source = site.request(f"/sessions/{sender}").text
+
+    assert "source → receiver" in page
+    assert f'href="/sessions/{sender}"' in page
+    assert "passed" in page
+    assert f"/handoffs#{sent['handoff']}" in source
