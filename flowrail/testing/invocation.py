@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from flowrail.command import Command
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
@@ -18,17 +18,14 @@ def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
     The workflow is found by its name.
     """
     step = workflow.steps[params[STEP] - 1]
-    words = ["skill", "preview", workflow.name, step.id]
-    for name, value in params.items():
-        if name in {STEP, TOTAL}:
-            continue
-        if name == ITERATION:
-            words += ["--visit", str(value)]
-        else:
-            is_fact = name in fact_args(step) or name not in workflow.params
-            words += ["-s" if is_fact else "-p", f"{name}={_typed(value)}"]
-    return exit_status(words)
-
-
-def _typed(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=list)
+    given = {name: value for name, value in params.items() if name not in {STEP, TOTAL, ITERATION}}
+    facts = {name for name in given if name in fact_args(step) or name not in workflow.params}
+    command = Command(
+        "skill preview",
+        workflow.name,
+        step.id,
+        visit=str(params[ITERATION]) if ITERATION in params else None,
+        facts={name: value for name, value in given.items() if name in facts},
+        params={name: value for name, value in given.items() if name not in facts},
+    )
+    return exit_status(command)

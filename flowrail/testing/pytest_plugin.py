@@ -81,7 +81,7 @@ def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
 def flow_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> InProcessStage:
     """Run commands as an agent would, in this process, with a store for this test.
 
-    ``flow_stage.run(["start", "my-skill"]).data["next"][0]["command"]``
+    ``flow_stage.run(Command("start", "my-skill")).data["next"][0]["command"]`` is the next `Command`.
     """
     from flowrail.testing.run import stage_in  # start-up: loads the engine
 

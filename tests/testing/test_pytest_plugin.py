@@ -11,6 +11,9 @@ from support.sandbox import ASKING, SMALL, allow, clean_environment, put_python,
 
 WARNED = SMALL.replace("[Do the second thing.]", '["Do what step `frist` says."]')
 OWN = """\
+from flowrail.command import Command
+
+
 def test_a_run_in_memory(flow_run):
     run = flow_run("asking", topic="cats")
     assert run.instructions == "Look at it, 3 times."
@@ -19,9 +22,10 @@ def test_a_run_in_memory(flow_run):
 
 
 def test_commands_as_printed(flow_stage):
-    begun = flow_stage.run(["start", "asking"])
-    line = begun.data["next"][0]["command"].split()[1:]
-    assert flow_stage.run([*line, "-s", 'where=["src"]']).data["revision"] == 1
+    begun = flow_stage.run(Command("start", "asking"))
+    command = begun.data["next"][0]["command"]
+    facts = {**command.options["facts"], "where": ["src"]}
+    assert flow_stage.run(command.with_options(facts=facts)).data["revision"] == 1
 
 
 def test_another_one_has_no_session(flow_stage):

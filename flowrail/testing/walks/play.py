@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
@@ -23,7 +23,7 @@ ENDS = frozenset({COMPLETED, FAILED, ABANDONED})
 class PlayedCommand(NamedTuple):
     """A command of a walk, and the step that the session was at afterwards."""
 
-    command: str
+    command: Command
     step: str | None
 
 
@@ -85,8 +85,7 @@ class Player:
     def _play(self, workflow: Workflow, address: str, walk: Walk) -> None:
         if walk.loose:
             raise _WalkFailedError("no path to an end was found from this step")
-        params = [word for name, value in walk.params.items() for word in ("-p", f"{name}={_typed(value)}")]
-        reply = self._run(["start", address, *params])
+        reply = self._run(Command("start", address, params=walk.params))
         self._check(reply, workflow)
         for act in walk.acts:
             reply = self._perform(workflow, reply, act)
@@ -99,9 +98,8 @@ class Player:
         transition = _transition(prepared.data, act)
         if transition is None:
             raise _WalkFailedError(f"no command for `{act.report}`{_with(act.facts)} is printed")
-        missing = {name: value for name, value in act.facts.items() if name not in transition["facts"]}
-        options = [word for name, value in missing.items() for word in ("-s", f"{name}={_typed(value)}")]
-        after = self._run([*rules.words_of(transition["command"]), *options])
+        printed: Command = transition["command"]
+        after = self._run(printed.with_options(facts={**transition["facts"], **act.facts}))
         self._check(after, workflow)
         self._require(rules.transition_problems(transition, after.data, prepared.data))
         return after
@@ -114,21 +112,20 @@ class Player:
         for severity in act.findings:
             if not data.get("finding_command"):
                 raise _WalkFailedError("a review prints no command that records a finding")
-            words = rules.words_of(data["finding_command"])
-            self._succeed([*words, "--severity", severity, "--text", FOUND])
+            printed: Command = data["finding_command"]
+            self._succeed(printed.with_options(severity=severity, text=FOUND))
         for name, label in act.answers:
             session = next(question["session"] for question in data["questions"] if question["id"] == name)
-            self._succeed(["answer", session, f"{name}={label}", "--reason", REASON])
+            self._succeed(Command("answer", session, answers={name: label}, reason=REASON))
         if not (act.ended or act.findings or act.answers):
             return reply
-        return self._succeed(["resume", reply.session])
+        return self._succeed(Command("resume", reply.session))
 
     def _work(self, dispatch: Mapping[str, Any], *, succeeds: bool) -> None:
         """Claim a dispatch and finish it with success or failure."""
-        reply = self._succeed(rules.words_of(dispatch["command"]))
+        reply = self._succeed(dispatch["command"])
         if "finish" in reply.data:
-            line = reply.data["finish"][0 if succeeds else 1]
-            self._succeed(rules.words_of(line))
+            self._succeed(reply.data["finish"][0 if succeeds else 1])
             return
         address, session = str(reply.data["skill"]), reply.session
         known = (address, succeeds) in self._walked and not self.thorough
@@ -140,7 +137,7 @@ class Player:
         if acts is None:
             if succeeds:
                 raise _WalkFailedError(f"`{address}` cannot be completed")
-            self._succeed(["session", "abandon", session])
+            self._succeed(Command("session abandon", session))
             return
         self._walked.add((address, succeeds))
         workflow = self.stage.workflow(address)
@@ -161,24 +158,24 @@ class Player:
     def _check(self, reply: Reply, workflow: Workflow) -> None:
         self._require(rules.problems(reply, workflow))
         self._step = reply.data["step"]["id"] if reply.data["step"] else None
-        resumed = self.stage.run(["resume", reply.session])
+        resumed = self.stage.run(Command("resume", reply.session))
         self._require(rules.resume_differences(reply, resumed))
         if resumed.xml is not None and reply.xml is None:
             self._require(rules.problems(resumed, workflow))
 
-    def _run(self, words: list[str]) -> Reply:
+    def _run(self, command: Command) -> Reply:
         if self.commands_left is not None:
             if not self.commands_left:
                 raise CommandLimitError
             self.commands_left -= 1
-        reply = self.stage.run(words)
+        reply = self.stage.run(command)
         step = reply.data.get("step")
         step_id = step["id"] if isinstance(step, Mapping) else None
-        self._commands.append(PlayedCommand(shlex.join(["flow", *words]), step_id))
+        self._commands.append(PlayedCommand(command, step_id))
         return reply
 
-    def _succeed(self, words: list[str]) -> Reply:
-        reply = self._run(words)
+    def _succeed(self, command: Command) -> Reply:
+        reply = self._run(command)
         if reply.problem:
             raise _WalkFailedError(reply.problem)
         return reply
@@ -192,7 +189,8 @@ def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
     """Return the printed transition that reports what *act* says."""
     for transition in data["next"]:
         same = all(
-            _typed(act.facts.get(name)) == _typed(value) for name, value in transition["facts"].items()
+            value_text(act.facts.get(name)) == value_text(value)
+            for name, value in transition["facts"].items()
         )
         if transition["outcome"] == act.report and same:
             found: Mapping[str, Any] = transition
@@ -201,9 +199,6 @@ def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
 
 
 def _with(facts: Mapping[str, object]) -> str:
-    return f" with {', '.join(f'{name}={_typed(value)}' for name, value in facts.items())}" if facts else ""
-
-
-def _typed(value: object) -> str:
-    """Return a value as it is written on a command line."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=list)
+    return (
+        f" with {', '.join(f'{name}={value_text(value)}' for name, value in facts.items())}" if facts else ""
+    )

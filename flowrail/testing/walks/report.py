@@ -99,7 +99,7 @@ def _item(result: WorkflowResult) -> dict[str, object]:
                 "step": failure.step,
                 "problem": failure.problem,
                 "params": plain(failure.walk.params),
-                "commands": reproduction(result.name, failure).commands,
+                "commands": list(map(str, reproduction(result.name, failure).commands)),
             }
             for failure in result.failures
         ],

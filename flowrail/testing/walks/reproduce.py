@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from flowrail.command import Command
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills.catalog import find, named_root
 from flowrail.testing.walks.play import PlayedWalk
 
-_WITHOUT_IDS = frozenset({"start", "step"})
+_WITHOUT_SESSION = frozenset({"start", "step"})
 """Commands that find the only open session of a store without its id."""
 
 
 class WorkflowName(NamedTuple):
-    """How a workflow is named on a command line: by its address, or by its path if the address finds another."""
+    """How a workflow is named on a command line: by its address, or by its path if the address finds another.
 
-    words: tuple[str, ...]
+    ``root`` is the folder that `--root` has to name.
+    """
+
+    target: str = ""
+    root: str | None = None
     is_path: bool = False
 
 
@@ -30,12 +34,12 @@ class Reproduction(NamedTuple):
     If ``by_hand`` is false, the lines hold ids of the recorded run and cannot be typed again.
     """
 
-    whole: str
-    lines: tuple[str, ...]
+    whole: Command
+    lines: tuple[Command, ...]
     by_hand: bool
 
     @property
-    def commands(self) -> list[str]:
+    def commands(self) -> list[Command]:
         """All commands, the one for the whole walk first."""
         return [self.whole, *self.lines]
 
@@ -55,35 +59,30 @@ def name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> WorkflowName
         found = None
     if found is not None and os.path.realpath(found.folder) == os.path.realpath(file.folder):
         root = named_root(found)
-        return WorkflowName((file.address, *(("--root", _relative(root, cwd)) if root else ())))
-    return WorkflowName((_relative(os.path.join(file.folder, file.path), cwd),), is_path=True)
+        return WorkflowName(file.address, _relative(root, cwd) if root else None)
+    return WorkflowName(_relative(os.path.join(file.folder, file.path), cwd), is_path=True)
 
 
 def reproduction(name: WorkflowName, played: PlayedWalk) -> Reproduction:
     """Return the commands that repeat a walk."""
-    whole = shlex.join(["flow", "test", *name.words, "--walk", played.walk.name])
-    lines = [shlex.split(command.command) for command in played.commands]
-    by_hand = not name.is_path and all(words[1] in _WITHOUT_IDS for words in lines)
+    whole = Command("test", name.target, root=name.root, walk=played.walk.name)
+    lines = [entry.command for entry in played.commands]
+    by_hand = not name.is_path and all(command.verb in _WITHOUT_SESSION for command in lines)
     if by_hand:
         store = _store_name(lines)
-        lines = [[*_without_ids(words), *name.words[1:], "--store", store] for words in lines]
-    return Reproduction(whole, tuple(shlex.join(words) for words in lines), by_hand)
+        lines = [_without_ids(command, name.root, store) for command in lines]
+    return Reproduction(whole, tuple(lines), by_hand)
 
 
-def _without_ids(words: Sequence[str]) -> list[str]:
-    """Return a command without `--session` and `--store`."""
-    options = {position for position, word in enumerate(words) if word in {"--session", "--store"}}
-    return [
-        word for position, word in enumerate(words) if position not in options and position - 1 not in options
-    ]
+def _without_ids(command: Command, root: str | None, store: str) -> Command:
+    """Return a command for the only session of *store*."""
+    options = {**command.options, "session": None, "root": root}
+    return Command(command.verb, *command.arguments, store=store, **options)
 
 
-def _store_name(lines: Sequence[Sequence[str]]) -> str:
+def _store_name(commands: Sequence[Command]) -> str:
     """Return a name for a new store: that of the temporary folder of the run."""
-    path = next(
-        (words[position + 1] for words in lines for position, word in enumerate(words) if word == "--store"),
-        "",
-    )
+    path = next((command.store for command in commands if command.store), "")
     return os.path.basename(os.path.dirname(path)) or "flow-test"
 
 

@@ -5,22 +5,19 @@ Each rule yields its problems as text. An answer without problems yields nothing
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from flowrail.command import Command
 from flowrail.machines.definition.step import DONE, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.testing.walks.stage import Reply
 
 KEYS = ("session", "skill", "status", "revision", "step", "actions", "dispatches", "questions", "next")
-PRINTED_COMMANDS = frozenset({"start", "step", "resume", "claim", "answer", "finding"})
+PRINTED_COMMANDS = frozenset({"start", "step", "resume", "claim", "answer", "finding add"})
 """The commands that the answer of a step prints."""
-_QUOTED = re.compile(r"'[^']*'|\"'\"")
-_SHELL_SYNTAX = re.compile(r"[^\w ./:=@%+,-]", re.ASCII)
 _DIFFERS_ON_RESUME = {"resumed", "replayed", "start_command"}
 
 
@@ -66,17 +63,7 @@ def transition_problems(
         yield f"`{transition['outcome']}` should end the session but led to {_name(reached)}"
 
 
-def words_of(line: str) -> list[str]:
-    """Return the words of a printed command; `ValueError` if a shell would see more than words."""
-    if not line.isprintable() or _SHELL_SYNTAX.search(_QUOTED.sub("", line)):
-        raise ValueError("contains shell syntax")
-    program, *words = shlex.split(line)
-    if program != "flow" or not words:
-        raise ValueError("does not start with `flow` and a command")
-    return words
-
-
-def commands_in(data: Mapping[str, Any]) -> Iterator[str]:
+def commands_in(data: Mapping[str, Any]) -> Iterator[Command]:
     """Yield every command of an answer."""
     yield from (transition["command"] for transition in data["next"])
     yield from (dispatch["command"] for dispatch in data["dispatches"])
@@ -109,36 +96,28 @@ def _waits(data: Mapping[str, Any]) -> bool:
 
 def _command_problems(reply: Reply, workflow: Workflow) -> Iterator[str]:
     step = workflow.get(reply.data["step"]["id"]) if reply.data["step"] else None
-    for line in commands_in(reply.data):
-        try:
-            words = words_of(line)
-        except ValueError as error:
-            yield f"the command `{line[:200]}` {error}"
-            continue
-        if words[0] not in PRINTED_COMMANDS:
-            yield f"`{line[:200]}` is not a command that a step may print"
-        elif words[0] == "step":
-            yield from _report_problems(words, reply.data, step)
+    for command in commands_in(reply.data):
+        if command.verb not in PRINTED_COMMANDS:
+            yield f"`{command}` is not a command that a step may print"
+        elif command.verb == "step":
+            yield from _report_problems(command, reply.data, step)
 
 
-def _report_problems(words: list[str], data: Mapping[str, object], step: StepDef | None) -> Iterator[str]:
-    line = shlex.join(["flow", *words])
-    if words[1] != data["skill"] or _values_of(words, "--session") != [data["session"]]:
-        yield f"`{line}` is about another session"
-    if _values_of(words, "--expect") != [str(data["revision"])]:
-        yield f"`{line}` does not name revision {data['revision']}"
+def _report_problems(command: Command, data: Mapping[str, object], step: StepDef | None) -> Iterator[str]:
+    skill, outcome = command.arguments
+    if skill != data["skill"] or command.options.get("session") != data["session"]:
+        yield f"`{command}` is about another session"
+    if str(command.options.get("expect")) != str(data["revision"]):
+        yield f"`{command}` does not name revision {data['revision']}"
     if step is None:
-        yield f"`{line}` reports a step, but the session has ended"
+        yield f"`{command}` reports a step, but the session has ended"
         return
-    if words[2] != DONE and words[2] not in {str(outcome) for outcome in step.ways}:
-        yield f"`{line}` reports `{words[2]}`, which step `{step.id}` does not accept"
-    unknown = [fact for fact in _values_of(words, "-s") if fact.partition("=")[0] not in fact_args(step)]
+    if outcome != DONE and outcome not in {str(accepted) for accepted in step.ways}:
+        yield f"`{command}` reports `{outcome}`, which step `{step.id}` does not accept"
+    facts = command.options.get("facts")
+    unknown = [name for name in facts if name not in fact_args(step)] if isinstance(facts, Mapping) else []
     if unknown:
-        yield f"`{line}` gives `{unknown[0]}`, which step `{step.id}` does not take"
-
-
-def _values_of(words: list[str], option: str) -> list[str]:
-    return [words[position + 1] for position, word in enumerate(words[:-1]) if word == option]
+        yield f"`{command}` gives `{unknown[0]}`, which step `{step.id}` does not take"
 
 
 def _format_problems(reply: Reply) -> Iterator[str]:
@@ -149,13 +128,13 @@ def _format_problems(reply: Reply) -> Iterator[str]:
             yield f"the XML is not well formed: {error}"
             return
         printed = {case.text for case in root.iterfind("next/case")}
-        if printed != {transition["command"] for transition in reply.data["next"]}:
+        if printed != {str(transition["command"]) for transition in reply.data["next"]}:
             yield "the commands in the XML are not those in the JSON"
         if root.get("session") != reply.data["session"]:
             yield "the XML names another session"
     if reply.text is not None:
         for transition in reply.data["next"]:
-            if transition["command"] not in reply.text:
+            if str(transition["command"]) not in reply.text:
                 yield f"the text lacks the command of `{transition['outcome']}`"
 
 

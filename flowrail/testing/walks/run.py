@@ -47,7 +47,7 @@ class WorkflowResult(NamedTuple):
     seconds: float = 0.0
     reason: str = ""
     unentered: tuple[str, ...] = ()
-    name: WorkflowName = WorkflowName(())
+    name: WorkflowName = WorkflowName()
     is_part: bool = False
     """Whether the workflow is too large to walk all of it."""
 

@@ -1,14 +1,15 @@
 """Run the commands of a walk in this process, on a store of their own.
 
-A stage takes the words of a printed command and returns what the command would answer. A walk therefore goes
-through the same commands as an agent.
+A stage runs a `Command` that was printed and returns what the command would answer. A walk therefore goes through
+the same commands as an agent. The commands in an answer's data are `Command` values too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml
 from flowrail.formatters.guidance import work as as_working
@@ -33,7 +34,6 @@ NAMED = "named by path"
 class Reply(NamedTuple):
     """What a command answered: exit status, JSON, and for a step also XML and text."""
 
-    words: tuple[str, ...]
     status: int
     data: Mapping[str, Any]
     xml: str | None = None
@@ -57,8 +57,8 @@ class Reply(NamedTuple):
 class Stage(Protocol):
     """Runs commands and knows their workflows."""
 
-    def run(self, words: Sequence[str]) -> Reply:
-        """Run one command, given as its words without ``flow``."""
+    def run(self, command: Command) -> Reply:
+        """Run one command."""
 
     def workflow(self, address: str) -> Workflow:
         """Return the workflow at *address*, ready to run."""
@@ -74,25 +74,24 @@ class InProcessStage:
         self.world = world
         self.call = call
         self._workflows: dict[str, Workflow] = {}
-        self._verbs: Mapping[str, Callable[[_CommandLine], Any]] = {
+        self._verbs: Mapping[str, Callable[[Command], Any]] = {
             "start": self._start,
             "step": self._step,
             "resume": self._resume,
             "claim": self._claim,
             "finish": self._finish,
             "answer": self._answer,
-            "finding": self._finding,
-            "session": self._abandon,
+            "finding add": self._finding,
+            "session abandon": self._abandon,
         }
 
-    def run(self, words: Sequence[str]) -> Reply:
+    def run(self, command: Command) -> Reply:
         """Run one command."""
-        given = tuple(words)
         try:
-            return _reply(given, self._verbs[given[0]](_CommandLine(given[1:])))
+            return _reply(self._verbs[command.verb](command))
         except FlowError as error:
             body = {"code": error.code, "message": error.message, "hint": str(error.hint)}
-            return Reply(given, error.exit_status, {"error": body})
+            return Reply(error.exit_status, {"error": body})
 
     def workflow(self, address: str) -> Workflow:
         """Return a workflow, loaded once."""
@@ -107,80 +106,69 @@ class InProcessStage:
             change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
         return True
 
-    def _start(self, line: _CommandLine) -> Any:
-        return steps.begin(self.world, line.arguments[0], line.values("-p"))
+    def _start(self, command: Command) -> Any:
+        return steps.begin(self.world, command.arguments[0], _texts(command, "params"))
 
-    def _step(self, line: _CommandLine) -> Any:
+    def _step(self, command: Command) -> Any:
+        skill, outcome = command.arguments
         return steps.report(
             self.world,
-            line.arguments[0],
-            line.arguments[1],
-            facts=line.values("-s"),
-            session_id=line.one("--session"),
-            expect=int(line.one("--expect") or 0),
+            skill,
+            outcome,
+            facts=_texts(command, "facts"),
+            session_id=_text(command, "session") or None,
+            expect=int(_text(command, "expect") or 0),
             call=self.call,
         )
 
-    def _resume(self, line: _CommandLine) -> Any:
-        return steps.resume(self.world, line.arguments[0])
+    def _resume(self, command: Command) -> Any:
+        return steps.resume(self.world, command.arguments[0])
 
-    def _claim(self, line: _CommandLine) -> Any:
-        return agents.claim(self.world, line.arguments[0], line.arguments[1], token=line.one("--token"))
+    def _claim(self, command: Command) -> Any:
+        session, dispatch = command.arguments
+        return agents.claim(self.world, session, dispatch, token=_text(command, "token") or None)
 
-    def _finish(self, line: _CommandLine) -> Any:
-        session, dispatch, outcome = line.arguments
-        ended = agents.finish(self.world, session, dispatch, outcome, token=line.one("--token") or "")
+    def _finish(self, command: Command) -> Any:
+        session, dispatch, outcome = command.arguments
+        ended = agents.finish(self.world, session, dispatch, outcome, token=_text(command, "token"))
         return as_working.ended_data(ended)
 
-    def _answer(self, line: _CommandLine) -> Any:
-        return questions.answer(
-            self.world,
-            line.arguments[0],
-            {name: [label] for name, label in _pairs(line.arguments[1:]).items()},
-            line.one("--reason") or "",
-        )
+    def _answer(self, command: Command) -> Any:
+        answers = {name: [label] for name, label in _texts(command, "answers").items()}
+        return questions.answer(self.world, command.arguments[0], answers, _text(command, "reason"))
 
-    def _finding(self, line: _CommandLine) -> Any:
-        severity, text = line.one("--severity") or "", line.one("--text") or ""
-        home, found = findings.add_finding(self.world, line.arguments[1], severity=severity, text=text)
+    def _finding(self, command: Command) -> Any:
+        home, found = findings.add_finding(
+            self.world,
+            command.arguments[0],
+            severity=_text(command, "severity"),
+            text=_text(command, "text"),
+        )
         return as_working.finding_data(home, found)
 
-    def _abandon(self, line: _CommandLine) -> Any:
-        return as_data.session_item(steps.abandon(self.world, line.arguments[1]))
+    def _abandon(self, command: Command) -> Any:
+        return as_data.session_item(steps.abandon(self.world, command.arguments[0]))
 
 
-class _CommandLine:
-    """The words of a command: arguments, and options that each have a value."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.arguments: list[str] = []
-        self.options: list[tuple[str, str]] = []
-        rest = iter(words)
-        for word in rest:
-            if word.startswith("-") and len(word) > 1:
-                self.options.append((word, next(rest, "")))
-            else:
-                self.arguments.append(word)
-
-    def every(self, name: str) -> list[str]:
-        return [value for option, value in self.options if option == name]
-
-    def values(self, name: str) -> dict[str, str]:
-        """Return the NAME=VALUE pairs of an option."""
-        return _pairs(self.every(name))
-
-    def one(self, name: str) -> str | None:
-        return next(iter(self.every(name)), None)
+def _texts(command: Command, option: str) -> dict[str, str]:
+    """Return the names and values of an option, as they are typed."""
+    values = command.options.get(option)
+    return {name: value_text(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
 
 
-def _reply(words: tuple[str, ...], answer: Any) -> Reply:
+def _text(command: Command, option: str) -> str:
+    return str(command.options.get(option, ""))
+
+
+def _same(command: Command) -> Command:
+    return command
+
+
+def _reply(answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
         guidance: Guidance = answer.guidance
-        return Reply(words, 0, as_data.render(guidance), as_xml.render(guidance), as_text.render(guidance))
+        data = as_data.render(guidance, keep=_same)
+        return Reply(0, data, as_xml.render(guidance), as_text.render(guidance))
     if isinstance(answer, Handed):
-        return Reply(words, 0, as_working.handed_data(answer), text=as_working.handed_text(answer))
-    return Reply(words, 0, answer)
-
-
-def _pairs(texts: Sequence[str]) -> dict[str, str]:
-    return dict(text.split("=", 1) for text in texts)
+        return Reply(0, as_working.handed_data(answer, keep=_same), text=as_working.handed_text(answer))
+    return Reply(0, answer)

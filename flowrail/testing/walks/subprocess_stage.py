@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
+from flowrail.command import Command, Option
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.world import World
@@ -33,14 +36,13 @@ class SubprocessStage:
         self._limit = limit
         self._run = run
 
-    def run(self, words: Sequence[str]) -> Reply:
+    def run(self, command: Command) -> Reply:
         """Run one command and read its JSON; `resume` runs a second time for its XML."""
-        given = tuple(words)
-        full = [*given, *self._location_options(given)]
-        status, out, err = self._answer([*full, "--json"])
+        words = self._with_location(command).words[1:]
+        status, out, err = self._answer([*words, "--json"])
         data = _document(out, err)
-        xml = self._answer([*full, "--format", "xml"])[1] if given[0] == "resume" and not status else None
-        return Reply(given, status, data, xml)
+        with_xml = command.verb == "resume" and not status
+        return Reply(status, data, self._answer([*words, "--format", "xml"])[1] if with_xml else None)
 
     def workflow(self, address: str) -> Workflow:
         """Return a workflow, to plan its walks."""
@@ -51,11 +53,11 @@ class SubprocessStage:
         del session_id
         return False
 
-    def _location_options(self, words: tuple[str, ...]) -> list[str]:
-        store = [] if "--store" in words else ["--store", self.world.store.path]
-        roots = [root.path for root in self.world.roots if root.origin == NAMED]
-        takes_roots = words[0] in {"start", "step"}
-        return [*store, *(word for path in roots if takes_roots for word in ("--root", path))]
+    def _with_location(self, command: Command) -> Command:
+        roots = tuple(root.path for root in self.world.roots if root.origin == NAMED)
+        if command.verb in {"start", "step"}:
+            command = command.with_options(root=roots)
+        return command.with_store(self.world.store.path)
 
     def _answer(self, words: Sequence[str]) -> tuple[int, str, str]:
         try:
@@ -73,10 +75,10 @@ class SubprocessStage:
         return process.returncode, process.stdout, process.stderr
 
 
-def exit_status(words: Sequence[str], *, environ: Mapping[str, str] | None = None) -> int:
+def exit_status(command: Command, *, environ: Mapping[str, str] | None = None) -> int:
     """Return the exit status of one command, run as a process of its own."""
     process = subprocess.run(
-        [sys.executable, "-P", "-m", "flowrail", *words],
+        [sys.executable, "-P", "-m", "flowrail", *command.words[1:]],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -93,6 +95,38 @@ def _document(out: str, err: str) -> dict[str, object]:
     except ValueError:
         data = None
     if isinstance(data, dict):
-        return data
+        return {name: _with_commands(name, value) for name, value in data.items()}
     output = " ".join((err or out).split())[-300:]
     return {"error": {"code": "NO_ANSWER", "message": f"the command printed no JSON: {output}", "hint": ""}}
+
+
+def _with_commands(name: str, value: object) -> object:
+    """Return a value of an answer with the lines in it that are commands as `Command` values."""
+    if isinstance(value, dict):
+        return {key: _with_commands(key, item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_commands(name, item) for item in value]
+    is_command = name in {"command", "finish"} or name.endswith("_command")
+    return typed(value) if is_command and isinstance(value, str) else value
+
+
+def typed(line: str) -> Command:
+    """Return the command that a shell would run for a printed *line*."""
+    _, verb, *words = shlex.split(line)
+    if verb in {"finding", "session"}:
+        verb = f"{verb} {words.pop(0)}"
+    arguments = list(takewhile(lambda word: not word.startswith("-"), words))
+    options: dict[str, Option] = {}
+    pairs = zip(words[len(arguments) :: 2], words[len(arguments) + 1 :: 2], strict=False)
+    values: dict[str, dict[str, object]] = {"-s": {}, "-p": {}}
+    for option, value in pairs:
+        if option in values:
+            name, _, text = value.partition("=")
+            values[option][name] = text
+        else:
+            options[option.removeprefix("--").replace("-", "_")] = value
+    store = options.pop("store", None)
+    found = Command(
+        verb, *arguments, store=str(store) if store else None, facts=values["-s"], params=values["-p"]
+    )
+    return found.with_options(**options)

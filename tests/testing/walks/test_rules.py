@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, put_skill
 
+from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.running.world import World
@@ -30,7 +31,7 @@ def stage(tmp_path: Path) -> InProcessStage:
 
 def first(tmp_path: Path) -> tuple[Reply, Any]:
     on = stage(tmp_path)
-    return on.run(["start", "asking"]), on.workflow("asking")
+    return on.run(Command("start", "asking")), on.workflow("asking")
 
 
 def test_a_correct_answer_has_no_problems(tmp_path: Path) -> None:
@@ -51,6 +52,10 @@ def set_value(*path: Any) -> Callable[[Any], None]:
     return change
 
 
+def set_command(command: Command) -> Callable[[Any], None]:
+    return set_value("next", 0, "command", command)
+
+
 BROKEN = {
     "lacks next": lambda data: data.pop("next"),
     "no instructions": set_value("actions", ["  "]),
@@ -58,21 +63,13 @@ BROKEN = {
     "session is completed and is at `look`": set_value("status", "completed"),
     "reports a step, but the session has ended": set_value("step", None),
     "prints no next command": set_value("next", []),
-    "contains shell syntax": set_value("next", 0, "command", "flow step asking done; rm x"),
-    "does not start with `flow`": set_value("next", 0, "command", "step asking"),
-    "is not a command that a step may print": set_value("next", 0, "command", "flow skill untrust asking"),
-    "another session": set_value("next", 0, "command", "flow step asking done --session x --expect 0"),
-    "does not name revision 0": set_value("next", 0, "command", "flow step asking done --session x"),
-    "which step `look` does not accept": set_value(
-        "next", 0, "command", "flow step asking skip --session x --expect 0"
-    ),
-    "which step `look` does not take": set_value(
-        "next", 0, "command", "flow step asking done -s odd=1 --session x"
-    ),
-    "not those in the JSON": set_value("next", 0, "command", "flow step asking done --session x --expect 0"),
-    "the text lacks the command": set_value(
-        "next", 0, "command", "flow step asking done --session x --expect 0"
-    ),
+    "is not a command that a step may print": set_command(Command("skill untrust", "asking")),
+    "another session": set_command(Command("step", "asking", "done", session="x", expect="0")),
+    "does not name revision 0": set_command(Command("step", "asking", "done", session="x")),
+    "which step `look` does not accept": set_command(Command("step", "asking", "skip", session="x")),
+    "which step `look` does not take": set_command(Command("step", "asking", "done", facts={"odd": 1})),
+    "not those in the JSON": set_command(Command("step", "asking", "done", session="x", expect="0")),
+    "the text lacks the command": set_command(Command("step", "asking", "done", session="x", expect="0")),
     "names another session": set_value("session", "another"),
 }
 
