@@ -15,7 +15,7 @@ from typing import Any
 import click
 from key_meanings import MEANINGS
 
-import flowrail
+import flowrail.formatters
 from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import LazyGroup
 from flowrail.discovery.compatibility import VERSIONS, compatibility
@@ -303,11 +303,11 @@ def fields(path: str) -> None:
 
 def python_names() -> None:
     """Write every public name with its signature and docstring."""
-    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
+    formatters = "Prompt formatters"
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": [], formatters: []}
+    kinds[formatters] = sorted(flowrail.formatters.__all__)
     for name in sorted(flowrail.__all__):
         value = getattr(flowrail, name)
-        if name == "__version__":
-            continue
         kind = "Classes" if isinstance(value, type) else "Functions" if callable(value) else "Values"
         kinds[kind].append(name)
     for kind, names in kinds.items():
@@ -350,7 +350,7 @@ def _signature(name: str, value: Any, wide: int = 100) -> str:
         signature = inspect.signature(value.__init__ if inspect.isfunction(value.__init__) else str.__len__)
     parts, star = [], False
     for each in signature.parameters.values():
-        if each.name == "self":
+        if each.name == "self" or each.name.startswith("_"):
             continue
         star = star or each.kind is each.VAR_POSITIONAL
         if each.kind is each.KEYWORD_ONLY and not star:

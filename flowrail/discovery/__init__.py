@@ -10,58 +10,54 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from flowrail import lazy_exports
 
 if TYPE_CHECKING:
-    from flowrail.discovery.candidate import Candidate, Skipped
-    from flowrail.discovery.diagnostics import Note
-    from flowrail.discovery.index import Discovery, discover
-    from flowrail.discovery.locations import Root, Scope, skill_roots
-    from flowrail.discovery.queries import discover_handoff_targets, find_workflows
+    from flowrail.discovery.candidate import (
+        Candidate as Candidate,
+        Skipped as Skipped,
+    )
+    from flowrail.discovery.diagnostics import Note as Note
+    from flowrail.discovery.index import (
+        Discovery as Discovery,
+        discover as discover,
+    )
+    from flowrail.discovery.locations import (
+        Root as Root,
+        Scope as Scope,
+        skill_roots as skill_roots,
+    )
+    from flowrail.discovery.queries import (
+        discover_handoff_targets as discover_handoff_targets,
+        find_workflows as find_workflows,
+    )
     from flowrail.discovery.ranking.scores import (
-        Query,
-        Ranked,
-        Score,
-        Synthesis,
-        rank,
-        rank_for,
-        score_query,
-        score_relevance,
-        shortlist,
+        Query as Query,
+        Ranked as Ranked,
+        Score as Score,
+        Synthesis as Synthesis,
+        rank as rank,
+        rank_for as rank_for,
+        score_query as score_query,
+        score_relevance as score_relevance,
+        shortlist as shortlist,
     )
 
-__all__ = [
-    "Candidate", "Discovery", "Note", "Query", "Ranked", "Root", "Scope", "Score", "Skipped", "Synthesis",
-    "discover", "discover_handoff_targets", "find_workflows", "rank", "rank_for",
-    "score_query", "score_relevance", "shortlist", "skill_roots",
-]  # fmt: skip
+__all__, __dir__, _load = lazy_exports(
+    __name__,
+    {
+        "flowrail.discovery.candidate": "Candidate Skipped",
+        "flowrail.discovery.diagnostics": "Note",
+        "flowrail.discovery.index": "Discovery discover",
+        "flowrail.discovery.locations": "Root Scope skill_roots",
+        "flowrail.discovery.queries": "discover_handoff_targets find_workflows",
+        "flowrail.discovery.ranking.scores": (
+            "Query Ranked Score Synthesis rank rank_for score_query score_relevance shortlist"
+        ),
+    },
+)
 
-_MODULES = {
-    "candidate": ("Candidate", "Skipped"),
-    "queries": ("discover_handoff_targets", "find_workflows"),
-    "index": ("Discovery", "discover"),
-    "locations": ("Root", "Scope", "skill_roots"),
-    "diagnostics": ("Note",),
-    "ranking.scores": (
-        "Query",
-        "Ranked",
-        "Score",
-        "Synthesis",
-        "rank",
-        "rank_for",
-        "score_query",
-        "score_relevance",
-        "shortlist",
-    ),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    module = _HOMES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker has the imports above
+    __getattr__ = _load

@@ -5,270 +5,142 @@ The names below are imported when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flowrail import lazy_exports
+
 if TYPE_CHECKING:
-    from flowrail.machines.checks.check import (
-        check_workflow,
-    )
+    from flowrail.machines.checks.check import check_workflow as check_workflow
     from flowrail.machines.definition.delegation import (
-        AgentRole,
-        Dispatch,
+        AgentRole as AgentRole,
+        Dispatch as Dispatch,
     )
     from flowrail.machines.definition.domains import (
-        BoundedInt,
-        ChoiceSet,
-        Constant,
+        BoundedInt as BoundedInt,
+        ChoiceSet as ChoiceSet,
+        Constant as Constant,
     )
     from flowrail.machines.definition.evidence import (
-        EvidenceCheck,
-        GitCondition,
-        Level,
+        EvidenceCheck as EvidenceCheck,
+        GitCondition as GitCondition,
+        Level as Level,
     )
     from flowrail.machines.definition.findings import (
-        Finding,
-        WorkflowError,
+        Finding as Finding,
+        WorkflowError as WorkflowError,
     )
     from flowrail.machines.definition.gates import (
-        Confidence,
-        DocumentAvailability,
-        GateConfig,
-        LoopState,
-        QRState,
-        QRStatus,
-        Severity,
-        blocking_severities,
+        Confidence as Confidence,
+        DocumentAvailability as DocumentAvailability,
+        GateConfig as GateConfig,
+        LoopState as LoopState,
+        QRState as QRState,
+        QRStatus as QRStatus,
+        Severity as Severity,
+        blocking_severities as blocking_severities,
     )
     from flowrail.machines.definition.questions import (
-        Option,
-        Question,
+        Option as Option,
+        Question as Question,
     )
     from flowrail.machines.definition.script_steps import (
-        BranchCommand,
-        BranchRouting,
-        FlatCommand,
-        GuidanceResult,
-        LinearRouting,
-        NextCommand,
-        Routing,
-        Step,
-        StepOutput,
-        TerminalRouting,
+        BranchCommand as BranchCommand,
+        BranchRouting as BranchRouting,
+        FlatCommand as FlatCommand,
+        GuidanceResult as GuidanceResult,
+        LinearRouting as LinearRouting,
+        NextCommand as NextCommand,
+        Routing as Routing,
+        Step as Step,
+        StepOutput as StepOutput,
+        TerminalRouting as TerminalRouting,
     )
     from flowrail.machines.definition.step import (
-        Outcome,
-        Rule,
-        StepContext,
-        StepDef,
-        Variant,
+        Outcome as Outcome,
+        Rule as Rule,
+        StepContext as StepContext,
+        StepDef as StepDef,
+        Variant as Variant,
     )
-    from flowrail.machines.definition.suppressions import (
-        Suppression,
-    )
-    from flowrail.machines.definition.values import (
-        Arg,
-    )
-    from flowrail.machines.definition.workflow import (
-        Workflow,
-    )
+    from flowrail.machines.definition.suppressions import Suppression as Suppression
+    from flowrail.machines.definition.values import Arg as Arg
+    from flowrail.machines.definition.workflow import Workflow as Workflow
     from flowrail.machines.engine.advance import (
-        advance,
-        start,
+        advance as advance,
+        start as start,
+    )
+    from flowrail.machines.engine.errors import (
+        OutcomeNotOpenError as OutcomeNotOpenError,
+        SessionEndedError as SessionEndedError,
+        ValuesError as ValuesError,
     )
     from flowrail.machines.engine.statechart import (
-        compile_workflow,
-        event_name,
-        position,
+        compile_workflow as compile_workflow,
+        event_name as event_name,
+        position as position,
     )
     from flowrail.machines.guidance.guide import (
-        Guidance,
-        guide,
+        Guidance as Guidance,
+        OfferedTransition as OfferedTransition,
+        guide as guide,
     )
     from flowrail.machines.guidance.question_relay import (
-        QUESTION_RELAY_HANDLER,
-        SUB_AGENT_QUESTION_FORMAT,
-        parse_questions,
+        QUESTION_RELAY_HANDLER as QUESTION_RELAY_HANDLER,
+        SUB_AGENT_QUESTION_FORMAT as SUB_AGENT_QUESTION_FORMAT,
+        parse_questions as parse_questions,
     )
     from flowrail.machines.loading.packages import (
-        discover_workflows,
-        register_workflow,
+        discover_workflows as discover_workflows,
+        register_workflow as register_workflow,
     )
     from flowrail.machines.loading.resources import (
-        FolderResources,
-        ResourceProvider,
+        FolderResources as FolderResources,
+        ResourceProvider as ResourceProvider,
     )
-    from flowrail.machines.loading.skill_decorator import (
-        skill,
-    )
+    from flowrail.machines.loading.skill_decorator import skill as skill
+    from flowrail.machines.sessions.record import Record as Record
     from flowrail.machines.sessions.session import (
-        Report,
-        Session,
+        Report as Report,
+        Session as Session,
     )
-    from flowrail.text.markup import (
-        Markup,
-    )
+    from flowrail.text.markup import Markup as Markup
 
-__all__ = [
-    "QUESTION_RELAY_HANDLER",
-    "SUB_AGENT_QUESTION_FORMAT",
-    "AgentRole",
-    "Arg",
-    "BoundedInt",
-    "BranchCommand",
-    "BranchRouting",
-    "ChoiceSet",
-    "Confidence",
-    "Constant",
-    "Dispatch",
-    "DocumentAvailability",
-    "EvidenceCheck",
-    "Finding",
-    "FlatCommand",
-    "FolderResources",
-    "GateConfig",
-    "GitCondition",
-    "Guidance",
-    "GuidanceResult",
-    "Level",
-    "LinearRouting",
-    "LoopState",
-    "Markup",
-    "NextCommand",
-    "Option",
-    "Outcome",
-    "QRState",
-    "QRStatus",
-    "Question",
-    "Report",
-    "ResourceProvider",
-    "Routing",
-    "Rule",
-    "Session",
-    "Severity",
-    "Step",
-    "StepContext",
-    "StepDef",
-    "StepOutput",
-    "Suppression",
-    "TerminalRouting",
-    "Variant",
-    "Workflow",
-    "WorkflowError",
-    "advance",
-    "blocking_severities",
-    "check_workflow",
-    "compile_workflow",
-    "discover_workflows",
-    "event_name",
-    "guide",
-    "parse_questions",
-    "position",
-    "register_workflow",
-    "skill",
-    "start",
-]
+__all__, __dir__, _load = lazy_exports(
+    __name__,
+    {
+        "flowrail.machines.checks.check": "check_workflow",
+        "flowrail.machines.definition.delegation": "AgentRole Dispatch",
+        "flowrail.machines.definition.domains": "BoundedInt ChoiceSet Constant",
+        "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
+        "flowrail.machines.definition.findings": "Finding WorkflowError",
+        "flowrail.machines.definition.gates": (
+            "Confidence DocumentAvailability GateConfig LoopState QRState QRStatus Severity "
+            "blocking_severities"
+        ),
+        "flowrail.machines.definition.questions": "Option Question",
+        "flowrail.machines.definition.script_steps": (
+            "BranchCommand BranchRouting FlatCommand GuidanceResult LinearRouting NextCommand Routing "
+            "Step StepOutput TerminalRouting"
+        ),
+        "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
+        "flowrail.machines.definition.suppressions": "Suppression",
+        "flowrail.machines.definition.values": "Arg",
+        "flowrail.machines.definition.workflow": "Workflow",
+        "flowrail.machines.engine.advance": "advance start",
+        "flowrail.machines.engine.errors": "OutcomeNotOpenError SessionEndedError ValuesError",
+        "flowrail.machines.engine.statechart": "compile_workflow event_name position",
+        "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
+        "flowrail.machines.guidance.question_relay": (
+            "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT parse_questions"
+        ),
+        "flowrail.machines.loading.packages": "discover_workflows register_workflow",
+        "flowrail.machines.loading.resources": "FolderResources ResourceProvider",
+        "flowrail.machines.loading.skill_decorator": "skill",
+        "flowrail.machines.sessions.record": "Record",
+        "flowrail.machines.sessions.session": "Report Session",
+        "flowrail.text.markup": "Markup",
+    },
+)
 
-_MODULES = {
-    "flowrail.machines.checks.check": ("check_workflow",),
-    "flowrail.machines.definition.delegation": (
-        "AgentRole",
-        "Dispatch",
-    ),
-    "flowrail.machines.definition.domains": (
-        "BoundedInt",
-        "ChoiceSet",
-        "Constant",
-    ),
-    "flowrail.machines.definition.evidence": (
-        "EvidenceCheck",
-        "GitCondition",
-        "Level",
-    ),
-    "flowrail.machines.definition.findings": (
-        "Finding",
-        "WorkflowError",
-    ),
-    "flowrail.machines.definition.gates": (
-        "Confidence",
-        "DocumentAvailability",
-        "GateConfig",
-        "LoopState",
-        "QRState",
-        "QRStatus",
-        "Severity",
-        "blocking_severities",
-    ),
-    "flowrail.machines.definition.questions": (
-        "Option",
-        "Question",
-    ),
-    "flowrail.machines.definition.script_steps": (
-        "BranchCommand",
-        "BranchRouting",
-        "FlatCommand",
-        "GuidanceResult",
-        "LinearRouting",
-        "NextCommand",
-        "Routing",
-        "Step",
-        "StepOutput",
-        "TerminalRouting",
-    ),
-    "flowrail.machines.definition.step": (
-        "Outcome",
-        "Rule",
-        "StepContext",
-        "StepDef",
-        "Variant",
-    ),
-    "flowrail.machines.definition.suppressions": ("Suppression",),
-    "flowrail.machines.definition.values": ("Arg",),
-    "flowrail.machines.definition.workflow": ("Workflow",),
-    "flowrail.machines.engine.advance": (
-        "advance",
-        "start",
-    ),
-    "flowrail.machines.engine.statechart": (
-        "compile_workflow",
-        "event_name",
-        "position",
-    ),
-    "flowrail.machines.guidance.guide": (
-        "Guidance",
-        "guide",
-    ),
-    "flowrail.machines.guidance.question_relay": (
-        "QUESTION_RELAY_HANDLER",
-        "SUB_AGENT_QUESTION_FORMAT",
-        "parse_questions",
-    ),
-    "flowrail.machines.loading.packages": (
-        "discover_workflows",
-        "register_workflow",
-    ),
-    "flowrail.machines.loading.resources": (
-        "FolderResources",
-        "ResourceProvider",
-    ),
-    "flowrail.machines.loading.skill_decorator": ("skill",),
-    "flowrail.machines.sessions.session": (
-        "Report",
-        "Session",
-    ),
-    "flowrail.text.markup": ("Markup",),
-}
-
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
-        return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:  # a type checker has the imports above
+    __getattr__ = _load

@@ -10,6 +10,8 @@ import io
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from itertools import takewhile
@@ -17,6 +19,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from support.sandbox import clean_environment
 from support.web import website
 
 from flowrail.cli.main import main
@@ -113,6 +116,11 @@ def run(command: str, ids: dict[str, str]) -> str:
     if words[-2:-1] == ["<"]:
         stdin = Path(words[-1]).read_bytes()
         words = words[:-2]
+    if words[0] == "python":
+        done = subprocess.run(
+            [sys.executable, *words[1:]], env=clean_environment(), capture_output=True, text=True, check=False
+        )
+        return done.stdout + done.stderr
     assert words[0] == "flow"
     if words[1] == "ui":
         with website(*words[2:]) as running:

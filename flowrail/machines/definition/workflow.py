@@ -29,6 +29,7 @@ class Workflow:
         "derived",
         "description",
         "entry_point",
+        "folder",
         "ignore",
         "name",
         "origin",
@@ -67,6 +68,8 @@ class Workflow:
         Frozen[str, str], Key("Texts of the skill that steps quote, by name.", decides=False, in_file=False)
     ]
     origin: str | None
+    folder: str | None
+    """The skill's folder that the workflow was loaded from; `None` if a program defines it."""
     defaults: ClassVar[Mapping[str, Any]] = {
         "description": "",
         "entry_point": None,
@@ -111,6 +114,7 @@ class Workflow:
         put(self, "entry_point", str(entry_point) if entry_point else first)
         put(self, "description", description)
         put(self, "origin", origin or sys_caller(3))
+        put(self, "folder", None)
         put(self, "_by_id", {step.id: step for step in reversed(steps)})
         put(self, "_step_order", tuple(step.id for step in steps))
         put(self, "_params", {step.id: handler_args(step) for step in steps if callable(step.handler)})
@@ -125,7 +129,19 @@ class Workflow:
     def with_parts(self, **parts: object) -> Workflow:
         """Return the same workflow with other *parts*, not validated again."""
         same = {name: getattr(self, name) for name in (*self.defaults, "origin")} | parts
-        return Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
+        changed = Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
+        return changed.located(self.folder)
+
+    def located(self, folder: str | None) -> Workflow:
+        """Return the same workflow as loaded from the skill's *folder*."""
+        if folder == self.folder:
+            return self
+        same = object.__new__(type(self))
+        for name in self.__slots__:
+            if name != "__weakref__" and hasattr(self, name):
+                object.__setattr__(same, name, getattr(self, name))
+        object.__setattr__(same, "folder", folder)
+        return same
 
     def _all_params(self, declared: Any) -> Any:
         """Return the declared parameters and those that only handlers declare."""
@@ -143,6 +159,33 @@ class Workflow:
         raise AttributeError(f"a workflow cannot be changed: `{name}`")
 
     __delattr__ = __setattr__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Workflow):
+            return NotImplemented
+        return self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash((self.name, self._step_order))
+
+    def __copy__(self) -> Workflow:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Workflow:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._parts, self.origin, self.folder, "checked" in self.derived)
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        """Everything that makes two workflows equal: not where they were written or loaded."""
+        return {name: getattr(self, name) for name in ("name", *self.defaults)}
+
+    def _repr_svg_(self) -> str:
+        from flowrail.diagrams.drawing import to_svg  # only a notebook draws a workflow by itself
+
+        return to_svg(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.steps)} steps)"
@@ -166,3 +209,10 @@ class Workflow:
     def number(self, step_id: str) -> int:
         """Return the position of a step in the order of definition, from 1."""
         return self._step_order.index(step_id) + 1
+
+
+def _unpickled(parts: dict[str, Any], origin: str | None, folder: str | None, checked: bool) -> Workflow:
+    workflow = Workflow(parts.pop("name"), *parts.pop("steps"), validate=False, origin=origin, **parts)
+    if checked:
+        workflow.derived["checked"] = True
+    return workflow.located(folder)

@@ -155,12 +155,13 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
 def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
-        return read(file, contents)
+        loaded = read(file, contents)
+        return loaded._replace(definition=loaded.definition.located(file.folder))
     from flowrail.machines.loading.run_python import run_python  # only for a Python workflow
 
     data = _taken(file, file.path, contents)
     workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
-    return Loaded(workflow, (), {file.path: digest(data)})
+    return Loaded(workflow.located(file.folder), (), {file.path: digest(data)})
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:

@@ -76,6 +76,25 @@ def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
     return _opened(found, workflow_file(address, found), roots, state)
 
 
+def open_folder(folder: str, roots: Sequence[Root], state: str, *, address: str = "") -> Opened:
+    """Return the workflow at *address* in the skill's *folder*, by default the entry workflow.
+
+    The folder counts as what *roots* say of it, and as a project's if they say nothing.
+    """
+    parent, name = os.path.split(os.path.abspath(folder))
+    real = os.path.realpath(parent)
+    same = [root for root in roots if os.path.realpath(root.path) == real]
+    others = [root for root in roots if root not in same]
+    found = find(name, [*(same or [Root(parent, Scope.EXTRA, "")]), *others])
+    if os.path.realpath(found.folder) != os.path.join(real, name):
+        raise UnknownSkillError(
+            f"{folder} contains no workflow",
+            hint=Hint("add a workflow.yaml or a workflow.py; see all problems: ", Command("check", folder)),
+            folder=folder,
+        )
+    return _opened(found, workflow_file(address or name, found), roots, state)
+
+
 def _opened(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
     loaded = skill_folder.run(file, _allowed(found, file, roots, state))
     workflow = loaded.workflow()

@@ -77,9 +77,11 @@ _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
 class Answer(NamedTuple):
-    """The guidance for a session, and notes to print beside it."""
+    """The guidance for a session, the session and its workflow, and notes to print beside it."""
 
     guidance: Guidance
+    session: Session
+    workflow: Workflow
     notes: tuple[str, ...] = ()
 
     def with_head(self, head: str) -> Answer:
@@ -550,7 +552,7 @@ def prepare_answer(
     )
     if told.start_command and opened.named_root:
         told = told._replace(start_command=told.start_command.with_options(root=opened.named_root))
-    return Answer(told, (*opened.notes, *notes))
+    return Answer(told, session, opened.workflow, (*opened.notes, *notes))
 
 
 def _facts(step: StepDef, facts: Mapping[str, Any] | None) -> dict[str, Any]:

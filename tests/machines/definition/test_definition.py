@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import pickle
+from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, asdict, replace
 from typing import Annotated, Any
 
@@ -16,6 +16,10 @@ from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant, handler_signature
 from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.statechart import compile_workflow
+from flowrail.machines.sessions.session import Report
 
 # --- steps
 
@@ -43,7 +47,7 @@ def test_a_part_of_a_workflow_is_compared_copied_and_pickled_by_value() -> None:
 
     assert here == Suppression("FR163", reason="it ends", origin="b.py:2") != Suppression("FR163", "another")
     assert repr(here) == "Suppression(code='FR163', reason='it ends', step=None)"
-    assert pickle.loads(pickle.dumps(here)) == copy.deepcopy(here) == here  # noqa: S301 - made above
+    assert pickle.loads(pickle.dumps(here)) == deepcopy(here) == here  # noqa: S301 - made above
     assert asdict(here) == {"code": "FR163", "reason": "it ends", "step": None, "origin": "a.py:1"}
     assert list(inspect.signature(Suppression).parameters) == ["code", "reason", "step", "origin"]
 
@@ -138,3 +142,46 @@ def test_a_handlers_parameters_are_the_workflows_unless_a_step_reports_them() ->
     assert own.params["mode"].choices is None
     assert list(own._params["only"]) == ["mode", "size", "topics"]
     assert own._step_order == ("only",)
+
+
+# --- workflows as values
+
+
+def decide(context: StepContext) -> Outcome:
+    return Outcome.OK
+
+
+def decided() -> Workflow:
+    return Workflow(
+        "copies",
+        StepDef("a", "A", ["Do it."], decide, next={Outcome.OK: "b"}, reports={"x": Arg(choices=("p", "q"))}),
+        StepDef("b", "B", ["Do it.", "And more."], next={Outcome.OK: None}),
+        params={"topic": Arg(required=True)},
+        description="To be copied.",
+    )
+
+
+def test_workflows_are_compared_by_value() -> None:
+    assert decided() == decided()
+    assert hash(decided()) == hash(decided())
+    assert decided() != decided().with_parts(description="Another one.")
+    assert decided() != workflow(step("a"))
+    assert decided() != "copies"
+
+
+def test_workflows_are_copied_and_pickled_with_handlers_that_are_module_level_functions() -> None:
+    original = decided()
+    compile_workflow(original)
+
+    for again in (copy(original), deepcopy(original), pickle.loads(pickle.dumps(original))):  # noqa: S301 - our own
+        assert again == original
+        assert again.steps[0].handler is decide
+        assert again.origin == original.origin
+        assert advance(again, start(again, {"topic": "x"}), Report("done", {"x": "p"})).step == "b"
+
+
+def test_a_handler_inside_a_function_cannot_be_pickled() -> None:
+    local = workflow(step("a", handler=lambda _: Outcome.OK))
+
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(local)

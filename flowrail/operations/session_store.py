@@ -1,0 +1,410 @@
+"""Workflows and sessions for Python programs: load a workflow, start it, report, resume, look back.
+
+The sessions are those of the command line: the same operations run, so a program can continue what `flow` started,
+and the other way round.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flowrail.command import Command, Hint
+from flowrail.discovery.locations import find_project_root
+from flowrail.errors import ChangedError, FlowError, UsageError
+from flowrail.formatters.guidance.content import pieces
+from flowrail.machines.definition.serialization import to_plain
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.operations.environment import Environment
+from flowrail.operations.running import agents, findings, questions, session_list, steps
+from flowrail.operations.running.open_workflow import (
+    PROGRAM,
+    Opened,
+    of_program,
+    open_folder,
+    open_skill,
+)
+from flowrail.operations.running.world import World, world_of
+from flowrail.operations.sessions import adopt, migrate, timeline
+from flowrail.text.safe_text import visible
+
+if TYPE_CHECKING:
+    from flowrail.machines.engine.agents import Ended, Handed
+    from flowrail.machines.guidance.guide import OfferedTransition, StepView
+    from flowrail.machines.guidance.views import DispatchView, QuestionView
+    from flowrail.machines.sessions.record import Record
+    from flowrail.machines.sessions.session import RecordedFinding
+
+WAIT_SECONDS = 10.0
+"""How long an operation waits for a session that another process holds."""
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """A session at one revision. Reporting does not change it; `SessionStore.report` returns the next one.
+
+    ``instructions`` is what to do now, ``next`` the outcomes that the step accepts and where each leads.
+    ``facts`` holds what was reported so far. ``step`` is `None` if the session has ended. ``replayed`` means that
+    the report had been accepted before, so nothing changed.
+    """
+
+    id: str
+    skill: str
+    topic: str
+    status: str
+    revision: int
+    step: StepView | None
+    instructions: str = field(repr=False)
+    next: tuple[OfferedTransition, ...] = field(repr=False)
+    questions: tuple[QuestionView, ...] = field(repr=False)
+    dispatches: tuple[DispatchView, ...] = field(repr=False)
+    findings: tuple[RecordedFinding, ...] = field(repr=False)
+    params: Mapping[str, Any] = field(repr=False)
+    facts: Mapping[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
+    replayed: bool = field(repr=False)
+    workflow: Workflow = field(repr=False)
+    _store: SessionStore = field(repr=False, compare=False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session has not ended."""
+        return self.status in {"active", "waiting"}
+
+    def history(self) -> tuple[Record, ...]:
+        """Return every record of the session's journal, oldest first."""
+        return self._store.history(self)
+
+    def _repr_svg_(self) -> str:
+        from flowrail.diagrams.drawing import to_svg  # only a notebook draws a session by itself
+
+        return to_svg(self)
+
+
+class ListedSession(NamedTuple):
+    """One session of a list. ``problem`` says why a session cannot be read; its other fields are then empty."""
+
+    id: str
+    skill: str = ""
+    topic: str = ""
+    status: str = ""
+    step: str | None = None
+    revision: int = 0
+    moved_at: str = ""
+    problem: str = ""
+
+
+def load_workflow(skill: str | os.PathLike[str]) -> Workflow:
+    """Return the workflow in the folder *skill*, or of the skill that `flow` finds under that name.
+
+    A workflow written in Python runs its code, which must be approved if the folder belongs to a project.
+    """
+    with _for_python():
+        return _load(os.fspath(skill)).workflow
+
+
+def open_store(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    workflows: Iterable[Workflow] = (),
+    actor: str | None = None,
+    conversation: str | None = None,
+    wait: float = WAIT_SECONDS,
+) -> SessionStore:
+    """Return the sessions in the folder *path*, or those of the current project.
+
+    *workflows* are those that this program defines: name them to resume their sessions. The journal names *actor*,
+    by default the user. New sessions belong to *conversation*, if one is given. An operation waits *wait* seconds for
+    a session that another process holds.
+    """
+    return SessionStore(path, workflows, actor, conversation, wait)
+
+
+class SessionStore:
+    """The sessions of one store. `open_store` returns it.
+
+    Every operation that is refused raises a `FlowError`: its class and `code` say why, its `hint` what to do.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        workflows: Iterable[Workflow],
+        actor: str | None,
+        conversation: str | None,
+        wait: float,
+    ) -> None:
+        self._notes: list[str] = []
+        self._environment = Environment(store=_named_store(path), tell=self._notes.append)
+        self._workflows = {workflow.name: workflow for workflow in workflows}
+        self._actor = actor
+        self._conversation = conversation
+        self._wait = wait
+
+    @property
+    def path(self) -> str:
+        """The folder of the store."""
+        return self._environment.store_path
+
+    def __repr__(self) -> str:
+        return f"<SessionStore: {self.path}>"
+
+    def start(self, workflow: Workflow | str, params: Mapping[str, Any] | None = None) -> SessionView:
+        """Start a session and return it at its first step. *workflow* may be the name of a skill."""
+        with _for_python():
+            if isinstance(workflow, str):
+                return self._view(steps.begin(self._world, workflow, params))
+            opened = self._opened(workflow)
+            return self._view(steps.begin_opened(self._world, workflow.name, opened, params))
+
+    def report(
+        self,
+        session: SessionView,
+        outcome: Outcome | str,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        found: str = "",
+        remember: str = "",
+    ) -> SessionView:
+        """Report the outcome of the session's current step and return the session at the next one.
+
+        Raises `ConflictError` if the session has moved since it was read, or if the step does not accept the outcome.
+        Repeating an accepted report returns the same answer and changes nothing. *found* and *remember* are texts that
+        are shown when the session is resumed.
+        """
+        with _for_python():
+            answer = steps.report(
+                self._world,
+                session.skill,
+                str(outcome),
+                facts=facts,
+                session_id=session.id,
+                expect=session.revision,
+                found=found,
+                remember=remember,
+            )
+            return self._view(answer)
+
+    def resume(self, session: SessionView | ListedSession | str) -> SessionView:
+        """Return the session, given itself or its id, as it is now. Nothing changes."""
+        with _for_python():
+            return self._view(steps.look(self._world, _id_of(session)))
+
+    def history(self, session: SessionView | ListedSession | str) -> tuple[Record, ...]:
+        """Return every record of the session's journal, oldest first, each checked against the one before."""
+        with _for_python():
+            return tuple(self._world.store.records(_id_of(session)))
+
+    def list(self, *, ended: bool = False) -> tuple[ListedSession, ...]:
+        """Return the open sessions, newest first; with *ended*, all sessions."""
+        with _for_python():
+            return tuple(map(_listed, session_list.summaries(self._world.store, every=ended)))
+
+    def answer(
+        self, session: SessionView, answers: Mapping[str, str | Sequence[str]], reason: str = ""
+    ) -> SessionView:
+        """Record the user's answers to open questions: an option's label for each question's id, or several."""
+        with _for_python():
+            given = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
+            return self._view(questions.answer(self._world, session.id, given, reason))
+
+    def claim(self, session: SessionView, dispatch: str, holder: str | None = None) -> SessionView | Handed:
+        """Take a dispatch of the current step: return a session for its workflow, or a prompt with its token."""
+        with _for_python():
+            taken = agents.claim(self._world, session.id, dispatch, holder)
+            return self._view(taken) if isinstance(taken, steps.Answer) else taken
+
+    def finish(self, handed: Handed, outcome: Outcome | str, facts: Mapping[str, Any] | None = None) -> Ended:
+        """Report the end of a claimed dispatch that had a prompt."""
+        with _for_python():
+            return agents.finish(
+                self._world,
+                handed.session,
+                handed.dispatch.id,
+                str(outcome),
+                token=str(handed.dispatch.token),
+                facts=facts,
+            )
+
+    def cancel(self, session: SessionView, dispatch: str) -> Ended:
+        """Cancel a dispatch that has not ended."""
+        with _for_python():
+            return agents.cancel(self._world, session.id, dispatch)
+
+    def add_finding(
+        self, session: SessionView, severity: str, text: str, *, place: str | None = None
+    ) -> RecordedFinding:
+        """Record a finding of a review. *severity* is MUST, SHOULD or COULD."""
+        with _for_python():
+            return findings.add_finding(self._world, session.id, severity=severity, text=text, place=place)[1]
+
+    def resolve_finding(self, session: SessionView, finding: str, note: str = "") -> RecordedFinding:
+        """Record that a finding is resolved."""
+        with _for_python():
+            return findings.resolve_finding(self._world, session.id, finding, note)[1]
+
+    def rewind(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
+        """Take the session back to an earlier revision. The journal keeps what happened since."""
+        with _for_python():
+            expect = session.revision
+            return self._view(
+                timeline.rewind(self._world, session.id, revision, expect=expect, reason=reason)
+            )
+
+    def fork(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
+        """Start a new session from an earlier revision of this one."""
+        with _for_python():
+            return self._view(timeline.fork(self._world, session.id, revision, reason=reason))
+
+    def migrate(
+        self,
+        session: SessionView | ListedSession | str,
+        *,
+        renamed: Mapping[str, str] | None = None,
+        params: Mapping[str, Any] | None = None,
+        accept: bool = False,
+    ) -> SessionView:
+        """Move the session to its workflow as it is now.
+
+        *renamed* gives the new id of each renamed step, *params* the values of new parameters. *accept* agrees to
+        other transitions at the current step.
+        """
+        with _for_python():
+            done = migrate.migrate(self._world, _id_of(session), renamed, params, accept=accept)
+            return self._view(done.answer)
+
+    def adopt(self, session: ListedSession | str) -> SessionView:
+        """Make a session yours that was started by another user or on another machine."""
+        with _for_python():
+            adopt.adopt(self._world, _id_of(session))
+            return self._view(steps.look(self._world, _id_of(session)))
+
+    def abandon(self, session: SessionView | ListedSession | str, reason: str = "") -> None:
+        """End a session that will not be completed. Its journal stays."""
+        with _for_python():
+            steps.abandon(self._world, _id_of(session), reason)
+
+    @property
+    def _world(self) -> World:
+        world = world_of(self._environment, wait=self._wait)
+        return world._replace(
+            by=self._actor or world.by, host=self._conversation, workflows=dict(self._workflows)
+        )
+
+    def _opened(self, workflow: Workflow) -> Opened:
+        """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
+        if workflow.folder is None:
+            self._workflows[workflow.name] = workflow
+            return of_program(workflow)
+        roots, state = self._environment.roots, self._environment.state
+        opened = open_folder(workflow.folder, roots, state, address=workflow.name)
+        if to_plain(opened.workflow) != to_plain(workflow):  # functions are new with each load
+            raise ChangedError(
+                f"the workflow in {workflow.folder} changed after it was loaded",
+                hint="load it again: load_workflow(…)",
+                folder=workflow.folder,
+            )
+        return opened
+
+    def _view(self, answer: steps.Answer) -> SessionView:
+        guidance, session = answer.guidance, answer.session
+        if session.source == PROGRAM:
+            self._workflows.setdefault(session.skill, answer.workflow)
+        notes = (*answer.notes, *self._notes)
+        self._notes.clear()
+        return SessionView(
+            id=session.id,
+            skill=session.skill,
+            topic=session.topic,
+            status=guidance.status,
+            revision=session.revision,
+            step=guidance.step,
+            instructions=visible("\n".join(pieces(guidance, str)).strip("\n")),
+            next=guidance.next,
+            questions=guidance.questions,
+            dispatches=guidance.dispatches,
+            findings=session.findings,
+            params=session.params,
+            facts=session.state,
+            notes=notes,
+            replayed=guidance.replayed,
+            workflow=answer.workflow,
+            _store=self,
+        )
+
+
+def _named_store(path: str | os.PathLike[str] | None) -> str | None:
+    """Return *path* as printed commands name it; `None` for the store that they use anyway."""
+    if path is None:
+        return None
+    text = os.fspath(path)
+    if "://" in text:
+        raise UsageError(f"`{text}` is not a folder", hint="name a folder, such as .flow")
+    here = os.getcwd()
+    own = os.path.join(find_project_root(here), ".flow")
+    is_own = os.path.realpath(text) == os.path.realpath(own) and not os.environ.get("FLOW_STORE")
+    return None if is_own else text
+
+
+def _load(skill: str) -> Opened:
+    environment = Environment()
+    if os.path.isdir(skill):
+        return open_folder(skill, environment.roots, environment.state)
+    return open_skill(skill, environment.roots, environment.state)
+
+
+def _id_of(session: SessionView | ListedSession | str) -> str:
+    return session if isinstance(session, str) else session.id
+
+
+def _listed(summary: session_list.Summary) -> ListedSession:
+    if summary.kept is None:
+        return ListedSession(summary.id, problem=str(summary.problem))
+    session = summary.kept.session
+    return ListedSession(
+        session.id,
+        session.skill,
+        session.topic,
+        session.status,
+        session.step,
+        session.revision,
+        session.moved_at,
+    )
+
+
+@contextmanager
+def _for_python() -> Iterator[None]:
+    """Show commands in hints as calls of the store, and the hint in tracebacks."""
+    try:
+        yield
+    except FlowError as error:
+        if isinstance(error.hint, Hint):
+            error.hint = error.hint.render(_as_python)
+        error.add_note(error.hint)
+        raise
+
+
+def _as_python(command: Command) -> str:
+    """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
+    first = f'"{command.arguments[0]}"' if command.arguments else "…"
+    options = command.options
+    calls = {
+        "answer": f"store.answer(session, {options.get('answers') or '…'})",
+        "history": f"store.history({first})",
+        "resume": f"store.resume({first})",
+        "session abandon": f"store.abandon({first})",
+        "session adopt": f"store.adopt({first})",
+        "session fork": f"store.fork(session, {options.get('at')})",
+        "session migrate": f"store.migrate({first})",
+        "sessions": "store.list(ended=True)",
+        "show": "workflow.params",
+        "start": f"store.start(workflow, {options.get('params') or '…'})",
+        "status": f"store.resume({first})",
+        "step": "store.report(session, …)",
+    }
+    words = " ".join(("flow", command.verb, *command.arguments))
+    return calls.get(command.verb, f"the command `{words}`")

@@ -1,0 +1,180 @@
+"""The public names have their real types, for mypy and for pyright."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import flowrail
+
+RIGHT = """
+from collections.abc import Mapping
+
+import flowrail
+from flowrail import (
+    AgentRole,
+    Arg,
+    Dispatch,
+    FlowError,
+    Outcome,
+    Report,
+    RevisionConflictError,
+    Rule,
+    Session,
+    SessionView,
+    StepContext,
+    StepDef,
+    Workflow,
+    advance,
+    format_forbidden,
+    load_workflow,
+    open_store,
+    start,
+    to_mermaid,
+    to_svg,
+)
+from flowrail.discovery import Candidate
+from flowrail.formatters import format_step_output
+from flowrail.testing import Run
+
+
+def decide(ctx: StepContext) -> tuple[Outcome, Mapping[str, object]]:
+    return Outcome.OK, {"seen": ctx.visit}
+
+
+WORKFLOW = Workflow(
+    "review",
+    StepDef("read", "Read", ["Read it."], decide, next={Outcome.OK: "tell"}),
+    StepDef("look", "Look", ["Look."], Dispatch(AgentRole.EXPLORE, "review/look"), next={Outcome.OK: "tell"}),
+    StepDef("tell", "Tell", ["Tell."], reports={"found": Arg(required=True)}, rules=[Rule("ok")], next={"ok": None}),
+    params={"topic": Arg("What to read", required=True)},
+)
+session: Session = advance(WORKFLOW, start(WORKFLOW, {"topic": "x"}), Report("done"))
+store = open_store(".flow", workflows=[WORKFLOW])
+try:
+    view: SessionView = store.start(load_workflow("review"), {"topic": "x"})
+    view = store.report(view, Outcome.OK, {"found": "y"})
+    text: str = view.instructions
+    first: str = view.next[0].outcome
+    step: str | None = view.step.id if view.step else None
+    kinds: list[str] = [record.kind for record in store.history(view)]
+    drawn: tuple[str, str] = (to_mermaid(WORKFLOW), to_svg(view))
+except RevisionConflictError as error:
+    code: str = error.code
+except FlowError:
+    raise
+markup: str = format_step_output("x.py", 1, 2, "Title", ["Do it."])
+forbidden: str = flowrail.format_forbidden(["x"]) + format_forbidden(["y"])
+skills: list[str] = [candidate.skill for candidate in list[Candidate]()]
+ended: str = Run(WORKFLOW, topic="x").status
+"""
+HEAD = "from flowrail import *\nw: Workflow = load_workflow('x')\ns: Session = start(w)\nstore: SessionStore = open_store()\n"
+WRONG = {
+    "an unknown name": "from flowrail import Nonsense",
+    "a name that is not a text": f"{HEAD}Workflow(1, StepDef('a'))",
+    "a step that is not a step": f"{HEAD}Workflow('x', 2)",
+    "a report that is not a report": f"{HEAD}advance(w, s, 3)",
+    "an unknown role": f"{HEAD}AgentRole.DEVELOPR",
+    "an unknown outcome": f"{HEAD}Outcome.OKAY",
+    "a misspelt argument of a step": f"{HEAD}StepDef('a', limt=3)",
+    "a misspelt argument of a parameter": f"{HEAD}Arg(requird=True)",
+    "a handler that is not a function": f"{HEAD}StepDef('a', handler='x')",
+    "a session by its id": f"{HEAD}store.report('x-abc123', 'ok')",
+    "an unknown attribute of a session": f"{HEAD}store.resume('x-abc123').instruction",
+    "a picture of a number": f"{HEAD}to_svg(3)",
+    "an unknown prompt formatter": "from flowrail.formatters import format_nothing",
+    "a wrong argument of a prompt formatter": "from flowrail import format_gate_result\nformat_gate_result(1)",
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "right.py").write_text(RIGHT)
+    for description, program in WRONG.items():
+        (folder / f"{_module(description)}.py").write_text(f"{program}\n")
+    return folder
+
+
+def test_mypy_accepts_a_right_program_and_refuses_wrong_ones(programs: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--config-file=",
+            *sorted(path.name for path in programs.glob("*.py")),
+        ],
+        cwd=programs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    errors = re.findall(r"^(\w+)\.py:\d+: error: .*$", done.stdout, re.MULTILINE)
+
+    _only_the_wrong_ones(dict.fromkeys(errors, done.stdout))
+
+
+def test_pyright_accepts_a_right_program_and_refuses_wrong_ones(programs: Path) -> None:
+    pyright = shutil.which("basedpyright") or shutil.which("pyright")
+    if pyright is None:
+        pytest.skip("neither basedpyright nor pyright is installed")
+    (programs / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
+    done = subprocess.run(
+        [pyright, "--outputjson", "--pythonpath", sys.executable, "--project", str(programs)],
+        cwd=programs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    errors: dict[str, list[str]] = defaultdict(list)
+    for found in json.loads(done.stdout)["generalDiagnostics"]:
+        if found["severity"] == "error":
+            errors[Path(found["file"]).stem].append(found["message"])
+
+    _only_the_wrong_ones(errors)
+
+
+def _only_the_wrong_ones(errors: object) -> None:
+    assert isinstance(errors, dict)
+    assert "right" not in errors, errors["right"]
+    assert set(errors) == {_module(description) for description in WRONG}
+
+
+def _module(description: str) -> str:
+    return description.replace(" ", "_")
+
+
+@pytest.mark.parametrize("package", ["", ".machines", ".formatters", ".discovery", ".testing"])
+def test_type_checkers_and_the_runtime_see_the_same_names(package: str) -> None:
+    module = __import__(f"flowrail{package}", fromlist=["__all__"])
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+
+    typed = {
+        alias.asname: statement.module
+        for statement in checked.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+
+    hidden = set() if package else {name for name in typed if str(name).startswith("format_")}
+    assert set(typed) - hidden == set(module.__all__)
+    assert all(
+        getattr(module, str(name)) is getattr(sys.modules[str(typed[name])], str(name)) for name in typed
+    )
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(str(flowrail.__file__)).parent / "py.typed").is_file()

@@ -1,0 +1,460 @@
+"""Sessions in a Python program: the same sessions as those of the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from support.sandbox import (
+    ASKING,
+    SMALL,
+    allow,
+    flow,
+    home_skills,
+    project_skills,
+    put_python,
+    put_skill,
+    refused,
+    told,
+)
+
+from flowrail import (
+    Arg,
+    ChangedError,
+    ConflictError,
+    Dispatch,
+    FlowError,
+    Outcome,
+    OutcomeNotOpenError,
+    RevisionConflictError,
+    SessionEndedError,
+    SessionStore,
+    StepDef,
+    TrustError,
+    UsageError,
+    ValuesError,
+    Workflow,
+    load_workflow,
+    open_store,
+    to_mermaid,
+    to_svg,
+)
+
+ASK_USER = """\
+name: NAME
+steps:
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions: [{id: go, header: Go, text: "Go on?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
+    next: {ok: tell, fail: null}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+TEAM = """\
+name: NAME
+steps:
+  - id: work
+    title: Work
+    actions: [Hand it out.]
+    dispatch: {agent: explore, prompt: steps/work.md, over: [a, b]}
+    next: {ok: null}
+"""
+
+
+def poll(limit: int = 5, text: str = "Ask one more person.") -> Workflow:
+    return Workflow(
+        "poll",
+        StepDef(
+            "ask",
+            "Ask",
+            [text],
+            enough,
+            reports={"answers": Arg(type="integer", required=True)},
+            limit=limit,
+            next={Outcome.OK: None, Outcome.ITERATE: "ask"},
+        ),
+    )
+
+
+def enough(ctx: object) -> Outcome:
+    return Outcome.OK if ctx.step_state["answers"] >= 3 else Outcome.ITERATE  # type: ignore[attr-defined]
+
+
+def plain(title: str = "Write", **more: str) -> Workflow:
+    return Workflow(
+        "letter",
+        StepDef("write", title, ["Write it."], next={Outcome.OK: "send"}),
+        StepDef("send", "Send", ["Send it."], next={Outcome.OK: None, **more}),
+    )
+
+
+# --- the same sessions as on the command line
+
+
+def test_a_program_runs_a_session_from_start_to_end() -> None:
+    put_skill("small", ASKING)
+    workflow = load_workflow(".claude/skills/small")
+    store = open_store(".flow")
+
+    first = store.start(workflow, {"topic": "pools"})
+    second = store.report(first, "done", {"sure": "high", "where": ["src"]}, found="two pools")
+    last = store.report(second, Outcome.OK)
+
+    assert (first.skill, first.topic, first.status, first.revision) == ("small", "pools", "active", 0)
+    assert first.step is not None
+    assert (first.step.title, first.instructions) == ("Look at pools", "Look at it, 3 times.")
+    assert [(offer.outcome, offer.facts, [want.name for want in offer.wants]) for offer in first.next] == [
+        ("done", {"sure": "low"}, ["where", "note"]),
+        ("done", {"sure": "high"}, ["where", "note"]),
+    ]
+    assert (second.instructions, second.facts) == (
+        "Sure: high, where: src.",
+        {"sure": "high", "where": ("src",)},
+    )
+    assert (last.status, last.step, last.next, last.is_open) == ("completed", None, (), False)
+    assert [record.kind for record in store.history(last)] == ["start", "move", "move"]
+    assert [listed.id for listed in store.list(ended=True)] == [first.id]
+    assert store.list() == ()
+
+
+def test_the_command_line_continues_a_session_of_a_program_and_the_other_way_round() -> None:
+    put_skill("small")
+    store = open_store()
+
+    session = store.start("small")
+    assert told("step", "small", "ok")["session"] == session.id
+    session = store.resume(session.id)
+    session = store.report(session, "ok")
+
+    assert told("status", session.id)["status"] == "completed"
+    assert flow("session", "verify", session.id).status == 0
+    begun = told("start", "small")
+    assert store.report(store.resume(begun["session"]), "ok").revision == 1
+
+
+def test_commands_of_the_projects_own_store_do_not_name_it() -> None:
+    put_skill("small")
+
+    own = open_store(".flow").start("small")
+    other = open_store("elsewhere").start("small")
+
+    assert "--store" not in str(own.next[0].command)
+    assert str(Path.cwd() / "elsewhere") in str(other.next[0].command)
+
+
+def test_a_workflow_is_loaded_by_its_folder_or_its_name() -> None:
+    folder = put_skill("small")
+    elsewhere = put_skill("other", where=Path.cwd() / "more")
+
+    assert load_workflow("small") == load_workflow(folder)
+    assert load_workflow(elsewhere).folder == str(elsewhere)
+    assert open_store().start(load_workflow(elsewhere)).step is not None
+    assert load_workflow("problem-analysis").total_steps == 5
+
+
+def test_a_folder_without_a_workflow_is_not_mistaken_for_a_bundled_skill() -> None:
+    (project_skills() / "problem-analysis").mkdir(parents=True)
+
+    with pytest.raises(UsageError, match="contains no workflow"):
+        load_workflow(".claude/skills/problem-analysis")
+
+
+def test_python_of_a_project_must_be_approved() -> None:
+    put_python("py")
+    with pytest.raises(TrustError):
+        load_workflow(".claude/skills/py")
+
+    allow("py")
+    session = open_store().start(load_workflow(".claude/skills/py"))
+
+    assert open_store().report(session, "done").revision == 1
+
+
+# --- refusals
+
+
+def test_a_report_that_is_late_is_refused() -> None:
+    put_skill("small")
+    mine, other = open_store(), open_store()
+    session = mine.start("small")
+
+    other.report(other.resume(session.id), "ok")
+
+    with pytest.raises(RevisionConflictError) as caught:
+        mine.report(session, "fail")
+    assert isinstance(caught.value, ConflictError)
+    assert str(caught.value.hint) == f'see its state: store.resume("{session.id}")'
+    assert caught.value.__notes__ == [caught.value.hint]
+
+
+def test_a_repeated_report_changes_nothing() -> None:
+    put_skill("small")
+    store = open_store()
+    session = store.start("small")
+
+    moved = store.report(session, "ok")
+    again = store.report(session, "ok")
+
+    assert (moved.replayed, again.replayed) == (False, True)
+    assert again.revision == 1
+    assert len(store.history(session)) == 2
+
+
+def test_of_two_threads_one_report_wins() -> None:
+    put_skill("small")
+    session = open_store().start("small")
+    seen: list[str] = []
+
+    def report(outcome: str) -> None:
+        store = open_store()
+        try:
+            seen.append(store.report(session, outcome).status)
+        except RevisionConflictError:
+            seen.append("refused")
+
+    threads = [threading.Thread(target=report, args=(outcome,)) for outcome in ("ok", "fail")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert seen.count("refused") == 1
+
+
+def test_errors_have_types_and_name_no_option() -> None:
+    put_skill("small", ASKING)
+    put_skill("ask", ASK_USER)
+    store = open_store()
+    session, asking = store.start("small"), store.start("ask")
+    done = store.report(store.report(session, "done", {"sure": "high", "where": ["x"]}), "ok")
+    errors: list[FlowError] = []
+
+    for wrong, expected in (
+        (lambda: store.start("small", {"size": 99}), ValuesError),
+        (lambda: store.start("small", {"sise": 9}), ValuesError),
+        (lambda: store.start("smal"), UsageError),
+        (lambda: store.report(store.start("small"), "done"), ValuesError),
+        (lambda: store.report(store.start("small"), "done", {"sure": "…", "where": []}), UsageError),
+        (lambda: store.report(store.start("small"), "iterate"), OutcomeNotOpenError),
+        (lambda: store.report(store.start("small"), "great"), UsageError),
+        (lambda: store.report(done, "ok"), SessionEndedError),
+        (lambda: store.resume("small-xxxxxx"), UsageError),
+        (lambda: store.answer(done, {"go": "Yes"}), ConflictError),
+        (lambda: store.answer(asking, {"go": "Perhaps"}), UsageError),
+        (lambda: store.report(asking, "done"), ConflictError),
+        (lambda: store.rewind(done, 7), UsageError),
+        (lambda: store.claim(asking, "d0-1"), FlowError),
+        (lambda: open_store("postgresql://here/there"), UsageError),
+    ):
+        with pytest.raises(expected) as caught:
+            wrong()
+        errors.append(caught.value)
+
+    for error in errors:
+        text = f"{error} {error.hint}"
+        assert not re.search(r"(^|[\s`(])-{1,2}[a-z]", text), text
+        assert error.code != "FAILED"
+
+
+def test_a_damaged_session_is_listed_with_its_problem() -> None:
+    put_skill("small")
+    store = open_store()
+    session = store.start("small")
+    (Path(store.path) / "sessions" / session.id / "journal.jsonl").write_text("nonsense\n")
+
+    (listed,) = store.list()
+
+    assert listed.id == session.id
+    assert listed.problem
+
+
+# --- workflows that a program defines
+
+
+def test_any_program_continues_a_workflow_without_functions() -> None:
+    session = open_store().start(plain())
+
+    assert told("status", session.id)["step"]["title"] == "Write"
+    assert told("step", "letter", "ok", "--session", session.id)["revision"] == 1
+    assert open_store().report(open_store().resume(session.id), "ok").status == "completed"
+    assert flow("session", "verify", session.id).status == 0
+
+
+def test_only_a_program_that_has_the_functions_continues_a_workflow_with_functions() -> None:
+    session = open_store().start(poll())
+
+    status, error = refused("step", "poll", "done", "-s", "answers=3", "--session", session.id)
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+    with pytest.raises(ChangedError):
+        open_store().resume(session.id)
+    store = open_store(workflows=[poll()])
+    session = store.report(store.resume(session.id), "done", {"answers": 1})
+    session = store.report(session, "done", {"answers": 3})
+    assert session.status == "completed"
+
+
+def test_a_workflow_that_changed_elsewhere_continues_and_one_that_changed_here_does_not() -> None:
+    session = open_store().start(plain())
+
+    renamed = open_store(workflows=[plain(title="Write it down")]).resume(session.id)
+    assert renamed.step is not None
+    assert renamed.step.title == "Write it down"
+    rerouted = open_store(workflows=[plain(fail="write")])
+    moved = rerouted.report(rerouted.resume(session.id), "ok")
+    with pytest.raises(ChangedError):
+        open_store(workflows=[plain()]).report(moved, "ok")
+
+
+def test_agents_run_workflows_of_the_program() -> None:
+    look = Workflow("audit/look", StepDef("look", "Look", ["Look."], next={Outcome.OK: None}))
+    audit = Workflow(
+        "audit",
+        StepDef(
+            "hand",
+            "Hand out",
+            ["Hand it out."],
+            dispatch=Dispatch("explore", "audit/look"),
+            next={"ok": None},
+        ),
+    )
+    store = open_store(workflows=[look, audit])
+    session = store.start(audit)
+
+    child = store.claim(session, session.dispatches[0].id)
+
+    assert child.instructions.startswith("Look.")  # type: ignore[union-attr]
+    assert store.report(child, "ok").status == "completed"  # type: ignore[arg-type]
+    assert store.report(store.resume(session), "ok").status == "completed"
+
+
+def test_a_loaded_workflow_whose_files_changed_is_refused() -> None:
+    folder = put_skill("small")
+    workflow = load_workflow(folder)
+    (folder / "workflow.yaml").write_text(
+        SMALL.replace("NAME", "small").replace("first thing", "other thing")
+    )
+
+    with pytest.raises(ChangedError, match="changed after it was loaded"):
+        open_store().start(workflow)
+
+
+# --- the rest of what commands do
+
+
+def test_questions_are_answered() -> None:
+    put_skill("ask", ASK_USER)
+    store = open_store()
+    session = store.start("ask")
+
+    answered = store.answer(session, {"go": "Yes"}, reason="looks good")
+
+    assert session.status == "waiting"
+    assert [
+        (question.id, [option.label for option in question.options]) for question in session.questions
+    ] == [("go", ["Yes", "No"])]
+    assert answered.status == "active"
+    assert store.report(answered, "done").revision == 1
+
+
+def test_work_is_claimed_finished_and_cancelled() -> None:
+    put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
+    store = open_store()
+    session = store.start("team")
+    first, second = (dispatch.id for dispatch in session.dispatches)
+
+    handed = store.claim(session, first, "me")
+    ended = store.finish(handed, "ok", {"seen": 3})  # type: ignore[arg-type]
+    store.cancel(session, second)
+
+    assert ended.dispatch.result == {"seen": 3}
+    assert [dispatch.status for dispatch in store.resume(session).dispatches] == ["done", "cancelled"]
+
+
+def test_sessions_are_rewound_forked_and_abandoned() -> None:
+    put_skill("small")
+    store = open_store(actor="nightly build")
+    session = store.report(store.start("small"), "ok")
+
+    back = store.rewind(session, 0, "too early")
+    copy = store.fork(back, 1)
+    store.abandon(copy)
+
+    assert back.step is not None
+    assert (back.step.id, back.revision) == ("first", 2)
+    assert copy.id != back.id
+    assert store.resume(copy).status == "abandoned"
+    assert {record.by for record in store.history(back)} == {"nightly build"}
+
+
+def test_a_session_is_migrated_to_the_changed_workflow() -> None:
+    folder = put_skill("small")
+    store = open_store()
+    session = store.start("small")
+    renamed = SMALL.replace("NAME", "small").replace("id: first", "id: start")
+    (folder / "workflow.yaml").write_text(renamed)
+    with pytest.raises(ChangedError):
+        store.resume(session)
+
+    moved = store.migrate(session, renamed={"first": "start"})
+
+    assert moved.step is not None
+    assert moved.step.id == "start"
+
+
+def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("small", where=home_skills())
+    session = open_store().start("small")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    store = open_store()
+    with pytest.raises(TrustError) as caught:
+        store.resume(session.id)
+    assert str(caught.value.hint).endswith(f'store.adopt("{session.id}")')
+
+    assert store.adopt(session.id).revision == 0
+    assert store.report(store.resume(session.id), "ok").revision == 1
+
+
+# --- pictures
+
+
+def test_workflows_and_sessions_are_drawn() -> None:
+    put_skill("small")
+    store = open_store()
+    workflow = load_workflow("small")
+    session = store.report(store.start(workflow), "ok")
+
+    assert to_mermaid(workflow) == flow("diagram", "small").out.rstrip("\n")
+    assert to_mermaid(session) == flow("diagram", "--session", session.id).out.rstrip("\n")
+    assert to_svg(workflow) != to_svg(session)
+    assert workflow._repr_svg_() == to_svg(workflow)
+    assert session._repr_svg_() == to_svg(session)
+
+
+def test_a_program_without_a_home_or_a_project_can_use_a_store(tmp_path: Path) -> None:
+    program = (
+        "from flowrail import open_store, Workflow, StepDef\n"
+        "w = Workflow('one', StepDef('a', 'A', ['Do it.'], next={'ok': None}))\n"
+        f"s = open_store({str(tmp_path / 'store')!r})\n"
+        "print(s.report(s.start(w), 'ok').status)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == ("completed\n", "")
+
+
+def test_the_store_shows_its_folder() -> None:
+    assert repr(open_store(".flow")) == f"<SessionStore: {Path.cwd() / '.flow'}>"
+    assert isinstance(open_store(), SessionStore)
