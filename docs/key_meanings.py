@@ -256,6 +256,7 @@ MEANINGS = {
     "summary": "a short description",
     "superproject": "the repository that contains this one as a submodule",
     "tags": "words for searching",
+    "take_over_command": "the command that takes over a session of another conversation",
     "taken": "how often the session took each transition",
     "test": "the session as a test in Python",
     "text": "the text of a question or finding",

@@ -131,6 +131,9 @@ session_option = click.option(
     help="The session, if several are open.",
     shell_complete=complete("sessions"),
 )
+take_over = click.option(
+    "--take-over", is_flag=True, help="Continue a session that belongs to another conversation."
+)
 autonomous = click.option(
     "--autonomous", is_flag=True, help="No user is present: prefer skills that run without one."
 )

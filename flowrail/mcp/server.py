@@ -15,9 +15,8 @@ from flowrail.mcp.tools import INSTRUCTIONS, Tools, as_sdk_tools
 from flowrail.operations.running.time_limit import limit_functions
 
 
-def build(*, store: str | None, roots: Sequence[str]) -> MCPServer:
-    """Return the server, not running yet."""
-    tools = Tools(store=store, roots=roots)
+def build(tools: Tools) -> MCPServer:
+    """Return the server of these tools, not running yet."""
     server = MCPServer(
         "flowrail",
         version=__version__,
@@ -37,4 +36,8 @@ def build(*, store: str | None, roots: Sequence[str]) -> MCPServer:
 def serve(*, store: str | None, roots: Sequence[str]) -> None:
     """Serve until the host closes our input."""
     limit_functions()
-    build(store=store, roots=roots).run("stdio")
+    tools = Tools(store=store, roots=roots)
+    try:
+        build(tools).run("stdio")
+    finally:
+        tools.close()

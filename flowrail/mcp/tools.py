@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -38,6 +39,7 @@ from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import retry, send
 from flowrail.machines.engine.question_input import parse_questions
+from flowrail.machines.sessions.host_binding import host_id
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.context import handoff_context_of
 from flowrail.operations.handoffs.handoff_menu import synthesis
@@ -51,6 +53,7 @@ from flowrail.operations.running import (
 from flowrail.operations.running import (
     questions as running_questions,
 )
+from flowrail.operations.running.conversations import release
 from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import Answer
 from flowrail.operations.running.world import World, world_of
@@ -110,21 +113,35 @@ class Call(NamedTuple):
 
 
 class Tools:
-    """The tools for one store. Each call looks up folder, time and user again."""
+    """The tools for one store. Each call looks up folder, time and user again.
+
+    A connection to the server is a conversation, unless the host names one in the environment.
+    """
 
     def __init__(self, *, store: str | None, roots: Sequence[str]) -> None:
         self._store = store
         self._roots = roots
+        self._conversation = host_id(os.environ) or f"mcp-{os.urandom(4).hex()}"
+
+    @property
+    def environment(self) -> Environment:
+        """What a call may know of the world."""
+        return Environment(store=self._store, roots=self._roots, conversation=self._conversation)
 
     @property
     def world(self) -> World:
         """What sessions need."""
-        return world_of(Environment(store=self._store, roots=self._roots), wait=WAIT)
+        return world_of(self.environment, wait=WAIT)
+
+    def close(self) -> None:
+        """Release the sessions of this connection, which has ended."""
+        world = self.world
+        release(world.store, world.store.ids(), self._conversation, at=world.now(), by=world.by)
 
     @property
     def handoff_context(self) -> HandoffContext:
         """What handoffs need."""
-        return handoff_context_of(Environment(store=self._store, roots=self._roots), wait=WAIT)
+        return handoff_context_of(self.environment, wait=WAIT)
 
     def show(self, command: Command) -> str:
         """Return *command* as a call, or as a shell line if no tool does it."""
@@ -144,6 +161,9 @@ class Tools:
         params: Params = None,
         found: Found = "",
         remember: Remember = "",
+        take_over: Annotated[
+            bool, Field(description="Continue a session that belongs to another conversation.")
+        ] = False,
     ) -> Told:
         """Show the current step of a session, or report its outcome and show the next.
 
@@ -158,7 +178,7 @@ class Tools:
             if session is not None and params:
                 raise UsageError("params belong to a new session", hint="leave out `params`, or `session`")
             if session is not None:
-                return self._told(steps.look(world, session, skill))
+                return self._told(steps.look(world, session, skill, take_over=take_over))
             if skill is None:
                 return self._told(steps.resume(world, None))
             return self._told(steps.step_again(world, skill, _given(params)))
@@ -178,6 +198,7 @@ class Tools:
                 expect=expect,
                 found=found,
                 remember=remember,
+                take_over=take_over,
             )
         )
 

@@ -22,7 +22,8 @@ LONGEST_ACTOR = 200
 class Environment:
     """What a command or a tool call may know of the world, looked up once and late.
 
-    *tell* gets a line for the user, such as that an incomplete record was removed.
+    *tell* gets a line for the user, such as that an incomplete record was removed. *conversation* is the
+    conversation of the caller, by default the one that the host names in the environment.
     """
 
     def __init__(
@@ -31,9 +32,11 @@ class Environment:
         store: str | None = None,
         roots: Sequence[str] = (),
         tell: Callable[[str], object] = lambda _line: None,
+        conversation: str | None = None,
     ) -> None:
         self._store = store
         self._tell = tell
+        self._conversation = conversation
         self.extra = roots
         self.environ: Mapping[str, str] = os.environ
 
@@ -101,7 +104,7 @@ class Environment:
         """The conversation of a host that the command was called in, if any."""
         from flowrail.machines.sessions.host_binding import host_id  # only sessions need it
 
-        return host_id(self.environ)
+        return self._conversation or host_id(self.environ)
 
     @property
     def now(self) -> str:

@@ -132,9 +132,10 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     status, error = refused("step", "asking", "-p", "topic=another one", "-p", "size=2")
 
     assert (status, error["code"]) == (2, "USAGE")
-    assert error["message"] == f"session `{session}` of `asking` is open, and its parameters cannot change"
-    leave, begin = error["hint"].split(": ", 1)
-    assert leave == "remove the parameters, or start another session"
+    described = '("login", step `look`, active just now)'
+    assert error["message"] == f"session `{session}` of `asking` is open with other parameters {described}"
+    resume, begin = error["hint"].split("; or start another session: ")
+    assert resume == f"continue it: flow resume {session}"
     assert begin == "flow start asking -p 'topic=another one' -p size=2"
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 

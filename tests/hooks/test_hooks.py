@@ -127,13 +127,13 @@ def test_a_session_that_no_host_began_holds_nobody_and_goes_on() -> None:
     assert flow("session", "verify").status == 0
 
 
-def test_whoever_moves_a_session_has_it() -> None:
+def test_a_session_is_held_for_the_conversation_that_took_it_over() -> None:
     session = start()
-    within(B, "step", "small", "ok")
+    within(B, "step", "small", "ok", "--session", session, "--take-over")
 
     assert stop(A) == ""
     assert session in stop(B)
-    within(None, "step", "small")
+    within(None, "resume", session)
     assert session in stop(B)
     assert flow("session", "verify").status == 0
 

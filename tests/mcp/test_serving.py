@@ -166,7 +166,7 @@ def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: To
     assert tools.told("step", session=first)["actions"] == ["Do it otherwise."]
     put_skill("small", SMALL.replace("ok: second, fail: null", "ok: second, skip: null"))
     error = tools.refused("step", session=first, outcome="ok")
-    command = json.loads(flow("step", "small", "ok", "--json").out)["error"]
+    command = json.loads(flow("step", "small", "ok", "--session", first, "--json").out)["error"]
     assert (error["code"], error["message"]) == (command["code"], command["message"])
     put_skill("fresh")
     assert tools.told("start", skill="fresh")["step"]["id"] == "first"
@@ -238,6 +238,7 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
         != "invocation"
     )
     assert tools.refused("handoff", action="retry", handoff=third["handoff"])["code"]
+    tools.told("start", skill="small")
     assert tools.refused("handoff", action="send", target="next")["code"] == "SEVERAL_OPEN"
     assert tools.refused("handoff", action="receive")["code"] == "USAGE"
 
@@ -287,11 +288,32 @@ def test_killed_half_way_and_started_anew_it_goes_on(tmp_path: Path) -> None:
         with pytest.raises(Exception):  # noqa: B017 - however the client tells that nobody answers
             tools.told("status")
     with served() as tools:
-        again = tools.told("step", session=here["session"])
+        assert tools.told("step", session=here["session"])["next"] == [], "it belongs to the killed server"
+        again = tools.told("step", session=here["session"], take_over=True)
         assert again["step"] == here["step"]
         team = ToolTeam(tools)
         assert team.run(as_command("step", {"session": here["session"]})).status == "completed"
     assert flow("session", "verify").status == 0
+
+
+def test_a_session_belongs_to_the_connection_that_started_it_until_that_ends() -> None:
+    put_skill("small")
+    with served() as first, inside() as second:
+        session = first.told("start", skill="small")["session"]
+        error = second.refused("step", session=session, outcome="ok")
+        own = second.told("step", skill="small")["session"]
+    with served() as third:
+        assert third.told("step", session=session, outcome="ok")["revision"] == 1
+
+    assert error["code"] == "OTHER_CONVERSATION"
+    assert f'step {{"session": "{session}", "take_over": true}}' in error["hint"]
+    assert own != session
+    assert [record["kind"] for record in told("history", session)["steps"]] == [
+        "start",
+        "release",
+        "move",
+        "release",
+    ]
 
 
 def test_when_the_host_closes_its_input_the_server_ends() -> None:

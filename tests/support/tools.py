@@ -16,6 +16,7 @@ from support.sandbox import ENTRY, Ran
 from support.team import Habit, Team
 
 from flowrail.mcp.server import build
+from flowrail.mcp.tools import Tools as OurTools
 
 
 class Tools:
@@ -77,7 +78,7 @@ def served(*options: str, before: str = "", mode: str = "auto") -> Iterator[Tool
 @contextmanager
 def inside() -> Iterator[Tools]:
     """Run a server in this process, which starts quicker."""
-    server = build(store=None, roots=())
+    server = build(OurTools(store=None, roots=()))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
         yield Tools(portal, client)
 

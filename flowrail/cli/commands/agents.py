@@ -182,6 +182,7 @@ def ask_command(
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
 @click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 @options.memory
+@options.take_over
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -191,6 +192,7 @@ def answer_command(
     reason: str,
     found: str,
     remember: str,
+    take_over: bool,
     as_json: bool,
     store: str | None,
     wait: float,
@@ -202,7 +204,13 @@ def answer_command(
     """
     here = world(store=store, wait=wait)
     answer = questions.answer(
-        here, session_id, given_answers(answers), reason, found=found, remember=remember
+        here,
+        session_id,
+        given_answers(answers),
+        reason,
+        found=found,
+        remember=remember,
+        take_over=take_over,
     )
     output.notes(answer.notes)
     if as_json:

@@ -46,6 +46,7 @@ from flowrail.operations.running.time_limit import call_limited
     metavar="REV",
     help="Refuse if the session is at another revision.",
 )
+@options.take_over
 @options.form
 @options.store
 @options.root
@@ -60,6 +61,7 @@ def step_command(
     params: tuple[str, ...],
     session_id: str | None,
     expect: int | None,
+    take_over: bool,
     form: str | None,
     store: str | None,
     roots: tuple[str, ...],
@@ -67,8 +69,8 @@ def step_command(
 ) -> None:
     """Show the current step, or report its outcome and show the next
 
-    Without OUTCOME, shows the step of the open session again; nothing changes. If no session is
-    open, starts one (-p sets its parameters). OUTCOME is ok, fail, skip or iterate, or done
+    Without OUTCOME, shows the step of this conversation's open session again; nothing changes. If it has none,
+    starts one (-p sets its parameters). OUTCOME is ok, fail, skip or iterate, or done
     if the step itself decides. Every answer prints the commands that can come next.
     """
     here = world(store=store, roots=roots, wait=wait)
@@ -81,7 +83,7 @@ def step_command(
         if session_id and params:
             raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")
         answer = (
-            steps.look(here, session_id, skill)
+            steps.look(here, session_id, skill, take_over=take_over)
             if session_id
             else steps.step_again(here, skill, named_values(params, "-p"))
         )
@@ -98,6 +100,7 @@ def step_command(
             expect=expect,
             found=found,
             remember=remember,
+            take_over=take_over,
             call=call_limited,
         )
     output.notes(answer.notes)
@@ -126,16 +129,20 @@ def start_command(
     "resume", epilog=options.examples("flow resume", "flow resume problem-analysis-k3x9q2 --format text")
 )
 @options.optional_session
+@options.take_over
 @options.form
 @options.store
-def resume_command(session_id: str | None, form: str | None, store: str | None) -> None:
+def resume_command(session_id: str | None, take_over: bool, form: str | None, store: str | None) -> None:
     """Show the current step of a session again
 
-    Without ID, shows the only open session. The session does not change. The skills that
-    `flow discover` offered it are searched again.
+    Without ID, shows this conversation's open session. The session does not change, unless --take-over makes
+    it this conversation's. The skills that `flow discover` offered it are searched again.
     """
+    if take_over and session_id is None:
+        hint = Hint("see the sessions: ", Command("sessions"))
+        raise UsageError("--take-over needs the id of a session", hint=hint)
     here = world(store=store)
-    answer = steps.resume(here, session_id)
+    answer = steps.resume(here, session_id, take_over=take_over)
     with suppress(OSError):
         os.unlink(os.path.join(here.store.folder(answer.guidance.session), OFFERED))
     output.notes(answer.notes)
@@ -149,7 +156,7 @@ def resume_command(session_id: str | None, form: str | None, store: str | None) 
 def status_command(session_id: str | None, as_json: bool, store: str | None) -> None:
     """Show the state of a session
 
-    Without ID, shows the only open session. The JSON has the same form as a step's.
+    Without ID, shows this conversation's open session. The JSON has the same form as a step's.
     """
     answer = steps.resume(world(store=store), session_id)
     output.notes(answer.notes)

@@ -59,6 +59,7 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
         "loop": guidance.loop._asdict() if guidance.loop else None,
         "ask_command": guidance.ask_command,
         "launcher_command": guidance.launcher_command,
+        "take_over_command": guidance.take_over_command,
         "answers": [answer._asdict() for answer in guidance.answers],
         "forbids": guidance.forbids,
         "evidence": [check._asdict() for check in guidance.evidence],

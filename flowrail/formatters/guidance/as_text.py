@@ -203,6 +203,6 @@ def standing(guidance: Guidance, show: Show = str) -> str:
         parts.append(_next(guidance, show))
     elif (
         guidance.status in {"active", "waiting"} and not guidance.dispatches
-    ):  # it has lost its work, and that is all there is to tell
-        parts.append(visible("\n".join(guidance.actions)))
+    ):  # it has lost its work or belongs to another conversation, and that is all there is to say
+        parts.append(visible("\n".join(pieces(guidance, show))))
     return "\n".join(parts)

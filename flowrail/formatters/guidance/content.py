@@ -158,6 +158,8 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
         from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
 
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
+    if guidance.take_over_command is not None:
+        after.append(f"To take it over: {show(guidance.take_over_command)}")
     if guidance.then_command is not None:
         command = show(guidance.then_command)
         after.append(Verbatim(f"It continues with {guidance.then_command.arguments[0]}: {command}"))

@@ -79,8 +79,10 @@ def _author(item: dict[str, Any]) -> str:
 
 
 def _outcome(item: dict[str, Any]) -> str:
+    owner = item["note"].get("taken_over_from")
+    taken_over = f"taken over from {short_id(str(owner))}" if owner else ""
     memories = [f"{kind}: {item[kind]}" for kind in (FOUND, REMEMBER) if item[kind]]
-    return "; ".join(text for text in (_transition(item), *memories) if text)
+    return "; ".join(text for text in (_transition(item), taken_over, *memories) if text)
 
 
 def _transition(item: dict[str, Any]) -> str:

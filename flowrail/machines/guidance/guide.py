@@ -121,11 +121,13 @@ class Guidance(NamedTuple):
     """Where there are findings: the command that lists them all, whole."""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers in the previous step."""
-    topic: str = ""
     launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
     evidence: tuple[EvidenceView, ...] = ()
     """The checks that must pass before an outcome is accepted."""
+    topic: str = ""
+    take_over_command: Command | None = None
+    """For a session of another conversation: the command that takes it over."""
 
 
 def guide(

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowrail.command import Command, Hint
+from flowrail.operations.running.conversations import NoOpenSessionError, the_open_session
 from flowrail.operations.running.session_list import summaries
-from flowrail.operations.running.steps import (
-    NoOpenSessionError,
-    SeveralOpenError,
-    name_one,
-    the_open_session,
-)
 from flowrail.operations.running.world import World
 
 
@@ -21,16 +16,7 @@ def session_to_hand_off(world: World, send_command: Callable[[str], Command]) ->
     *send_command* gives the command that hands off the session with a given id.
     """
     try:
-        return the_open_session(world).session.id
-    except SeveralOpenError as error:
-        ids = error.details["sessions"]
-        commands = [send_command(session_id) for session_id in ids] if isinstance(ids, list) else []
-        raise SeveralOpenError(
-            error.message,
-            hint=name_one(world, commands),
-            sessions=ids,
-            commands=[str(command) for command in commands],
-        ) from None
+        return the_open_session(world, send_command).session.id
     except NoOpenSessionError as error:
         stored = [summary.kept for summary in summaries(world.store, every=True) if summary.kept]
         own = [kept.session.id for kept in stored if not kept.session.parent]

@@ -14,6 +14,7 @@ from flowrail.machines.engine.questions import Put
 from flowrail.machines.engine.reported_values import check_memory
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
 from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.conversations import owned, ownership_note
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, check_expected, look
 from flowrail.operations.running.world import World
@@ -54,6 +55,8 @@ def ask(
         still_theirs(world.store, session)
         if token is not None:
             held_by(session, token)
+        else:
+            session = owned(world, change.kept._replace(session=session))
         known = session.questions
         put = tuple(_from_agent(each, now) for each in questions)
         taken = {each.id for each in known if each.is_open} & {each.id for each in put}
@@ -77,7 +80,8 @@ def ask(
             )
         after = engine_questions.with_questions(session, [*kept, *put])
         after = after.remembering(found, remember, step=str(session.step), at=now)
-        note = {"questions": [each.id for each in put], **memory_note(found, remember)}
+        ownership = ownership_note(change.kept.session, after)
+        note = {"questions": [each.id for each in put], **memory_note(found, remember), **ownership}
         change.commit(after, kind="ask", at=now, by=world.by, note=note)
     return _put(world, session, put, questions)
 
@@ -88,6 +92,7 @@ def answer(
     answers: Mapping[str, Sequence[str]],
     reason: str = "",
     *,
+    take_over: bool = False,
     found: str = "",
     remember: str = "",
     expect: int | None = None,
@@ -103,6 +108,7 @@ def answer(
         session = settled(change.kept.session, now)  # a default that stands was told as the answer
         check_expected(world, session, expect)
         still_theirs(world.store, session)
+        session = owned(world, change.kept._replace(session=session), take_over=take_over)
         known = {each.id: each for each in session.questions}
         if not known or not session.is_open:
             raise NotWaitingError(
@@ -117,7 +123,8 @@ def answer(
             after = engine_questions.with_evidence_answer(after)
             after = after.remembering(found, remember, step=str(session.step), at=now)
             reasons = {"reason": reason} if reason else {}
-            note = {"answers": given, **reasons, **memory_note(found, remember)}
+            ownership = ownership_note(change.kept.session, after)
+            note = {"answers": given, **reasons, **memory_note(found, remember), **ownership}
             change.commit(after, kind="answer", at=now, by=world.by, note=note)
     return look(world, session_id)
 

@@ -6,7 +6,7 @@ point where anything has happened.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -35,6 +35,7 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
+from flowrail.operations.running import conversations
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
     came_back,
@@ -56,20 +57,6 @@ class RevisionConflictError(ConflictError):
     code = "REVISION_CONFLICT"
 
 
-class NoOpenSessionError(ConflictError):
-    """A report needs a session, and none of that skill is open."""
-
-    code = "NO_OPEN_SESSION"
-
-
-class SeveralOpenError(ConflictError):
-    """More than one session is open, and which one is meant was not said."""
-
-    code = "SEVERAL_OPEN"
-
-
-MOST_NAMED = 5
-"""So many open sessions a refusal names one by one."""
 BaselineUse: TypeAlias = Literal["again", "new", "complete"]
 _LOOKED_BACK = 2_000
 """So many records are looked through for the one that got there first."""
@@ -109,40 +96,52 @@ def begin_opened(
 
 
 def step_again(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
-    """Show the current step of the one open session of that skill, or begin one where none is open."""
-    kept = _the_open_one(world, address)
+    """Show the current step of the caller's open session of that skill, or start one.
+
+    Sessions of other conversations are left alone and mentioned.
+    """
+    kept, others = conversations.choose(world, address, params)
     if kept is None:
-        return begin(world, address, params)
-    if params:
+        return _begin_beside(world, address, params, others)
+    if params and not conversations.has_params(kept.session, params):
+        if world.host is not None and not kept.session.belongs_to((world.host,)):
+            return _begin_beside(world, address, params, (kept, *others))
+        resume = Command("resume", kept.session.id, store=world.shown_store)
+        start = Command("start", address, params=params, store=world.shown_store)
         raise UsageError(
-            f"session `{kept.session.id}` of `{address}` is open, and its parameters cannot change",
-            hint=Hint(
-                "remove the parameters, or start another session: ",
-                Command(
-                    "start",
-                    address,
-                    params=params,
-                    store=world.shown_store,
-                ),
-            ),
+            f"session `{kept.session.id}` of `{address}` is open with other parameters "
+            f"({conversations.described(world, kept)})",
+            hint=Hint("continue it: ", resume, "; or start another session: ", start),
             session=kept.session.id,
         )
     return _look(world, kept)
 
 
-def look(world: World, session_id: str, address: str | None = None) -> Answer:
-    """Show the current step of a session again; nothing changes. With *address* it is one of that skill."""
+def _begin_beside(
+    world: World, address: str, params: Mapping[str, Any] | None, others: Sequence[StoredSession]
+) -> Answer:
+    """Start a session and mention the open ones that are left alone."""
+    answer = begin(world, address, params)
+    return answer._replace(notes=(*answer.notes, *conversations.mention(world, address, others)))
+
+
+def look(world: World, session_id: str, address: str | None = None, *, take_over: bool = False) -> Answer:
+    """Show the current step of a session again. With *address* it must be one of that skill.
+
+    Nothing changes, unless the caller's conversation is to *take over* the session.
+    """
+    if take_over:
+        conversations.take_over(world, session_id)
     kept = world.store.read(session_id)
     _one_of(world, kept.session, kept.session.skill if address is None else address)
     return _look(world, kept)
 
 
-def resume(world: World, session_id: str | None) -> Answer:
-    """Show a session's current step again; the one that is open where none is named."""
+def resume(world: World, session_id: str | None, *, take_over: bool = False) -> Answer:
+    """Show a session's current step again, by default that of the caller's open session."""
     if session_id is not None:
-        return look(world, session_id)
-    kept = the_open_session(world)
-    return _look(world, kept)
+        return look(world, session_id, take_over=take_over)
+    return _look(world, conversations.the_open_session(world))
 
 
 def report(
@@ -155,11 +154,13 @@ def report(
     expect: int | None = None,
     found: str = "",
     remember: str = "",
+    take_over: bool = False,
     call: Call = call_plainly,
 ) -> Answer:
     """Report how the current step went, and return the step that follows.
 
-    *found* and *remember* are kept apart from facts and shown when the session is resumed.
+    *found* and *remember* are kept apart from facts and shown when the session is resumed. With *take_over* the
+    session may belong to another conversation.
     """
     found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
     if outcome != DONE and outcome not in WORDS:
@@ -170,8 +171,8 @@ def report(
             session_id = session_id or _open_session_id(world, address)
             change = lock.enter_context(world.store.change(session_id, wait=world.wait))
         kept = change.kept
-        session = kept.session
-        _one_of(world, session, address, outcome)
+        _one_of(world, kept.session, address, outcome)
+        session = conversations.owned(world, kept, take_over=take_over)
         opened = open_session(world, session)
         if expect is not None and expect != session.revision:
             return _replayed(world, kept, opened, outcome, facts, expect)
@@ -191,7 +192,7 @@ def report(
                 _refuse(world, change, step, session, refusal, definition)
         else:
             after = advance(opened.workflow, session, given, now=now, call=call)
-        after = with_baseline(world, opened.workflow, session, after.bound_to(world.host))
+        after = with_baseline(world, opened.workflow, session, after)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         stored = _commit(world, change, session, after, given, now, definition)
     return answer.with_head(stored.head)
@@ -234,7 +235,11 @@ def _refuse(
     from flowrail.operations.running import evidence  # only for steps that demand evidence
 
     after, told = evidence.refused(step, session, refusal)
-    note = {"claim": refusal.outcome, "missing": [item["check"] for item in _missing(told)]}
+    note = {
+        "claim": refusal.outcome,
+        "missing": [item["check"] for item in _missing(told)],
+        **conversations.ownership_note(change.kept.session, after),
+    }
     change.commit(after, kind="refused", at=world.now(), by=world.by, note=note, definition=definition)
     raise told from None
 
@@ -247,9 +252,9 @@ def _missing(refusal: EvidenceMissingError) -> list[dict[str, Any]]:
 def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
     """Lock the only session that the skill has here, so that its journal is opened once.
 
-    Return `None` if there are several, or if the only one is not open or cannot be read.
+    Return `None` if there are several, or if the only one cannot be read or is not the one that is meant.
     """
-    ids = list(_ids_of(world, address))
+    ids = list(conversations.ids_of(world, address))
     if len(ids) != 1:
         return None
     try:
@@ -258,22 +263,18 @@ def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionCh
         if isinstance(error, LockTimeoutError):
             raise
         return None
-    if _is_open_session_of(change.kept.session, address):
+    if conversations.may_be_meant(world, change.kept.session, address):
         return change
     lock.close()
     return None
 
 
 def _open_session_id(world: World, address: str) -> str:
-    stored = _the_open_one(world, address)
-    if stored is None:
+    kept, others = conversations.choose(world, address)
+    if kept is None:
         find(address, world.roots)
-        raise NoOpenSessionError(
-            f"no session of `{address}` is open",
-            hint=Hint("start one: ", _beginning(world, address)),
-            skill=address,
-        )
-    return stored.session.id
+        raise conversations.no_open_session(world, address, others)
+    return kept.session.id
 
 
 def _among_others(world: World, session: Session) -> Session:
@@ -298,10 +299,11 @@ def _commit(
 
     No session waits for another: a parent that somebody holds reads the end from the child's journal.
     """
+    note: dict[str, Any] = conversations.ownership_note(change.kept.session, after)
     if after.revision == before.revision:
-        memories = memory_note(given.found, given.remember)
-        return change.commit(after, kind="limit", at=now, by=world.by, note=memories, definition=definition)
-    note = {"dispatches": to_plain(before.dispatches)} if before.dispatches else None
+        note |= memory_note(given.found, given.remember)
+        return change.commit(after, kind="limit", at=now, by=world.by, note=note, definition=definition)
+    note |= {"dispatches": to_plain(before.dispatches)} if before.dispatches else {}
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
     with ExitStack() as held:
@@ -333,70 +335,14 @@ def abandon(world: World, session_id: str, reason: str = "", *, expect: int | No
     *expect* is the revision that the decision was made at, if it matters.
     """
     with world.store.change(session_id, wait=world.wait) as change:
-        session = change.kept.session
-        if not session.is_open:
+        if not change.kept.session.is_open:
             return change.kept
+        session = conversations.owned(world, change.kept)
         check_expected(world, session, expect)
         ended = session._replace(status=ABANDONED)
         return change.commit(
             ended, kind="abandon", at=world.now(), by=world.by, note={"reason": reason} if reason else {}
         )
-
-
-def the_open_session(world: World) -> StoredSession:
-    """Return the one open session of the store; refuse where there is none, or several."""
-    from flowrail.operations.running.session_list import (
-        summaries,  # a report that names its session lists none
-    )
-
-    standing_open = [each.kept for each in summaries(world.store) if each.kept]
-    kept = _only(world, [each for each in standing_open if not each.session.parent], "")
-    if kept is None:
-        raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
-    return kept
-
-
-def _the_open_one(world: World, address: str) -> StoredSession | None:
-    candidates: list[StoredSession] = []
-    for session_id in _ids_of(world, address):
-        try:
-            stored = world.store.read(session_id)
-        except (UnknownSessionError, ForeignSessionError):
-            continue  # its start was interrupted, or another user started it
-        except StorageError as error:
-            if world.store.had_ended(session_id):
-                continue  # damaged, but nothing will continue it
-            raise _in_the_way(world, session_id, address, error) from None
-        if _is_open_session_of(stored.session, address):
-            candidates.append(stored)
-    return _only(world, candidates, address)
-
-
-def _ids_of(world: World, address: str) -> Iterator[str]:
-    """Yield the ids that sessions of the workflow at *address* have."""
-    stem = address.replace("/", "-") + "-"
-    for session_id in world.store.ids():
-        if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
-            yield session_id
-
-
-def _is_open_session_of(session: Session, address: str) -> bool:
-    return session.is_open and not session.parent and session.skill == address
-
-
-def _in_the_way(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
-    """Return the refusal of a damaged session that may be the open one, with the ways around it."""
-    begin = _beginning(world, address)
-    history = Command("history", session_id, store=world.shown_store)
-    error.hint = Hint(error.hint, "; see the readable part: ", history, "; start another session: ", begin)
-    error.details["session"] = session_id
-    return error
-
-
-def _beginning(world: World, address: str) -> Command:
-    from flowrail.skills.summary import left_to_give  # reads YAML, which only a refusal does here
-
-    return Command("start", address, params=left_to_give(address, world.roots), store=world.shown_store)
 
 
 def _one_of(world: World, session: Session, address: str, *outcome: str) -> None:
@@ -409,32 +355,22 @@ def _one_of(world: World, session: Session, address: str, *outcome: str) -> None
         )
 
 
-def _only(world: World, candidates: Sequence[StoredSession], address: str) -> StoredSession | None:
-    if len(candidates) > 1:
-        candidates = sorted(candidates, key=lambda each: each.session.moved_at, reverse=True)
-        lines = [Command("resume", each.session.id, store=world.shown_store) for each in candidates]
-        of = f" of `{address}`" if address else ""
-        raise SeveralOpenError(
-            f"{len(candidates)} sessions{of} are open",
-            hint=name_one(world, lines),
-            sessions=[each.session.id for each in candidates],
-            commands=[str(line) for line in lines],
-        )
-    return candidates[0] if candidates else None
-
-
-def name_one(world: World, commands: Sequence[Command]) -> Hint:
-    """Return the hint to run one of *commands*, each of which names a session, the newest first."""
-    named = [part for command in commands[:MOST_NAMED] for part in (" or ", command)][1:]
-    if len(commands) > MOST_NAMED:
-        named += [f"; list all {len(commands)}: ", Command("sessions", store=world.shown_store)]
-    return Hint("choose one: ", *named)
-
-
 def _look(world: World, kept: StoredSession) -> Answer:
     opened = open_session(world, kept.session)
     answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
+    if conversations.belongs_to_other(world, kept):
+        return _left_alone(world, kept, answer)
     return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
+
+
+def _left_alone(world: World, kept: StoredSession, answer: Answer) -> Answer:
+    """Return *answer* without instructions and commands: the session belongs to another conversation."""
+    text = (
+        f"This session belongs to another conversation ({conversations.described(world, kept)}). "
+        "Leave it alone unless the user asks you to continue it."
+    )
+    take_over = Command("resume", kept.session.id, take_over=True, store=world.shown_store)
+    return answer._replace(guidance=_bare(answer.guidance, text)._replace(take_over_command=take_over))
 
 
 def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
@@ -444,9 +380,14 @@ def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
         return answer
     hint = str(lost.hint)
     told = f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}."
-    bare = answer.guidance._replace(actions=(told,), next=(), dispatches=(), join=None, questions=())
-    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, answers=())
-    return answer._replace(guidance=bare._replace(ask_command=None, launcher_command=None, forbids=()))
+    return answer._replace(guidance=_bare(answer.guidance, told))
+
+
+def _bare(guidance: Guidance, text: str) -> Guidance:
+    """Return *guidance* with *text* instead of its instructions, and without work and commands."""
+    bare = guidance._replace(actions=(text,), next=(), dispatches=(), join=None, questions=(), answers=())
+    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, forbids=())
+    return bare._replace(ask_command=None, launcher_command=None)
 
 
 def _replayed(

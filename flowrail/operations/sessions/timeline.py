@@ -21,6 +21,7 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import Opened, as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
@@ -58,6 +59,7 @@ def rewind(
     """Take a session back to an earlier revision, by a new record; the revision itself counts on."""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
+        owner = owned(world, change.kept).host
         check_expected(world, session, expect)
         if session.parent:
             still_theirs(world.store, session)
@@ -67,7 +69,7 @@ def rewind(
         after = _from(
             then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
         )
-        after = after._replace(host=session.host, memory=session.memory).bound_to(world.host)
+        after = after._replace(host=owner, memory=session.memory)
         after = with_baseline(world, opened.workflow, None, after, how="new")
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused

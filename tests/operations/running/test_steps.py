@@ -14,8 +14,8 @@ from flowrail.cli.environment import world
 from flowrail.errors import FlowError
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.running import steps
+from flowrail.operations.running.conversations import NoOpenSessionError, SeveralOpenError
 from flowrail.operations.running.session_list import summaries
-from flowrail.operations.running.steps import NoOpenSessionError, SeveralOpenError
 from flowrail.operations.running.world import World
 
 

@@ -1,0 +1,311 @@
+"""Whose session it is, and which session is meant if a command names none.
+
+A session belongs to the conversation that started it. That ends when the host reports the end of the
+conversation, when another one takes the session over, or when another one reports after half an hour without
+activity. A caller without a conversation may be the user, so it may report by the session's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from flowrail.command import Command, Hint, value_text
+from flowrail.errors import ConflictError, FlowError, StorageError
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import (
+    ForeignSessionError,
+    Store,
+    StoredSession,
+    UnknownSessionError,
+)
+from flowrail.operations.running.child_sessions import agents_at_work
+from flowrail.operations.running.world import World
+from flowrail.text.phrases import ago, seconds_between
+from flowrail.text.safe_text import one_line
+
+QUIET_SECONDS = 30 * 60
+"""After so long without activity another conversation may report without taking the session over."""
+RELEASE_WAIT = 1.0
+"""Seconds to wait for the lock of each session that a conversation leaves at its end."""
+MOST_NAMED = 5
+"""A refusal names at most this many sessions."""
+
+
+class OtherConversationError(ConflictError):
+    """The session belongs to another conversation that is active."""
+
+    code = "OTHER_CONVERSATION"
+
+
+class NoOpenSessionError(ConflictError):
+    """No session is open, or only those of other conversations are."""
+
+    code = "NO_OPEN_SESSION"
+
+
+class SeveralOpenError(ConflictError):
+    """Several sessions are open and the command names none."""
+
+    code = "SEVERAL_OPEN"
+
+
+class Choice(NamedTuple):
+    """The session that a command means, if any, and the other open ones of the skill."""
+
+    stored: StoredSession | None
+    others: tuple[StoredSession, ...] = ()
+
+
+def owned(world: World, kept: StoredSession, *, take_over: bool = False) -> Session:
+    """Return the session as one of the caller's conversation, or refuse if it belongs to another active one.
+
+    A sub-agent's session is authorised by its id, which only its claim prints.
+    """
+    if not take_over and belongs_to_other(world, kept):
+        raise _other_conversation(world, kept)
+    return kept.session.bound_to(world.host)
+
+
+def belongs_to_other(world: World, kept: StoredSession) -> bool:
+    """Return whether the caller must leave the session alone: it belongs to another conversation that is active."""
+    session, owner = kept.session, kept.session.owner
+    if session.parent or not session.is_open or owner is None or world.host in {None, owner}:
+        return False
+    seconds = seconds_between(_active_at(world, kept), world.now())
+    return seconds is None or seconds < QUIET_SECONDS
+
+
+def ownership_note(before: Session, after: Session) -> dict[str, str]:
+    """Return what the journal notes if *after* belongs to another conversation than *before*."""
+    if before.host is None or after.host is None or before.host.id == after.host.id:
+        return {}
+    return {"taken_over_from": before.host.id}
+
+
+def take_over(world: World, session_id: str) -> None:
+    """Make the session one of the caller's conversation, whoever it belongs to."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        before = change.kept.session
+        after = owned(world, change.kept, take_over=True)
+        if after != before and before.is_open:
+            note = ownership_note(before, after)
+            change.commit(after, kind="take-over", at=world.now(), by=world.by, note=note)
+
+
+def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: str, by: str) -> None:
+    """Record that *conversation* has ended: those of the sessions that belong to it have no owner any more.
+
+    Sub-agents' sessions stay as they are. A session that cannot be changed now is left alone; others may report
+    into it after half an hour.
+    """
+    for session_id in session_ids:
+        with suppress(FlowError), store.change(session_id, wait=RELEASE_WAIT) as change:
+            session = change.kept.session
+            if session.is_open and not session.parent and session.owner == conversation:
+                change.commit(session.released(at), kind="release", at=at, by=by)
+
+
+def choose(world: World, address: str, params: Mapping[str, object] | None = None) -> Choice:
+    """Return the session of a skill that the caller means.
+
+    That is the caller's own, or one without an owner if no other is open. With *params* the caller may start
+    another session, so several without an owner are no reason to refuse a conversation.
+    """
+    candidates = [*_open_sessions(world, address)]
+    pool = _eligible(world, candidates)
+    if len(pool) > 1 and not (params and world.host and not _owns(world, pool[0])):
+        raise _several_open(world, pool, f" of `{address}`", _resume_command(world))
+    chosen = pool[0] if len(pool) == 1 else None
+    return Choice(chosen, tuple(stored for stored in candidates if stored is not chosen))
+
+
+def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> StoredSession:
+    """Return the session of the store that the caller means; refuse if there is none, or several.
+
+    *command* gives the command that a refusal names for each of several.
+    """
+    from flowrail.operations.running.session_list import (
+        summaries,  # a report that names its session lists none
+    )
+
+    stored = [summary.kept for summary in summaries(world.store) if summary.kept]
+    candidates = [kept for kept in stored if not kept.session.parent]
+    pool = _eligible(world, candidates)
+    if not pool and world.host is None and len(candidates) == 1:
+        pool = candidates  # the user looks at the only session
+    if len(pool) > 1:
+        raise _several_open(world, pool, "", command or _resume_command(world))
+    if pool:
+        return pool[0]
+    if candidates:
+        raise NoOpenSessionError(
+            f"no session of this conversation is open; {_described_all(world, candidates)}",
+            hint=Hint("name the session; list them all: ", Command("sessions", store=world.shown_store)),
+            sessions=[kept.session.id for kept in candidates],
+        )
+    raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
+
+
+def may_be_meant(world: World, session: Session, address: str) -> bool:
+    """Return whether the only session of a skill is the one that a command without an id means."""
+    is_candidate = session.is_open and not session.parent and session.skill == address
+    return is_candidate and (session.owner is None or world.host == session.owner)
+
+
+def mention(world: World, address: str, others: Sequence[StoredSession]) -> tuple[str, ...]:
+    """Return a note about the open sessions of a skill that a new one was started beside."""
+    if not others:
+        return ()
+    return (f"left alone, also open for `{address}`: {_described_all(world, others)}",)
+
+
+def no_open_session(world: World, address: str, others: Sequence[StoredSession]) -> NoOpenSessionError:
+    """Return the refusal of a report without an id if no session of the caller is open."""
+    start = start_command(world, address)
+    if not others:
+        return NoOpenSessionError(
+            f"no session of `{address}` is open", hint=Hint("start one: ", start), skill=address
+        )
+    newest = _newest_first(others)[0].session.id
+    resume = Command("resume", newest, take_over=True, store=world.shown_store)
+    return NoOpenSessionError(
+        f"no session of `{address}` is open in this conversation; {_described_all(world, others)}",
+        hint=Hint("start one: ", start, "; only if the user asks to continue another one: ", resume),
+        skill=address,
+        sessions=[kept.session.id for kept in others],
+    )
+
+
+def start_command(world: World, address: str) -> Command:
+    """Return the command that starts a session of a skill, its required parameters left open."""
+    from flowrail.skills.summary import left_to_give  # reads YAML, which only a refusal does here
+
+    return Command("start", address, params=left_to_give(address, world.roots), store=world.shown_store)
+
+
+def described(world: World, kept: StoredSession) -> str:
+    """Return a session as a refusal names it: topic, step, age, and whose it is."""
+    session = kept.session
+    topic = f'"{one_line(session.topic)}", ' if session.topic else ""
+    whose = "" if session.owner is None else ", of another conversation"
+    if world.host is not None and session.belongs_to((world.host,)):
+        whose = ""
+    return f"{topic}step `{session.step}`, active {ago(_active_at(world, kept), world.now())}{whose}"
+
+
+def has_params(session: Session, params: Mapping[str, object]) -> bool:
+    """Return whether *session* was started with these values, given as they are or as text."""
+    return all(
+        name in session.params and value in (session.params[name], value_text(session.params[name]))
+        for name, value in params.items()
+    )
+
+
+def ids_of(world: World, address: str) -> Iterator[str]:
+    """Yield the ids that sessions of the workflow at *address* have."""
+    stem = address.replace("/", "-") + "-"
+    for session_id in world.store.ids():
+        if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
+            yield session_id
+
+
+def _eligible(world: World, candidates: Sequence[StoredSession]) -> list[StoredSession]:
+    """Return the caller's own sessions, or those without an owner if no other conversation has one."""
+    own = [kept for kept in candidates if _owns(world, kept)]
+    free = [kept for kept in candidates if kept.session.owner is None]
+    return own or (free if len(free) == len(candidates) else [])
+
+
+def _owns(world: World, kept: StoredSession) -> bool:
+    return world.host is not None and kept.session.belongs_to((world.host,))
+
+
+def _open_sessions(world: World, address: str) -> Iterator[StoredSession]:
+    for session_id in ids_of(world, address):
+        try:
+            stored = world.store.read(session_id)
+        except (UnknownSessionError, ForeignSessionError):
+            continue  # its start was interrupted, or another user started it
+        except StorageError as error:
+            if world.store.had_ended(session_id):
+                continue  # damaged, but nothing will continue it
+            raise _damaged(world, session_id, address, error) from None
+        session = stored.session
+        if session.is_open and not session.parent and session.skill == address:
+            yield stored
+
+
+def _damaged(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
+    """Return the refusal of a damaged session that may be the one that is meant."""
+    history = Command("history", session_id, store=world.shown_store)
+    start = start_command(world, address)
+    error.hint = Hint(error.hint, "; see the readable part: ", history, "; start another session: ", start)
+    error.details["session"] = session_id
+    return error
+
+
+def _several_open(
+    world: World, stored: Sequence[StoredSession], of: str, command: Callable[[str], Command]
+) -> SeveralOpenError:
+    newest = _newest_first(stored)
+    commands = [command(kept.session.id) for kept in newest]
+    parts: list[str | Command] = []
+    for kept, line in zip(newest[:MOST_NAMED], commands, strict=False):
+        parts += [" or ", line, f" ({described(world, kept)})"]
+    if len(newest) > MOST_NAMED:
+        parts += [f"; list all {len(newest)}: ", Command("sessions", store=world.shown_store)]
+    return SeveralOpenError(
+        f"{len(newest)} sessions{of} are open",
+        hint=Hint("choose one: ", *parts[1:]),
+        sessions=[kept.session.id for kept in newest],
+        commands=[str(line) for line in commands],
+    )
+
+
+def _resume_command(world: World) -> Callable[[str], Command]:
+    return lambda session_id: Command("resume", session_id, store=world.shown_store)
+
+
+def _other_conversation(world: World, kept: StoredSession) -> OtherConversationError:
+    session = kept.session
+    parts: list[str | Command] = ["leave it alone unless the user asks; to take it over: "]
+    parts.append(Command("resume", session.id, take_over=True, store=world.shown_store))
+    own = _own_session(world)
+    if own is not None:
+        parts += ["; your own session: ", Command("resume", own.session.id, store=world.shown_store)]
+    return OtherConversationError(
+        f"session `{session.id}` belongs to another conversation ({described(world, kept)})",
+        hint=Hint(*parts),
+        session=session.id,
+        topic=session.topic,
+        active_at=_active_at(world, kept),
+    )
+
+
+def _own_session(world: World) -> StoredSession | None:
+    """Return the caller's own session that was active last, if one is open."""
+    from flowrail.operations.running.session_list import summaries  # only a refusal lists sessions here
+
+    stored = [summary.kept for summary in summaries(world.store) if summary.kept]
+    own = [kept for kept in stored if not kept.session.parent and _owns(world, kept)]
+    return _newest_first(own)[0] if own else None
+
+
+def _described_all(world: World, stored: Sequence[StoredSession]) -> str:
+    newest = _newest_first(stored)
+    named = "; ".join(f"{kept.session.id} ({described(world, kept)})" for kept in newest[:MOST_NAMED])
+    return f"{named}; and {len(newest) - MOST_NAMED} more" if len(newest) > MOST_NAMED else named
+
+
+def _newest_first(stored: Sequence[StoredSession]) -> list[StoredSession]:
+    return sorted(stored, key=lambda kept: kept.session.moved_at, reverse=True)
+
+
+def _active_at(world: World, kept: StoredSession) -> str:
+    """Return when something last happened in a session, or in those of its agents."""
+    moments = [kept.at]
+    with suppress(FlowError):  # a sub-agent's session that cannot be read shows no activity
+        moments += [world.store.read(child.id).at for child in agents_at_work(world.store, kept.session)]
+    return max(moments)

@@ -1,0 +1,284 @@
+"""Whose session it is: several conversations in one folder, each with sessions of its own."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+from support.agents import Team, put_lead
+from support.hooks import A, B, conversation, within
+from support.sandbox import flow, put_skill, sessions_folder, told
+
+from flowrail.cli.environment import world
+from flowrail.operations.running import agents, conversations, steps
+from flowrail.operations.running.conversations import QUIET_SECONDS, OtherConversationError
+
+LONG = """\
+name: NAME
+params: {topic: {type: string, required: true}}
+steps:
+  - {id: one, title: One, actions: [Do.], reports: {mark: {type: string}}, next: {ok: two}}
+  - {id: two, title: Two, actions: [Do.], reports: {mark: {type: string}}, next: {ok: three}}
+  - {id: three, title: Three, actions: [Do.], reports: {mark: {type: string}}, next: {ok: four}}
+  - {id: four, title: Four, actions: [Do.], next: {ok: null}}
+"""
+C = "33333333-cccc-4ccc-8ccc-333333333333"
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("long", LONG)
+    put_skill("small")
+
+
+def begin(caller: str | None = A, topic: str = "slow login") -> str:
+    """Start a session in a conversation and return its id."""
+    session = within(caller, "step", "long", "-p", f"topic={topic}")["session"]
+    assert isinstance(session, str)
+    return session
+
+
+def refused_within(caller: str | None, *words: str) -> dict[str, Any]:
+    """Run a command in a conversation that is refused, and return the error."""
+    with conversation(caller):
+        ran = flow(*words, "--json")
+    assert ran.status == 4, ran
+    return ran.error
+
+
+def owner(session: str) -> str | None:
+    """Return the conversation that a session belongs to."""
+    host = json.loads((sessions_folder() / session / "session.json").read_text())["session"]["host"]
+    return host["id"] if host else None
+
+
+@pytest.mark.parametrize("order", sorted(set(permutations([A, A, A, B, B, B]))))
+def test_two_conversations_in_one_folder_keep_apart_in_every_order(order: tuple[str, ...]) -> None:
+    sessions = {A: begin(A, "a"), B: begin(B, "b")}
+
+    for caller in order:
+        mark = f"of {caller[:4]}"
+        answer = within(caller, "step", "long", "ok", "-s", f"mark={mark}")
+        assert answer["session"] == sessions[caller]
+
+    for caller, session in sessions.items():
+        status = told("status", session)
+        assert (status["step"]["id"], status["revision"]) == ("four", 3)
+        records = told("history", session)["steps"]
+        assert {record["conversation"] for record in records} == {caller}
+        assert [record["facts"].get("mark") for record in records[1:]] == [f"of {caller[:4]}"] * 3
+
+
+def test_another_conversation_starts_a_session_of_its_own_and_is_told_of_the_other() -> None:
+    theirs = begin(A, "slow login")
+
+    with conversation(B):
+        ran = flow("step", "long", "-p", "topic=broken search")
+
+    assert ran.status == 0
+    assert theirs not in ran.out
+    assert f'also open for `long`: {theirs} ("slow login", step `one`, active just now, of another' in ran.err
+    assert within(B, "step", "long")["topic"] == "broken search"
+    assert within(B, "status")["topic"] == "broken search"
+    assert within(A, "resume")["session"] == theirs
+
+
+def test_a_report_without_a_session_never_goes_to_another_conversation() -> None:
+    theirs = begin(A)
+
+    error = refused_within(B, "step", "long", "ok")
+
+    assert error["code"] == "NO_OPEN_SESSION"
+    assert '"slow login", step `one`, active just now, of another conversation' in error["message"]
+    assert "start one: flow start long" in error["hint"]
+    assert f"flow resume {theirs} --take-over" in error["hint"]
+    assert refused_within(B, "status")["code"] == "NO_OPEN_SESSION"
+    assert told("status", theirs)["revision"] == 0
+
+
+REPORTS = {
+    "step": ["step", "long", "ok", "--session", "ID"],
+    "ask": ["ask", "ID", "q.json"],
+    "answer": ["answer", "ID", "db=A"],
+    "abandon": ["session", "abandon", "ID"],
+    "rewind": ["session", "rewind", "ID", "--to", "0"],
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_into_the_session_of_another_conversation_is_refused(name: str) -> None:
+    theirs, own = begin(A), begin(B, "broken search")
+    with open("q.json", "w", encoding="utf-8") as file:
+        json.dump(
+            [{"id": "db", "header": "S", "text": "?", "options": [{"label": "A"}, {"label": "B"}]}], file
+        )
+    if name == "answer":
+        within(A, "ask", theirs, "q.json")
+    before = told("history", theirs)
+
+    error = refused_within(B, *[theirs if word == "ID" else word for word in REPORTS[name]])
+
+    assert error["code"] == "OTHER_CONVERSATION"
+    assert '"slow login", step `one`, active just now' in error["message"]
+    assert f"flow resume {theirs} --take-over" in error["hint"]
+    assert f"your own session: flow resume {own}" in error["hint"]
+    assert told("history", theirs) == before
+
+
+def test_a_session_of_another_conversation_is_shown_without_instructions_and_commands() -> None:
+    theirs = begin(A)
+
+    shown = within(B, "resume", theirs)
+
+    assert (shown["next"], shown["step"]["id"]) == ([], "one")
+    assert "Leave it alone unless the user asks" in shown["actions"][0]
+    assert shown["take_over_command"] == f"flow resume {theirs} --take-over"
+    with conversation(B):
+        for words in (("status", theirs), ("resume", theirs), ("step", "long", "--session", theirs)):
+            assert f"To take it over: flow resume {theirs} --take-over" in flow(*words).out
+    assert owner(theirs) == A
+
+
+def test_taking_over_is_on_record_and_the_former_owner_is_refused() -> None:
+    session = begin(A)
+
+    shown = within(B, "resume", session, "--take-over")
+
+    assert [way["outcome"] for way in shown["next"]] == ["ok"]
+    record = told("history", session)["steps"][-1]
+    assert (record["kind"], record["conversation"], record["note"]) == (
+        "take-over",
+        B,
+        {"taken_over_from": A},
+    )
+    assert f"taken over from conversation {A[:8]}" in flow("history", session).out
+    assert refused_within(A, "step", "long", "ok", "--session", session)["code"] == "OTHER_CONVERSATION"
+    assert within(B, "step", "long", "ok")["revision"] == 1
+    assert within(A, "step", "long", "ok", "--session", session, "--take-over")["revision"] == 2
+    assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": B}
+    assert flow("session", "verify", session).status == 0
+
+
+def test_after_half_an_hour_without_activity_another_conversation_may_report() -> None:
+    put_lead()
+    team = Team()
+    mine, theirs = team.world._replace(host=A), team.world._replace(host=B)
+    steps.abandon(team.world, team.id)
+    team.id = session = steps.begin(mine, "lead").guidance.session
+    child = team.child(1)
+    team.clock.forward(QUIET_SECONDS - 1)
+    team.report("ok", child)
+
+    team.clock.forward(QUIET_SECONDS - 1)
+    with pytest.raises(OtherConversationError):  # its agent was active
+        steps.report(theirs, "lead", "fail", session_id=session)
+    assert not steps.resume(theirs, session).guidance.next
+    team.clock.forward(1)
+
+    assert steps.resume(theirs, session).guidance.next
+    chosen, others = conversations.choose(mine, "lead")
+    assert chosen is not None, "until then it is still its owner's"
+    assert others == ()
+    assert conversations.choose(theirs, "lead").stored is None, "and nobody gets it without naming it"
+    for dispatch in team.told().dispatches:
+        agents.cancel(mine, session, dispatch.id)
+    team.clock.forward(QUIET_SECONDS)
+    steps.report(theirs, "lead", "fail", session_id=session)
+    assert owner(session) == B
+
+
+def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_who() -> None:
+    session = begin(A)
+
+    answer = within(None, "step", "long", "ok", "--session", session)
+
+    assert answer["revision"] == 1
+    record = told("history", session)["steps"][-1]
+    assert (record["conversation"], record["by"]) == (None, world(store=None).by)
+    assert owner(session) == A
+    assert within(None, "status")["session"] == session, "the only session is what a person looks at"
+    assert refused_within(None, "step", "long", "ok")["code"] == "NO_OPEN_SESSION"
+
+
+def test_a_session_without_an_owner_is_continued_and_belongs_to_the_conversation_that_reports() -> None:
+    session = begin(None)
+
+    assert within(A, "step", "long")["session"] == session
+    assert owner(session) is None, "printing changes nothing"
+    assert within(A, "step", "long", "ok")["revision"] == 1
+    assert owner(session) == A
+    assert refused_within(B, "step", "long", "ok", "--session", session)["code"] == "OTHER_CONVERSATION"
+
+
+def test_parameters_of_another_piece_of_work_start_another_session() -> None:
+    left = begin(None, "old work")
+
+    same = within(A, "step", "long", "-p", "topic=old work")
+    other = within(A, "step", "long", "-p", "topic=new work")
+
+    assert same["session"] == left
+    assert (other["topic"], other["revision"]) == ("new work", 0)
+    assert within(A, "step", "long", "-p", "topic=new work")["session"] == other["session"]
+
+
+def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
+    first = begin(A, "slow login")
+    second = within(A, "start", "long", "-p", "topic=broken search")["session"]
+    begin(B, "not this one")
+
+    error = refused_within(A, "step", "long", "ok")
+
+    assert error["code"] == "SEVERAL_OPEN"
+    assert set(error["details"]["sessions"]) == {first, second}
+    assert f'flow resume {first} ("slow login", step `one`, active just now)' in error["hint"]
+    assert "not this one" not in error["hint"]
+
+
+def end_conversation(caller: str) -> None:
+    """Do what the hook at the end of a conversation does."""
+    here = world(store=None)
+    conversations.release(here.store, here.store.ids(), caller, at=here.now(), by="hook")
+
+
+def test_after_clear_the_next_conversation_continues_and_the_resumed_one_still_owns_its_session() -> None:
+    session = begin(A)
+
+    end_conversation(A)
+
+    assert within(A, "step", "long")["session"] == session, "a resumed conversation finds its session"
+    assert within(B, "step", "long", "ok")["revision"] == 1
+    assert owner(session) == B
+    assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": A}
+
+
+def test_a_crashed_conversation_keeps_its_session_until_the_user_asks_for_it() -> None:
+    session = begin(A)
+
+    fresh = within(B, "step", "long", "-p", "topic=something else")
+    taken = within(B, "resume", session, "--take-over")
+
+    assert fresh["session"] != session
+    assert taken["next"]
+    assert within(B, "step", "long", "ok", "--session", session)["revision"] == 1
+
+
+def test_a_loop_that_starts_a_conversation_for_each_step_ends() -> None:
+    session = begin(A)
+
+    for number, caller in enumerate((B, C, A, B)):
+        end_conversation((A, B, C, A)[number])
+        answer = within(caller, "step", "long", "ok")
+        assert answer["session"] == session
+
+    assert answer["status"] == "completed"
+
+
+def test_a_loop_without_hooks_names_its_conversation_itself() -> None:
+    session = within("ci-17", "step", "long", "-p", "topic=build", variable="FLOW_HOST_SESSION")["session"]
+
+    for _ in range(4):
+        answer = within("ci-17", "step", "long", "ok", variable="FLOW_HOST_SESSION")
+
+    assert (answer["session"], answer["status"]) == (session, "completed")
