@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -154,6 +154,60 @@ def revoke(folder: str, state: str) -> bool:
         return False
     storage_files.remove(path)
     return True
+
+
+def commands_digest(content: FolderContent, project: str, commands: Iterable[Sequence[str]]) -> str:
+    """Return the digest of what `approve_commands` approves."""
+    parts = [content.digest, os.path.realpath(project), [list(command) for command in commands]]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def approve_commands(
+    content: FolderContent, project: str, commands: Iterable[Sequence[str]], state: str, *, at: str
+) -> None:
+    """Let exactly these commands of this content run in *project*, as evidence."""
+    listed = [list(command) for command in commands]
+    data = {"folder": content.folder, "project": os.path.realpath(project), "digest": content.digest}
+    storage_files.make_private_dir(os.path.join(state, "trust"))
+    text = json.dumps({**data, "commands": listed, "at": at}, indent=1)
+    storage_files.write_atomic(_commands_place(content.folder, project, state), text.encode() + b"\n")
+
+
+def require_command(
+    folder: str, project: str, command: Sequence[str], state: str, *, skill: str, root: str = ""
+) -> None:
+    """Raise `TrustError` unless *command* of exactly this content was approved for *project*."""
+    content = snapshot(folder, keep=False)
+    try:
+        storage_files.check_private_dir(os.path.join(state, "trust"))
+        place = _commands_place(folder, project, state)
+        data = json.loads(storage_files.read_bounded(place, limit=LARGEST_FILE, what="the approval"))
+        is_same = data["digest"] == content.digest and data["project"] == os.path.realpath(project)
+        if is_same and list(command) in data["commands"]:
+            return
+        what = "changed since its commands were approved"
+    except (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError):
+        what = "may not run commands in this project"
+    raise TrustError(
+        f"skill `{skill}` {what}",
+        hint=Hint("a person types: ", Command("skill trust", skill, commands=True, root=root or None)),
+        skill=skill,
+        folder=content.folder,
+    )
+
+
+def revoke_commands(folder: str, project: str, state: str) -> bool:
+    """Delete the approval of the commands in *project*; return whether there was one."""
+    path = _commands_place(folder, project, state)
+    if not os.path.lexists(path):
+        return False
+    storage_files.remove(path)
+    return True
+
+
+def _commands_place(folder: str, project: str, state: str) -> str:
+    both = "\0".join((os.path.realpath(folder), os.path.realpath(project)))
+    return os.path.join(state, "trust", f"commands-{hashlib.sha256(os.fsencode(both)).hexdigest()}.json")
 
 
 def _place(folder: str, state: str) -> str:

@@ -73,6 +73,22 @@ _SKILL = {
     "uninstall": Entry("skills:uninstall_command", _APPROVE, "Remove what `flow install` wrote"),
 }
 
+_LOOK, _DECIDE = "Show and run", "For a person at a terminal"
+_EVIDENCE = {
+    "show": Entry(
+        "evidence:show_command", _LOOK, "Show the checks of the current step and their results now"
+    ),
+    "run": Entry("evidence:run_command", _LOOK, "Run the command of a check and record the result"),
+    "approve": Entry("evidence:approve_command", _DECIDE, "Confirm a check, as a person at a terminal"),
+    "waive": Entry(
+        "evidence:waive_command", _DECIDE, "Do without a check in this attempt, as a person at a terminal"
+    ),
+}
+_EVIDENCE_HELP = """
+A step can demand evidence for an outcome. It is checked when the outcome is reported; `flow step`
+itself never runs a command.
+"""
+
 _AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
 COMMANDS = {
     "start": Entry("run:start_command", _AGENTS, "Start a new session and show its first step"),
@@ -110,6 +126,9 @@ COMMANDS = {
     "doctor": Entry("setup:doctor_command", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
     "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
+    "evidence": Entry(
+        "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
+    ),
     "registry": Entry(
         "registry:registry_command", _OCCASIONALLY, "Show, sync or check the registry of workflows"
     ),

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import shutil
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from support.sandbox import (
-    ENTRY,
     SMALL,
     allow,
     flow,
@@ -25,6 +20,7 @@ from support.sandbox import (
     told,
 )
 from support.skills import put
+from support.terminal import at_a_terminal
 
 from flowrail.approval import approve, snapshot
 from flowrail.operations.environment import Environment
@@ -148,7 +144,7 @@ def test_a_digest_that_is_not_the_folders_allows_nothing() -> None:
     status, error = refused_plainly("skill", "trust", "py", "--digest", "0" * 64)
 
     assert status == 7
-    assert f"the folder's digest is {snapshot(str(folder)).digest}, not {'0' * 64}" in error
+    assert f"the digest is {snapshot(str(folder)).digest}, not {'0' * 64}" in error
     assert refused("step", "py")[0] == 7
 
 
@@ -237,30 +233,6 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> Non
 
     assert ended == 7
     assert f"folder {folder}" in said
-
-
-def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str, int]:
-    """Run a command at a terminal of its own, and answer its question; standard input is closed."""
-    pid, terminal = pty.fork()
-    if pid == 0:  # pragma: no cover - the other process
-        os.close(0)
-        os.execv(sys.executable, [sys.executable, "-c", before + ENTRY, *words])  # noqa: S606 - no shell, as meant
-    said, answered, end = "", False, time.monotonic() + 20
-    while time.monotonic() < end:
-        ready, _, _ = select.select([terminal], [], [], 0.5)
-        try:
-            piece = os.read(terminal, 4096) if ready else b""
-        except OSError:
-            break
-        said += piece.decode()
-        if not answered and "Type yes: " in said:
-            os.write(terminal, f"{answer}\n".encode())
-            answered = True
-        if ready and not piece:
-            break
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    return said, os.waitstatus_to_exitcode(status)
 
 
 def test_what_is_allowed_and_taken_back_is_told_as_json() -> None:

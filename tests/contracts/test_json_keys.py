@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 from support.golden import as_in_golden_file
-from support.sandbox import ASKING, SMALL, flow, put_skill, told
+from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
 
 GOLDEN = "json_keys.json"
 
@@ -25,6 +26,15 @@ steps:
     dispatch: {agent: quality-reviewer, vars: {depth: 1}}
     next: {ok: gate, fail: gate}
   - {id: gate, title: Gate, actions: [Decide.], gate: {name: Quality, review: review}, next: {ok: null, fail: look}}
+"""
+PROVEN = f"""\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    evidence: {{ok: [{{id: seen, run: ["{sys.executable}", --version], level: checked}}]}}
+    next: {{ok: null}}
 """
 QUESTION = b"""\
 <needs_user_input><question id="db" header="Store"><text>Which?</text>
@@ -72,8 +82,28 @@ def answers() -> dict[str, Any]:
         "test": told("test", "asking"),
         "abandon": told("session", "abandon", step["session"]),
         "error": json.loads(flow("step", "nosuch", "--json").out),
+        **evidence(),
         **work_of_others(),
         **of_the_set_up(),
+    }
+
+
+def evidence() -> dict[str, Any]:
+    """Return the answers about a step that demands evidence, met and not met."""
+    put_skill("proven", PROVEN)
+    session = told("start", "proven")["session"]
+    _, error = refused("skill", "trust", "proven", "--commands", "--digest", "0")
+    approved = told("skill", "trust", "proven", "--commands", "--digest", error["details"]["digest"])
+    refusal = flow("step", "proven", "ok", "--session", session, "--json").data
+    ran = told("evidence", "run", session, "seen")
+    accepted = told("step", "proven", "ok", "--session", session)
+    return {
+        "trust-commands": approved,
+        "evidence-missing": refusal,
+        "evidence-run": ran,
+        "evidence-show": told("evidence", "show", told("start", "proven")["session"]),
+        "evidence-step": told("start", "proven"),
+        "evidence-history": told("history", accepted["session"]),
     }
 
 

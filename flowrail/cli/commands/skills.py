@@ -11,16 +11,18 @@ from collections.abc import Iterator
 import click
 
 from flowrail import approval
-from flowrail.cli import options, output
-from flowrail.command import Hint
+from flowrail.cli import options, output, terminal
+from flowrail.command import Command, Hint
+from flowrail.discovery.locations import find_project_root
 from flowrail.discovery.locations import named as place_named
 from flowrail.errors import TrustError, UsageError
 from flowrail.hosts import locations
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.trust import describe, find_folder, withdraw
+from flowrail.operations.skills.trust import describe, evidence_commands, find_folder, withdraw
 from flowrail.skills import install, scaffold
-from flowrail.skills.catalog import named_root
+from flowrail.skills.catalog import Skill, named_root
 from flowrail.skills.install import LEFT, NEW, REMOVED, SAME, UPDATED, InstalledSkill
+from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line
 
 
@@ -159,34 +161,44 @@ def uninstall_command(
         output.text("nothing was taken away")
 
 
-@click.command("trust", epilog=options.examples("flow skill trust my-skill"))
+@click.command(
+    "trust", epilog=options.examples("flow skill trust my-skill", "flow skill trust my-skill --commands")
+)
 @options.skill
+@click.option("--commands", is_flag=True, help="Approve the commands that its evidence runs in this project.")
 @click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
 @options.as_json
 @options.root
-def trust_command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...]) -> None:
+def trust_command(
+    skill: str, commands: bool, digest: str | None, as_json: bool, roots: tuple[str, ...]
+) -> None:
     """Approve a project's skill, so that it may run
 
     Lists the files, marks what changed since the last approval, and asks at the terminal.
     Exactly this content is approved; any change needs a new approval. In CI, where nobody
     can answer, --digest names the content that a person has looked at.
+
+    With --commands, lists the commands that `flow evidence run` may run for any skill, bundled ones
+    included. They run the project's code. The approval is for this content, these commands and this
+    project.
     """
     here = Environment(roots=roots)
     found = find_folder(skill, here.roots)
     now = approval.snapshot(found.folder)
+    if commands:
+        _trust_commands(here, skill, found, now, digest, as_json=as_json)
+        return
     lines = describe(now, approval.approval_of(found.folder, here.state))
     shown = "\n".join(f"{'  ' * line.startswith(' ')}{one_line(line)}" for line in lines)
-    if not as_json:
-        output.text(shown)
-    if digest is None:
-        seen = not as_json and _is_shown_to_whom_we_ask()
-        _ask(skill, "" if seen else shown, now.digest, approval.how_to_approve(skill, named_root(found)))
-    elif digest != now.digest:
-        raise TrustError(
-            f"the folder's digest is {now.digest}, not {digest[:80]}",
-            hint="read what changed before you approve it",
-            digest=now.digest,
-        )
+    hint = approval.how_to_approve(skill, named_root(found))
+    _approved_by_person(
+        f"Allow skill {one_line(skill)[:200]} to run its code as you?",
+        shown,
+        now.digest,
+        digest,
+        hint,
+        as_json,
+    )
     approval.approve(now, here.state, at=here.now)
     if as_json:
         about_it = {"skill": skill, "folder": now.folder, "digest": now.digest, "files": list(now.files)}
@@ -196,32 +208,55 @@ def trust_command(skill: str, digest: str | None, as_json: bool, roots: tuple[st
     output.text(f"{skill} may run as it is now; `{back}` takes that back")
 
 
-def _is_shown_to_whom_we_ask() -> bool:
-    """Return whether standard output is the very terminal that is asked at: another one may be anybody's."""
-    try:
-        return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
-    except OSError:
-        return False
+def _trust_commands(
+    here: Environment,
+    skill: str,
+    found: Skill,
+    now: approval.FolderContent,
+    digest: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Approve the commands of a skill's evidence for the project of the current folder."""
+    project = find_project_root(here.cwd)
+    listed = evidence_commands(found)
+    if not listed:
+        raise UsageError(f"the evidence of skill `{skill}` runs no commands", hint="nothing needs approval")
+    distinct = list(dict.fromkeys(each.command for each in listed))
+    digest_now = approval.commands_digest(now, project, distinct)
+    lines = [f"skill {now.folder}", f"project {project}", f"digest {digest_now}"]
+    lines += [f"  {each.workflow}, step {each.step}, check {each.check}: {each.line}" for each in listed]
+    shown = "\n".join(f"{'  ' * line.startswith(' ')}{one_line(line)}" for line in lines)
+    hint = Hint(
+        "a person types: ", Command("skill trust", skill, commands=True, root=named_root(found) or None)
+    )
+    question = f"Allow `flow evidence run` to run {count(len(distinct), 'command')} as you in this project?"
+    _approved_by_person(question, shown, digest_now, digest, hint, as_json)
+    approval.approve_commands(now, project, distinct, here.state, at=here.now)
+    if as_json:
+        commands = [list(command) for command in distinct]
+        about_it = {"skill": skill, "folder": now.folder, "project": project, "digest": digest_now}
+        output.data({**about_it, "commands": commands, "allowed": True})
+        return
+    back = approval.typed("skill untrust", skill, named_root(found))
+    output.text(f"`flow evidence run` may run these commands in {project}; `{back}` takes that back")
 
 
-def _ask(skill: str, shown: str, digest: str, hint: str | Hint) -> None:
-    """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here.
-
-    Where the answer goes elsewhere the person is *shown* what it is about on the terminal too.
-    """
-    try:
-        with open("/dev/tty", "r+b", buffering=0) as terminal:
-            terminal.write(f"{shown}\n".encode() if shown else b"")
-            terminal.write(f"Allow skill {one_line(skill)[:200]} to run its code as you? Type yes: ".encode())
-            answer = terminal.readline(64).strip().lower()
-    except OSError:
+def _approved_by_person(
+    question: str, shown: str, digest_now: str, digest: str | None, hint: str | Hint, as_json: bool
+) -> None:
+    """Print what is to be approved, and ask; or compare with the *digest* that a person looked at."""
+    if not as_json:
+        output.text(shown)
+    if digest is None:
+        seen = not as_json and terminal.is_shown_to_person()
+        terminal.ask(question, shown="" if seen else shown, hint=hint, digest=digest_now)
+    elif digest != digest_now:
         raise TrustError(
-            "a person must approve this, and there is no terminal to ask on",
-            hint=hint,
-            digest=digest,
-        ) from None
-    if answer != b"yes":
-        raise TrustError("it was not allowed", hint=hint, digest=digest)
+            f"the digest is {digest_now}, not {digest[:80]}",
+            hint="read what changed before you approve it",
+            digest=digest_now,
+        )
 
 
 @click.command("untrust", epilog=options.examples("flow skill untrust my-skill"))
@@ -231,10 +266,10 @@ def _ask(skill: str, shown: str, digest: str, hint: str | Hint) -> None:
 def untrust_command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
     """Withdraw the approval of a skill
 
-    The skill's code does not run until a person approves it again.
+    Neither its code nor, in this project, the commands of its evidence run until a person approves them again.
     """
     here = Environment(roots=roots)
-    folder, was = withdraw(skill, here.roots, here.state)
+    folder, was = withdraw(skill, here.roots, here.state, find_project_root(here.cwd))
     if as_json:
         output.data({"skill": skill, "folder": folder, "allowed": False, "changed": was})
         return

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.reports.evidence import result_data, tally
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.host_binding import short_id
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
@@ -40,12 +42,23 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
                 "skipped": list(move.skipped) if move else [],
                 "found": _memory(record, FOUND),
                 "remember": _memory(record, REMEMBER),
+                "evidence": [result_data(result) for result in _results(record)] if in_full else [],
+                "evidence_summary": tally(_results(record)),
                 "seconds": _seconds(since, record.at) if move else None,
                 "note": plain(record.note) if in_full else record.note,
                 "hash": record.hash,
             }
         )
         since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
+
+
+def _results(record: Record) -> tuple[EvidenceResult, ...]:
+    """Return the results of the checks behind a move, or behind a claim that was refused."""
+    session = record.session
+    known = session.evidence.get(str(session.step))
+    if record.kind == "refused" and known is not None:
+        return known.results
+    return session.last.evidence if record.kind == "move" and session.last else ()
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
@@ -87,12 +100,13 @@ def _outcome(item: dict[str, Any]) -> str:
 
 def _transition(item: dict[str, Any]) -> str:
     if item["outcome"] is None:
-        return _besides(item["kind"], item["note"])
+        return _besides(item["kind"], {**item["note"], "evidence": item["evidence_summary"]})
     facts = "".join(f" {name}={value}" for name, value in item["facts"].items())
     decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
     capped = " (at the limit)" if item["capped"] else ""
     skipped = f" (skipping {', '.join(item['skipped'])})" if item["skipped"] else ""
-    return f"{item['reported']}{facts}{decided}{capped}{skipped}"
+    checked = f" ({item['evidence_summary']})" if item["evidence_summary"] else ""
+    return f"{item['reported']}{facts}{decided}{capped}{skipped}{checked}"
 
 
 def _beginning(value: Any, room: Iterator[int]) -> Any:
@@ -133,6 +147,12 @@ def _of_others(kind: str, note: Mapping[str, Any]) -> str:
     if kind == "claim":
         into = f", as {note['child']}" if note.get("child") else ""
         return f"{note.get('dispatch')} by {note.get('holder')}{into}"
+    if kind == "refused":
+        return (
+            f"claimed {note.get('claim')}, {note['evidence']}: lacks {', '.join(note.get('missing') or ())}"
+        )
+    if kind in {"evidence", "approve", "waive"}:
+        return " ".join(str(note[name]) for name in ("check", "level", "verdict") if note.get(name))
     if kind in {"finish", "cancel"}:
         return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name))
     if kind == "answer":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from flowrail.command import Command
 from flowrail.machines.definition.evidence import EvidenceCheck, Level
 from flowrail.machines.definition.step import StepDef
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import Session
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
@@ -29,6 +30,17 @@ class EvidenceView(NamedTuple):
     command: Command | None
     verdict: str
     waived: bool
+
+
+class StepEvidenceView(NamedTuple):
+    """The evidence of a session's current step as it is now: the checks of each outcome, and a result for each check."""
+
+    session: str
+    step: str
+    outcomes: Mapping[str, Sequence[str]]
+    results: tuple[EvidenceResult, ...]
+    refusals: int
+    tries: int
 
 
 def views(

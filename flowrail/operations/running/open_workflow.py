@@ -65,6 +65,11 @@ class Opened(NamedTuple):
     changed: bool = False
 
     @property
+    def folder(self) -> str:
+        """The skill's folder; empty if a Python program defined the workflow."""
+        return "" if self.source == PROGRAM else _folder_of(self.kept)
+
+    @property
     def named_root(self) -> str:
         """The place of a skill that nobody finds without being told it, else nothing."""
         return os.path.dirname(_folder_of(self.kept)) if self.source == Scope.EXTRA.value else ""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from flowrail.approval import Approval, FolderContent, file_called, is_name, revoke
+from flowrail.approval import Approval, FolderContent, file_called, is_name, revoke, revoke_commands
 from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import SKILL_FILE, skill_file_in
+from flowrail.machines.loading import skill_folder
 from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places
 
 
@@ -30,8 +33,37 @@ def find_folder(name: str, roots: Iterable[Root]) -> Skill:
     return skill if skill is not None and found.source in OWN_SCOPES else found
 
 
-def withdraw(name: str, roots: Iterable[Root], state: str) -> tuple[str, bool]:
-    """Withdraw the approval of the nearest skill called *name*; return its folder and whether it was approved.
+class EvidenceCommand(NamedTuple):
+    """A command that the evidence of a skill runs, and the check that does."""
+
+    workflow: str
+    step: str
+    check: str
+    command: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """The command as it is typed."""
+        return shlex.join(self.command)
+
+
+def evidence_commands(skill: Skill) -> list[EvidenceCommand]:
+    """Return the commands in the evidence of all workflows of *skill*; nothing of it is run."""
+    entry = skill_folder.entry_file(skill.folder, skill.name)
+    files = [*([entry] if entry else []), *skill_folder.named_files(skill.folder, skill.name)]
+    return [
+        EvidenceCommand(file.address, step.id, check.id, tuple(check.run))
+        for file in files
+        for step in skill_folder.read(file).definition.steps
+        for check in step.checks.values()
+        if check.run
+    ]
+
+
+def withdraw(name: str, roots: Iterable[Root], state: str, project: str) -> tuple[str, bool]:
+    """Withdraw the approval of the nearest skill called *name*, and that of its commands in *project*.
+
+    Return its folder and whether it was approved.
 
     The skill may have been deleted since, and its name may be one that could not be approved today.
     """
@@ -39,9 +71,11 @@ def withdraw(name: str, roots: Iterable[Root], state: str) -> tuple[str, bool]:
     if name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}:
         for _, root in places(known_roots):
             folder = os.path.join(root, name)
-            if revoke(folder, state):
+            revoked = (revoke(folder, state), revoke_commands(folder, project, state))
+            if any(revoked):
                 return folder, True
-    return find_folder(name, known_roots).folder, False
+    folder = find_folder(name, known_roots).folder
+    return folder, revoke_commands(folder, project, state)
 
 
 def describe(now: FolderContent, approved: Approval | None) -> Iterator[str]:

@@ -1,0 +1,126 @@
+"""`flow evidence`: show, run, approve and waive the checks of a step."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output, terminal
+from flowrail.cli.environment import world
+from flowrail.command import Command, Hint
+from flowrail.formatters.reports import evidence as evidence_report
+from flowrail.machines.definition.evidence import Verdict
+from flowrail.machines.sessions.evidence import EvidenceResult
+from flowrail.operations.running import evidence_records
+from flowrail.text.safe_text import one_line
+
+_check = click.argument("check")
+_reason = click.option("--reason", required=True, metavar="TEXT", help="The reason, for the journal.")
+
+
+@click.command("show", epilog=options.examples("flow evidence show planner-k3x9q2"))
+@options.session_argument
+@options.as_json
+@options.store
+def show_command(session_id: str, as_json: bool, store: str | None) -> None:
+    """Show the checks of the current step and their results now
+
+    Nothing is recorded, and no command is run.
+    """
+    view = evidence_records.show(world(store=store), session_id)
+    if as_json:
+        output.data(evidence_report.show_data(view))
+    else:
+        output.text(evidence_report.show_text(view))
+
+
+@click.command("run", epilog=options.examples("flow evidence run planner-k3x9q2 tests"))
+@options.session_argument
+@_check
+@options.as_json
+@options.store
+@options.root
+@options.wait
+@click.pass_context
+def run_command(
+    context: click.Context,
+    session_id: str,
+    check: str,
+    as_json: bool,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Run the command of a check and record the result
+
+    Runs it in the project, without a shell, in an environment of a few variables. A person must have
+    approved the commands of the skill with `flow skill trust SKILL --commands`. Exits with 1 if the
+    check does not pass.
+    """
+    result = evidence_records.run(world(store=store, roots=roots, wait=wait), session_id, check)
+    if as_json:
+        output.data(evidence_report.run_data(session_id, result))
+    else:
+        output.text(evidence_report.run_text(result))
+    context.exit(0 if result.verdict == Verdict.PASS else 1)
+
+
+@click.command(
+    "approve", epilog=options.examples("flow evidence approve planner-k3x9q2 tests --reason 'ran them in CI'")
+)
+@options.session_argument
+@_check
+@_reason
+@options.store
+@options.root
+@options.wait
+def approve_command(
+    session_id: str, check: str, reason: str, store: str | None, roots: tuple[str, ...], wait: float
+) -> None:
+    """Confirm a check, as a person at a terminal
+
+    Counts as long as the files that the check looks at stay as they are.
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    seen = evidence_records.judged(here, session_id, check)
+    _ask("approve", seen, session_id, store)
+    evidence_records.approve(here, session_id, seen, reason)
+    output.text(one_line(f"{check} is approved"))
+
+
+@click.command(
+    "waive", epilog=options.examples("flow evidence waive planner-k3x9q2 tests --reason 'no network here'")
+)
+@options.session_argument
+@_check
+@_reason
+@options.store
+@options.root
+@options.wait
+def waive_command(
+    session_id: str, check: str, reason: str, store: str | None, roots: tuple[str, ...], wait: float
+) -> None:
+    """Do without a check in this attempt, as a person at a terminal"""
+    here = world(store=store, roots=roots, wait=wait)
+    seen = evidence_records.judged(here, session_id, check)
+    _ask("waive", seen, session_id, store)
+    evidence_records.waive(here, session_id, check, reason)
+    output.text(one_line(f"{check} is waived in this attempt"))
+
+
+def _ask(verb: str, seen: EvidenceResult, session_id: str, store: str | None) -> None:
+    """Ask the person at the terminal, who sees what was expected and found."""
+    shown = "\n".join(
+        one_line(line)
+        for line in (
+            f"session {session_id}, check {seen.check}",
+            f"expected {seen.expected}",
+            f"found {seen.found} ({seen.verdict})",
+        )
+    )
+    typed = Command(f"evidence {verb}", session_id, seen.check, reason="REASON", store=store)
+    terminal.ask(
+        f"{verb.capitalize()} this check?",
+        shown=shown,
+        hint=Hint("a person types: ", typed),
+        check=seen.check,
+    )

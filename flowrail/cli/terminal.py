@@ -1,0 +1,35 @@
+"""Ask a person at the terminal. Nothing that is piped in can answer, and without a terminal nobody is asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from flowrail.command import Hint
+from flowrail.errors import TrustError
+
+
+def is_shown_to_person() -> bool:
+    """Return whether standard output is the very terminal that `ask` uses: another one may be anybody's."""
+    try:
+        return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> None:
+    """Ask a question that only `yes` answers; raise `TrustError` with *hint* for any other answer.
+
+    What the question is about is *shown* on the terminal first, unless that is empty.
+    """
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as terminal:
+            terminal.write(f"{shown}\n".encode() if shown else b"")
+            terminal.write(f"{question} Type yes: ".encode())
+            answer = terminal.readline(64).strip().lower()
+    except OSError:
+        raise TrustError(
+            "a person must approve this, and there is no terminal to ask on", hint=hint, **details
+        ) from None
+    if answer != b"yes":
+        raise TrustError("it was not allowed", hint=hint, **details)

@@ -1,0 +1,84 @@
+"""Evidence of a step as text and as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from flowrail.formatters.guidance.as_data import plain
+from flowrail.machines.definition.evidence import Level
+from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
+from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult
+from flowrail.text.phrases import duration
+from flowrail.text.safe_text import one_line, visible
+from flowrail.text.table import table
+
+
+def show_text(view: StepEvidenceView) -> str:
+    """Return the evidence of a step, a line for each check."""
+    if not view.results:
+        return f"step {view.step} demands no evidence"
+    rows = [
+        [result.check, ", ".join(_outcomes_of(result, view)), _state(result), result.expected, result.found]
+        for result in view.results
+    ]
+    lines = [table(["check", "for", "result", "expected", "found"], rows)]
+    lines += [f"{result.check}: {one_line(result.remedy)}" for result in view.results if result.remedy]
+    if view.refusals:
+        lines.append(f"refused {view.refusals} of {view.tries} times before a person is asked")
+    return visible("\n".join(lines))
+
+
+def show_data(view: StepEvidenceView) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {
+        "session": view.session,
+        "step": view.step,
+        "refusals": view.refusals,
+        "tries": view.tries,
+        "evidence": [
+            {**result_data(result), "outcomes": _outcomes_of(result, view)} for result in view.results
+        ],
+    }
+
+
+def result_data(result: EvidenceResult) -> dict[str, Any]:
+    """Return one result."""
+    values: dict[str, Any] = plain(result._asdict())
+    return {**values, "passed": result.passed, "run": line_of(result.command) if result.command else None}
+
+
+def run_text(run: CommandRun) -> str:
+    """Return what came of running the command of a check."""
+    took = f" after {duration(run.seconds)}" if run.seconds is not None else ""
+    why = f": {run.problem}" if run.problem else ""
+    first = one_line(f"{run.check} {run.verdict}{took}{why}")
+    return visible("\n".join([first, *(["", run.output.rstrip()] if run.output else [])]))
+
+
+def run_data(session: str, run: CommandRun) -> dict[str, Any]:
+    """Return the same as plain data."""
+    values: dict[str, Any] = plain(run._asdict())
+    return {"session": session, **values, "run": line_of(run.command)}
+
+
+def tally(results: Iterable[EvidenceResult]) -> str:
+    """Return how many of the demanded checks were checked, and how the others passed: `3 of 4 checked, 1 observed`."""
+    demanded = [result for result in results if result.is_demanded]
+    if not demanded:
+        return ""
+    passed = Counter("waived" if each.waived else each.level for each in demanded if each.is_satisfied)
+    checked = passed.pop(Level.CHECKED, 0)
+    others = [f"{number} {level}" for level, number in passed.items()]
+    return ", ".join([f"{checked} of {len(demanded)} checked", *others])
+
+
+def _outcomes_of(result: EvidenceResult, view: StepEvidenceView) -> list[str]:
+    return [outcome for outcome, checks in view.outcomes.items() if result.check in checks]
+
+
+def _state(result: EvidenceResult) -> str:
+    if result.waived:
+        return f"waived by {result.by}"
+    return f"{result.verdict} ({result.level})" if result.passed else str(result.verdict)

@@ -1,0 +1,206 @@
+"""Show the evidence of a session's current step, run its commands, and record what a person says of a check.
+
+Running a command holds no lock, and counts only if the session is still where it was.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flowrail import approval
+from flowrail.command import Command, Hint
+from flowrail.errors import ConflictError, TrustError, UsageError
+from flowrail.evidence import commands
+from flowrail.evidence.baseline import machine_name
+from flowrail.evidence.evaluate import evaluate, state_of_run
+from flowrail.evidence.files import UnreadableError
+from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.advance import standing
+from flowrail.machines.guidance.evidence import StepEvidenceView
+from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
+from flowrail.machines.sessions.session import BY_EVIDENCE, Session
+from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.evidence import context_of, entered
+from flowrail.operations.running.open_workflow import Opened, open_session
+from flowrail.operations.running.world import World
+from flowrail.text.phrases import listed
+from flowrail.text.suggestions import did_you_mean
+
+LONGEST_REASON = 2_000
+
+
+class UnknownCheckError(UsageError):
+    """The current step has no such check."""
+
+    code = "UNKNOWN_CHECK"
+
+
+class _AtStep(NamedTuple):
+    opened: Opened
+    step: StepDef
+    session: Session
+
+
+def show(world: World, session_id: str) -> StepEvidenceView:
+    """Return the evidence of the current step as it is now; nothing is recorded."""
+    at = _at_step(world, world.store.read(session_id).session)
+    return StepEvidenceView(
+        session=session_id,
+        step=at.step.id,
+        outcomes={outcome: [check.id for check in checks] for outcome, checks in at.step.evidence.items()},
+        results=_results(world, at),
+        refusals=at.session.evidence[at.step.id].refusals if at.step.evidence else 0,
+        tries=at.step.tries,
+    )
+
+
+def run(world: World, session_id: str, check_id: str) -> CommandRun:
+    """Run the command of a check, which a person must have approved, and record the result."""
+    at = _at_step(world, world.store.read(session_id).session)
+    check = _check(at, check_id)
+    if not check.run:
+        raise UsageError(
+            f"check `{check.id}` runs no command",
+            hint=Hint(
+                "it is made when the outcome is reported; see its result: ", _show_command(world, session_id)
+            ),
+        )
+    session, step = at.session, at.step
+    folder = session.evidence[step.id].entry.folder
+    _require_approval(world, at, check, folder)
+    values = context_of(world, step, session, {}).values
+    try:
+        state = state_of_run(check, folder, values, session.revision)
+    except UnreadableError as error:
+        raise UsageError(f"check `{check.id}`: {error}", hint="make it readable") from None
+    done = commands.run(check, folder, world.environ)
+    result = CommandRun(
+        check=check.id,
+        level=Level.CHECKED,
+        verdict=done.verdict,
+        command=tuple(check.run),
+        folder=folder,
+        machine=machine_name(),
+        state=state,
+        at=world.now(),
+        by=world.by,
+        exit_status=done.exit_status,
+        seconds=done.seconds,
+        output_digest=done.output_digest,
+        output=done.output,
+        problem=done.problem,
+    )
+    record_run(world, session_id, result, at.session)
+    return result
+
+
+def record_run(world: World, session_id: str, result: CommandRun, seen: Session) -> None:
+    """Record a run of a command, unless the session has moved since it was *seen*."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        session = change.kept.session
+        if (session.revision, session.step) != (seen.revision, seen.step) or not session.is_open:
+            raise ConflictError(
+                f"session `{session_id}` moved while the command ran, so the result does not count",
+                hint=Hint("see its state: ", Command("resume", session_id, store=world.shown_store)),
+            )
+        known = session.evidence.get(str(session.step)) or seen.evidence[str(seen.step)]
+        note = {"check": result.check, "level": result.level, "verdict": result.verdict}
+        after = session.with_evidence(known.with_run(result))
+        change.commit(after, kind="evidence", at=result.at, by=world.by, note=note)
+
+
+def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
+    """Return the result of one check now, for a person who is about to approve or waive it."""
+    at = _at_step(world, world.store.read(session_id).session)
+    check = _check(at, check_id)
+    return evaluate([check], context_of(world, at.step, at.session, {}))[0]
+
+
+def approve(world: World, session_id: str, seen: EvidenceResult, reason: str) -> StepEvidence:
+    """Record that a person approved a check as it was *seen*. A failing check that is not a command is waived instead."""
+    if seen.kind != "run" and seen.verdict != Verdict.PASS:
+        waive_command = Command(
+            "evidence waive", session_id, seen.check, reason="REASON", store=world.shown_store
+        )
+        raise ConflictError(
+            f"check `{seen.check}` does not pass ({seen.found}), so it cannot be approved",
+            hint=Hint("provide it, or waive it: ", waive_command),
+            check=seen.check,
+            verdict=seen.verdict,
+        )
+    return _confirm(
+        world, session_id, Confirmation(seen.check, False, seen.state, reason, world.now(), world.by)
+    )
+
+
+def waive(world: World, session_id: str, check_id: str, reason: str) -> StepEvidence:
+    """Record that a person does without a check in this attempt of the step."""
+    return _confirm(world, session_id, Confirmation(check_id, True, "", reason, world.now(), world.by))
+
+
+def _confirm(world: World, session_id: str, said: Confirmation) -> StepEvidence:
+    if not said.reason.strip() or len(said.reason) > LONGEST_REASON:
+        raise UsageError(
+            "a reason is needed", hint=f"give it with --reason, in at most {LONGEST_REASON} characters"
+        )
+    with world.store.change(session_id, wait=world.wait) as change:
+        at = _at_step(world, change.kept.session)
+        _check(at, said.check)
+        evidence = at.session.evidence[at.step.id].with_confirmation(said)
+        session = at.session.with_evidence(evidence)
+        others = [each for each in session.questions if each.source != BY_EVIDENCE]
+        session = questions.with_questions(session, others)
+        kind = "waive" if said.waived else "approve"
+        note = {"check": said.check, "reason": said.reason}
+        change.commit(session, kind=kind, at=said.at, by=world.by, note=note)
+    return evidence
+
+
+def _at_step(world: World, session: Session) -> _AtStep:
+    opened = open_session(world, session)
+    step = standing(opened.workflow, session)
+    still_theirs(world.store, session)
+    if step.id not in session.evidence:
+        session = entered(world, opened.workflow, session)
+    return _AtStep(opened, step, session)
+
+
+def _results(world: World, at: _AtStep) -> tuple[EvidenceResult, ...]:
+    if not at.step.evidence:
+        return ()
+    return evaluate(at.step.checks.values(), context_of(world, at.step, at.session, {}))
+
+
+def _check(at: _AtStep, check_id: str) -> EvidenceCheck:
+    check = at.step.checks.get(check_id)
+    if check is None:
+        known = at.step.checks
+        remedy = f"use one of {listed(known)}" if known else "this step demands no evidence"
+        raise UnknownCheckError(
+            f"step `{at.step.id}` has no check `{check_id[:40]}`",
+            hint=did_you_mean(check_id[:40], known, remedy),
+            step=at.step.id,
+            checks=list(known),
+        )
+    return check
+
+
+def _require_approval(world: World, at: _AtStep, check: EvidenceCheck, folder: str) -> None:
+    name = at.session.skill.partition("/")[0]
+    if not at.opened.folder:
+        raise TrustError(
+            f"workflow `{name}` is defined by a program, so its commands cannot be approved",
+            hint=Hint(
+                "a person types: ",
+                Command("evidence approve", at.session.id, check.id, store=world.shown_store),
+            ),
+            skill=name,
+        )
+    root = at.opened.named_root
+    approval.require_command(at.opened.folder, folder, check.run, world.state, skill=name, root=root)
+
+
+def _show_command(world: World, session_id: str) -> Command:
+    return Command("evidence show", session_id, store=world.shown_store)
