@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -23,6 +24,7 @@ from flowrail.discovery.diagnostics import HINTS
 from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
+from flowrail.machines.definition.keys import Key
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "tests" / "golden"
@@ -348,7 +350,7 @@ def _signature(name: str, value: Any, wide: int = 100) -> str:
         signature = inspect.signature(value)
     except ValueError:  # (a default that means no default, or a type made of `str`)
         signature = inspect.signature(value.__init__ if inspect.isfunction(value.__init__) else str.__len__)
-    parts, star = [], False
+    parts, meanings, star = [], {}, False
     for each in signature.parameters.values():
         if each.name == "self" or each.name.startswith("_"):
             continue
@@ -361,20 +363,30 @@ def _signature(name: str, value: Any, wide: int = 100) -> str:
         if each.default is not each.empty:
             text += f" = {_default(each.default)}"
         parts.append(text)
+        meanings[text] = "".join(
+            f"  # {mark.doc}"
+            for mark in getattr(each.annotation, "__metadata__", ())
+            if isinstance(mark, Key)
+        )
     returned = signature.return_annotation
     after = "" if isinstance(value, type) or returned is signature.empty else f" -> {_type(returned)}"
     line = f"{name}({', '.join(parts)}){after}"
     if len(line) <= wide:
         return line
-    inner = "\n".join(f"    {part}," for part in parts)
+    inner = "\n".join(f"    {part},{meanings.get(part, '')}" for part in parts)
     return f"{name}(\n{inner}\n){after}"
 
 
 def _type(annotation: Any) -> str:
+    """Return a type as a reader would write it: without modules, and without the key that a field declares."""
+    if hasattr(annotation, "__metadata__"):
+        annotation = annotation.__origin__
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
     if text is None:
         text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-    return str(text)
+    text = re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", str(text))
+    text = re.sub(r"Annotated\[(\w+), 'value'\]", r"\1", text)
+    return text.replace("]]]", "]] ]")  # three brackets end the code of a page
 
 
 def _default(value: Any) -> str:

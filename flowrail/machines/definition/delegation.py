@@ -1,6 +1,6 @@
 """Work that a step gives to sub-agents: the roles, what is dispatched, and how many must succeed."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import re
 from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ The schema, the reader of files and stored definitions, the fingerprint and the 
 derive from these annotations. A new key needs its field and the code that uses it, nothing else.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import collections.abc
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ class Shape(NamedTuple):
     """
 
     kind: str
-    of: tuple[Shape, ...] = ()
+    of: "tuple[Shape, ...]" = ()
     part: type[Any] | None = None
     nullable: bool = False
     code: bool = False

@@ -4,7 +4,7 @@ The bounds are those of hosts' question tools, so that a question can be put to 
 question that breaks them is kept as it was written, for `problems_in` to name everything at once.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

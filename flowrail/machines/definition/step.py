@@ -4,7 +4,7 @@ Values only, and lenient on purpose: a mistake is kept as it was written, so tha
 name every one of them at once.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import re
 import sys
@@ -211,7 +211,7 @@ class StepDef(DefinitionPart):
         """The evidence of all outcomes by id; a check that several outcomes demand is in it once."""
         return {check.id: check for checks in self.evidence.values() for check in checks}
 
-    def as_written(self) -> StepDef:
+    def as_written(self) -> "StepDef":
         """Return the step as a file could contain it, functions aside."""
         if not callable(self.title) and not isinstance(self.handler, Dispatch):
             return self

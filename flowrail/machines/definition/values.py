@@ -5,7 +5,7 @@ with the report of a step (a fact). It reads text from a command line, judges a 
 and says which values are worth trying.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import inspect
 import json
@@ -81,7 +81,7 @@ class Arg(DefinitionPart):
         """Whether a value stands in where none is given."""
         return self.default is not inspect.Parameter.empty
 
-    def as_written(self) -> Arg:
+    def as_written(self) -> "Arg":
         """Return the same with its type written out."""
         return self if self.type else replace(self, type=self.kind)
 
@@ -116,7 +116,7 @@ class Arg(DefinitionPart):
         )
 
     @property
-    def domain(self) -> Domain | None:
+    def domain(self) -> "Domain | None":
         """Return the values to try, all of them, or `None` where they are too many to name."""
         # only tests and checks try values
         from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant

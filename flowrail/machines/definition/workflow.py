@@ -1,6 +1,6 @@
 """A workflow: steps and the transitions between them under one name."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
@@ -126,13 +126,13 @@ class Workflow:
             validate_workflow(self)
             self.derived["checked"] = True
 
-    def with_parts(self, **parts: object) -> Workflow:
+    def with_parts(self, **parts: object) -> "Workflow":
         """Return the same workflow with other *parts*, not validated again."""
         same = {name: getattr(self, name) for name in (*self.defaults, "origin")} | parts
         changed = Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
         return changed.located(self.folder)
 
-    def located(self, folder: str | None) -> Workflow:
+    def located(self, folder: str | None) -> "Workflow":
         """Return the same workflow as loaded from the skill's *folder*."""
         if folder == self.folder:
             return self
@@ -168,10 +168,10 @@ class Workflow:
     def __hash__(self) -> int:
         return hash((self.name, self._step_order))
 
-    def __copy__(self) -> Workflow:
+    def __copy__(self) -> "Workflow":
         return self
 
-    def __deepcopy__(self, memo: object) -> Workflow:
+    def __deepcopy__(self, memo: object) -> "Workflow":
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 Pure. Where a way on leads is told only where nothing that is still to be reported could change it.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -100,20 +100,20 @@ class Guidance(NamedTuple):
     replayed: bool = False
     resumed: bool = False
     start_command: Command | None = None
-    dispatches: tuple[DispatchView, ...] = ()
-    join: Join | None = None
-    questions: tuple[QuestionView, ...] = ()
-    findings: tuple[RecordedFinding, ...] = ()
+    dispatches: "tuple[DispatchView, ...]" = ()
+    join: "Join | None" = None
+    questions: "tuple[QuestionView, ...]" = ()
+    findings: "tuple[RecordedFinding, ...]" = ()
     parent: ParentSession | None = None
     then_command: Command | None = None
     """The command that starts the workflow after this one."""
     resources: Mapping[str, str] = Frozen()
     finding_command: Command | None = None
     """Where a review is at work: the command that puts a finding on record, but for what was found."""
-    loop: LoopView | None = None
+    loop: "LoopView | None" = None
     ask_command: Command | None = None
     """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
-    result: WorkResult | None = None
+    result: "WorkResult | None" = None
     """For an agent that works for another, when its work has ended: what it answers with."""
     forbids: tuple[str, ...] = ()
     """Tools that the current step does without."""
@@ -123,7 +123,7 @@ class Guidance(NamedTuple):
     """The user's answers in the previous step."""
     launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
-    evidence: tuple[EvidenceView, ...] = ()
+    evidence: "tuple[EvidenceView, ...]" = ()
     """The checks that must pass before an outcome is accepted."""
     topic: str = ""
     take_over_command: Command | None = None

@@ -1,6 +1,6 @@
 """What a session records of evidence: what files were like, which commands ran, what a person confirmed, each result."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Baseline(NamedTuple):
     commit: str | None = None
     dirty: Mapping[str, str] = Frozen()
 
-    def completed(self, later: Baseline) -> Baseline:
+    def completed(self, later: "Baseline") -> "Baseline":
         """Return the baseline with what only a *later* one has."""
         git = later if self.commit is None else self
         return self._replace(files={**later.files, **self.files}, commit=git.commit, dirty=git.dirty)
@@ -120,21 +120,21 @@ class StepEvidence(NamedTuple):
     results: tuple[EvidenceResult, ...] = ()
     nothing_found: bool = False
 
-    def entered_again(self, baseline: Baseline) -> StepEvidence:
+    def entered_again(self, baseline: Baseline) -> "StepEvidence":
         """Return the evidence for another attempt: waivers and refusals were for the one before."""
         kept = tuple(each for each in self.confirmations if not each.waived)
         return StepEvidence(self.first, baseline, self.runs, kept)
 
-    def completed(self, later: Baseline) -> StepEvidence:
+    def completed(self, later: Baseline) -> "StepEvidence":
         """Return the evidence with what its baselines lack, because the workflow did not look at it then."""
         return self._replace(first=self.first.completed(later), entry=self.entry.completed(later))
 
-    def with_run(self, run: CommandRun) -> StepEvidence:
+    def with_run(self, run: CommandRun) -> "StepEvidence":
         """Return the evidence with one more run, which replaces older ones of the same check and level."""
         others = (each for each in self.runs if (each.check, each.level) != (run.check, run.level))
         return self._replace(runs=(*others, run))
 
-    def with_confirmation(self, confirmation: Confirmation) -> StepEvidence:
+    def with_confirmation(self, confirmation: Confirmation) -> "StepEvidence":
         """Return the evidence with what a person said last of a check. A person's answer ends the refusals."""
         others = (each for each in self.confirmations if each.check != confirmation.check)
         return self._replace(confirmations=(*others, confirmation), refusals=0)

@@ -3,7 +3,7 @@
 The records of the journal hold exactly these classes; `flowrail.storage.records` structures them.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -329,7 +329,7 @@ class Session(NamedTuple):
         """Return what the user allowed at the limit of *step*."""
         return self.grants.get(step, NO_GRANT)
 
-    def bound_to(self, conversation: str | None) -> Session:
+    def bound_to(self, conversation: str | None) -> "Session":
         """Return the session as one of this conversation of the host; unchanged without one."""
         if conversation is None or self.owner == conversation:
             return self
@@ -341,7 +341,7 @@ class Session(NamedTuple):
         """The conversation that the session belongs to, or `None` if it has none or that one has ended."""
         return self.host.id if self.host is not None and self.host.ended_at is None else None
 
-    def released(self, at: str) -> Session:
+    def released(self, at: str) -> "Session":
         """Return the session without an owner, because its conversation ended."""
         return self if self.host is None else self._replace(host=self.host._replace(ended_at=at))
 
@@ -355,7 +355,7 @@ class Session(NamedTuple):
         is_here = held is not None and (held.revision, held.progress) == (self.revision, progress)
         return held.times if held is not None and is_here else 0
 
-    def held_again(self, progress: str = "") -> Session:
+    def held_again(self, progress: str = "") -> "Session":
         """Return the session with one more hold at the current revision."""
         if self.host is None:
             return self
@@ -364,7 +364,7 @@ class Session(NamedTuple):
 
     def remembering(
         self, found: str, remember: str, *, step: str, at: str, from_agents: tuple[Memory, ...] = ()
-    ) -> Session:
+    ) -> "Session":
         """Return the session with these memories of *step*, those that agents pass on first."""
         own = [
             Memory(kind, text, step, self.revision, at)
@@ -374,11 +374,11 @@ class Session(NamedTuple):
         added = (*from_agents, *own)
         return self._replace(memory=newest_memories((*self.memory, *added), MOST_MEMORIES)) if added else self
 
-    def with_evidence(self, evidence: StepEvidence) -> Session:
+    def with_evidence(self, evidence: StepEvidence) -> "Session":
         """Return the session with the evidence of its current step."""
         return self._replace(evidence=Frozen({**self.evidence, str(self.step): evidence}))
 
-    def with_refusals_forgotten(self) -> Session:
+    def with_refusals_forgotten(self) -> "Session":
         """Return the session with no refusals for lack of evidence in this attempt."""
         known = self.evidence.get(str(self.step))
         return self if known is None else self.with_evidence(known._replace(refusals=0))
