@@ -119,6 +119,7 @@ COMMANDS = {
     "history": Entry(
         "sessions:history_command", _EVERY_DAY, "Show what happened in a session, when and by whom"
     ),
+    "watch": Entry("watch:watch_command", _EVERY_DAY, "Show live what all sessions do"),
     "ui": Entry("ui:ui_command", _EVERY_DAY, "Open a web page that shows all sessions live"),
     "audit": Entry(
         "audit:audit_command", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"

@@ -11,7 +11,7 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.text.phrases import seconds_between
+from flowrail.text.phrases import count, seconds_between
 
 STALLED_AFTER = 30 * 60
 """Seconds without a record after which an open session counts as stalled."""
@@ -36,6 +36,14 @@ class Position(NamedTuple):
     attempt: int
     limit: int | None
 
+    @property
+    def text(self) -> str:
+        """The position in words, such as `step 2 of 5: Investigate, attempt 2 of 3`."""
+        place = f"step {self.number} of {self.total}: " if self.total else ""
+        limit = f" of {self.limit}" if self.limit else ""
+        attempt = f", attempt {self.attempt}{limit}" if self.attempt > 1 else ""
+        return f"{place}{self.title}{attempt}"
+
 
 class AgentCount(NamedTuple):
     """The dispatches of the current step by status."""
@@ -49,6 +57,15 @@ class AgentCount(NamedTuple):
     def total(self) -> int:
         """All dispatches of the step."""
         return self.done + self.failed + self.claimed + self.pending
+
+    @property
+    def text(self) -> str:
+        """The dispatches in words, such as `2 of 5 agents finished, 1 at work`; empty without any."""
+        if not self.total:
+            return ""
+        counts = ((self.failed, "failed"), (self.claimed, "at work"), (self.pending, "not started"))
+        others = [f"{number} {what}" for number, what in counts if number]
+        return ", ".join([f"{self.done + self.failed} of {count(self.total, 'agent')} finished", *others])
 
 
 class BoardEntry(NamedTuple):
@@ -68,6 +85,13 @@ class BoardEntry(NamedTuple):
     findings: int = 0
     parent: str | None = None
     readable: bool = True
+
+    @property
+    def note(self) -> str:
+        """What a person should know besides the position: the open question, sub-agents, open findings."""
+        reason = self.reason if self.group is Group.NEEDS_YOU else ""
+        findings = count(self.findings, "open finding") if self.findings else ""
+        return "; ".join(part for part in (reason, self.agents.text, findings) if part)
 
 
 class Board:

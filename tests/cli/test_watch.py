@@ -1,0 +1,174 @@
+"""`flow watch` in a real terminal and in a pipe."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import ENTRY, flow, put_skill, told
+from support.web import APPROVAL
+
+SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Screen:
+    """A terminal in which a command runs."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.output = ""
+
+    def wait_for(self, text: str) -> str:
+        """Read until *text* was written, and return what was written since the screen was last drawn."""
+        end = time.monotonic() + 30
+        while text not in SEQUENCE.sub("", self.output):
+            assert time.monotonic() < end, self.output
+            if select.select([self._descriptor], [], [], 0.2)[0]:
+                self.output += os.read(self._descriptor, 1 << 16).decode()
+        return SEQUENCE.sub("", self.output.rpartition("\x1b[H")[2])
+
+
+@contextmanager
+def watching(*options: str, columns: int = 80) -> Iterator[Screen]:
+    """Run `flow watch` in a terminal of so many columns, and end it as Ctrl+C does."""
+    child, descriptor = pty.fork()
+    if child == 0:  # pragma: no cover - the child becomes the command
+        os.environ["TERM"] = "xterm-256color"
+        code = f"import time; time.sleep(0.3)\n{ENTRY}"  # the size of the terminal is set meanwhile
+        os.execv(sys.executable, [sys.executable, "-c", code, "watch", *options])  # noqa: S606
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    try:
+        yield Screen(descriptor)
+    finally:
+        os.kill(child, signal.SIGINT)
+        end = time.monotonic() + 20
+        while (status := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
+            with_output = select.select([descriptor], [], [], 0.1)[0]
+            if with_output:
+                try:
+                    os.read(descriptor, 1 << 16)
+                except OSError:
+                    time.sleep(0.05)
+        os.close(descriptor)
+        assert status[1] == 0
+
+
+def started(version: str = "1.4.0") -> str:
+    put_skill("release", APPROVAL)
+    return str(told("start", "release", "-p", f"version={version}")["session"])
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_board_fits_the_terminal_and_follows_the_store(columns: int) -> None:
+    session = started()
+
+    with watching(columns=columns) as screen:
+        first = screen.wait_for("Running (1)")
+        told("step", "release", "ok", "--session", session)
+        second = screen.wait_for("Needs you (1)")
+        screen.wait_for("\x07")
+
+    assert all(len(line.rstrip("\r")) <= columns for line in first.split("\n"))
+    assert "Publish it?" in second
+    assert session in second
+
+
+def test_without_sessions_it_says_how_one_starts() -> None:
+    with watching() as screen:
+        screen.wait_for("flow step SKILL")
+
+
+def test_one_session_is_watched_alone() -> None:
+    watched, other = started("one"), started("two")
+
+    with watching(watched) as screen:
+        shown = screen.wait_for("Running (1)")
+
+    assert "release: one" in shown
+    assert other not in shown
+    assert flow("watch", "release-zzzzzz").status == 2
+
+
+@contextmanager
+def piped(*options: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, "watch", *options], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert process.returncode == 0
+
+
+def next_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def test_json_is_one_line_for_each_change() -> None:
+    session = started()
+
+    with piped("--json") as process:
+        first: dict[str, Any] = json.loads(next_line(process))
+        told("step", "release", "ok", "--session", session)
+        second: dict[str, Any] = json.loads(next_line(process))
+
+    assert (first["session"], first["group"], first["position"]["number"]) == (session, "running", 1)
+    assert (second["group"], second["reason"]) == ("needs you", "Publish it?")
+
+
+def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path: Path) -> None:
+    session, file = started("$topic; rm -rf x"), tmp_path / "told"
+    program = f"import sys; open({str(file)!r}, 'a').write(sys.argv[1] + '|' + sys.argv[2])"
+    folder = Path(os.environ["HOME"]) / ".config" / "flowrail"
+    folder.mkdir(parents=True)
+    words = json.dumps([sys.executable, "-c", program, "$topic", "$reason"])
+    (folder / "config.toml").write_text(f"notify = {words}\n")
+
+    with piped() as process:
+        assert next_line(process).startswith(f"running  {session}")
+        told("step", "release", "ok", "--session", session)
+        assert next_line(process).startswith(f"needs you  {session}")
+        end = time.monotonic() + 20
+        while not file.exists() or not file.read_text():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    assert file.read_text() == "$topic; rm -rf x|Publish it?"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("notify = 'x", "not valid TOML"),
+        ("colour = true", "unknown key `colour`"),
+        ("notify = 1", "list of words"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_named(text: str, message: str) -> None:
+    folder = Path(os.environ["HOME"]) / ".config" / "flowrail"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+
+    ran = flow("watch")
+
+    assert ran.status == 2
+    assert message in ran.err
+    assert "config.toml" in ran.err
