@@ -126,7 +126,7 @@ def notes(lines: Iterable[str]) -> None:
 def refuse(error: FlowError, *, as_json: bool) -> int:
     """Print an error and return its exit status."""
     if as_json:
-        from flowrail.formatters.reports.error import error_data  # few commands end with an error
+        from flowrail.formatters.guidance.as_data import error_data  # few commands end with an error
 
         try:
             body = {"error": error_data(error)}

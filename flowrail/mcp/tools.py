@@ -17,7 +17,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import FlowError, UsageError
-from flowrail.formatters.guidance.as_data import broken_item, render, session_item
+from flowrail.formatters.guidance.as_data import broken_item, error_data, render, session_item
 from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
 from flowrail.formatters.guidance.content import result_lines
@@ -31,7 +31,6 @@ from flowrail.formatters.guidance.work import (
 )
 from flowrail.formatters.reports import handoff as handoff_page
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.formatters.reports.error import error_data
 from flowrail.formatters.reports.handoff import as_data as handoff_data
 from flowrail.handoff.chain import chain_of
 from flowrail.handoff.context import HandoffContext

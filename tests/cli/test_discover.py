@@ -253,7 +253,7 @@ def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: s
 
     assert ran.status == 0
     assert "1. builder" in ran.out
-    assert ran.err.startswith("flow: not kept for the session: ")
+    assert ran.err.startswith("flow: the menu was not cached: ")
 
 
 # --- what it costs --------------------------------------------------------------------------------

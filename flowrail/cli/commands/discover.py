@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from flowrail.skills.bundled import bundled
 from flowrail.storage.files import WriteFailedError
 
 if TYPE_CHECKING:
-    from flowrail.discovery.session_menu_cache import SessionMenu
+    pass
 
 
 @click.command(
@@ -93,13 +92,26 @@ def discover_command(
     cached in available-workflows.yaml for 30 minutes, or until something changes.
     """
     here = Environment(store=store, roots=roots)
-    history, chain = _past(here, session_id)
+    has_past = session_id is not None or os.path.isdir(os.path.join(here.store_path, "handoffs"))
+    if has_past:
+        from flowrail.operations.handoffs.handoff_menu import known_work, menu_cache  # brings cattrs
+
+        history, chain, synthesis = known_work(here.store, session_id, problem_type)
+    else:
+        history, chain, synthesis = (), (), Synthesis(problem_type.lower()) if problem_type else None
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
-    asked = MenuRequest(query, _synthesis(here, session_id, problem_type))
+    asked = MenuRequest(query, synthesis)
     output.notes(asked.unknown())
     found, ours = _discover(here, roots, recursive=recursive)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
-    kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
+    kept = None
+    if session_id is not None:
+        scores = None if synthesis is None else menu.scores
+        try:
+            now = datetime.fromisoformat(here.now)
+            kept = menu_cache(here.store, session_id, found, now, scores=scores, rescan=rescan)
+        except WriteFailedError as error:  # without a cache the next menu only takes longer
+            output.notes([f"the menu was not cached: {error.message}"])
     if name is not None:
         _tell_why(name, found, menu, ours, beside, as_json=as_json)
     elif as_json:
@@ -112,47 +124,12 @@ def discover_command(
         output.text("\n\n".join(filter(None, [told, as_menu.bundled(beside, everything=everything)])))
 
 
-def _past(here: Environment, session_id: str | None) -> tuple[Collection[str], Sequence[str]]:
-    """Return the skills that work arrived at before, and those that the session's work came through."""
-    if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
-        return (), ()
-    from flowrail.handoff.chain import chain_of  # reads records, which brings cattrs
-    from flowrail.handoff.store import Handoffs
-
-    store = here.store
-    chain = chain_of(store.read(session_id).session) if session_id else ()
-    return Handoffs(store.path, store.owner).receivers(), chain
-
-
 def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
     """Return what is installed, and the bundled skills behind it."""
     found = discover(
         here.cwd, here.home, here.environ, extra=roots, recursive=recursive, ask_git=here.ask_git
     )
     return found, bundled(found)
-
-
-def _synthesis(here: Environment, session_id: str | None, problem_type: str | None) -> Synthesis | None:
-    if session_id is None:
-        return Synthesis(problem_type.lower()) if problem_type else None
-    from flowrail.operations.handoffs.handoff_menu import synthesis  # reads sessions, which brings cattrs
-
-    return synthesis(here.store.read(session_id).session, problem_type)
-
-
-def _kept(
-    here: Environment, session_id: str, found: Discovery, menu: Menu, *, rescan: bool
-) -> SessionMenu | None:
-    """Return the session's cache, or None where it cannot be written, which costs time only."""
-    from flowrail.operations.handoffs.handoff_menu import menu_cache
-
-    scores = None if menu.asked.synthesis is None else menu.scores
-    now = datetime.fromisoformat(here.now)
-    try:
-        return menu_cache(here.store, session_id, found, now, scores=scores, rescan=rescan)
-    except WriteFailedError as error:
-        output.notes([f"not kept for the session: {error.message}"])
-        return None
 
 
 def _tell_why(

@@ -11,8 +11,7 @@ from flowrail.cli import options, output
 from flowrail.cli.environment import world
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
-from flowrail.formatters.guidance.as_data import broken_item, session_item
-from flowrail.formatters.reports.error import error_data
+from flowrail.formatters.guidance.as_data import broken_item, error_data, session_item
 from flowrail.formatters.reports.history import items, lines
 from flowrail.machines.sessions.record import Record
 from flowrail.operations.running.session_list import summaries

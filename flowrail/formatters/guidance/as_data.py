@@ -13,7 +13,7 @@ from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition
 from flowrail.machines.sessions.store import ForeignSessionError, StoredSession
 from flowrail.text.phrases import in_words
-from flowrail.text.safe_text import shortened
+from flowrail.text.safe_text import bounded, shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.guidance.views import DispatchView, QuestionView
@@ -166,4 +166,15 @@ def broken_item(session_id: str, problem: FlowError | None) -> dict[str, Any]:
         "foreign": isinstance(problem, ForeignSessionError),
         "error": str(problem.message) if problem else "unknown",
         "code": problem.code if problem else None,
+    }
+
+
+def error_data(error: FlowError) -> dict[str, Any]:
+    """Return an error as plain data."""
+    return {
+        "code": error.code,
+        "message": bounded(error.message),
+        "hint": bounded(str(error.hint)),
+        "details": plain(error.details),
+        **getattr(error, "beside", {}),
     }

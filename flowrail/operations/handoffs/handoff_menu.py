@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import Synthesis, read_synthesis
 from flowrail.discovery.session_menu_cache import SessionMenu, keep
+from flowrail.handoff.chain import chain_of
+from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 
 #: Records after which a cached menu is out of date.
 RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
+
+
+class KnownWork(NamedTuple):
+    """What a store knows of a piece of work whose targets are chosen.
+
+    ``receivers`` are the skills that took over work before, ``chain`` those that this work came through.
+    """
+
+    receivers: Collection[str]
+    chain: Sequence[str]
+    synthesis: Synthesis | None
+
+
+def known_work(store: Store, session_id: str | None, problem_type: str | None) -> KnownWork:
+    """Return what is known of the work of a session, or of work that has none."""
+    session = store.read(session_id).session if session_id else None
+    chain = chain_of(session) if session else ()
+    return KnownWork(Handoffs(store.path, store.owner).receivers(), chain, synthesis(session, problem_type))
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
