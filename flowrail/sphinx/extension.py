@@ -24,12 +24,14 @@ from sphinx.util.docutils import SphinxDirective
 from flowrail import __version__
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.renderers.document import STEPS, WorkflowPicture, table_sections
-from flowrail.diagrams.renderers.markdown_tables import (
+from flowrail.diagrams.renderers.document import (
     OUTCOMES,
     PARAMS,
+    STEPS,
+    WorkflowPicture,
     outcome_rows,
     param_rows,
+    table_sections,
 )
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError

@@ -10,7 +10,7 @@ import pytest
 from support.golden import in_golden_block
 from support.sandbox import BUNDLED, flow
 
-from flowrail.diagrams.renderers.markdown_tables import steps_table
+from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.scan import scan

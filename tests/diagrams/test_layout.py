@@ -11,8 +11,7 @@ from support.pictures import FEW, ODD, sprawling
 from support.workflows import workflows
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.layout.geometry import Layout
-from flowrail.diagrams.layout.layout import layout
+from flowrail.diagrams.layout.layout import Layout, layout
 from flowrail.diagrams.model import Picture
 from flowrail.machines.definition.workflow import Workflow
 

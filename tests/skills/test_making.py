@@ -22,7 +22,7 @@ from support.sandbox import (
 )
 from support.team import Habit, Team
 
-from flowrail.diagrams.renderers.markdown_tables import steps_table
+from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root, Scope
 from flowrail.skills import scaffold
 from flowrail.skills.summary import definition_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid
-from flowrail.diagrams.renderers.markdown_tables import cell, steps_table, table
+from flowrail.diagrams.renderers.markdown import cell, steps_table, table
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import scan
 from flowrail.machines.definition.workflow import Workflow

@@ -9,37 +9,68 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from flowrail.diagrams.layout.boxes import LABEL_ROW, NOTE, inset
-from flowrail.diagrams.layout.compaction import compacted, packed_width
+from flowrail.diagrams.layout.boxes import LABEL_ROW, NOTE, Box, inset
 from flowrail.diagrams.layout.coordinates import coordinates
 from flowrail.diagrams.layout.crossings import reordered
-from flowrail.diagrams.layout.curves import Point, curve, rounded
-from flowrail.diagrams.layout.geometry import (
-    Band,
-    Label,
-    Layout,
-    PlacedNode,
-    RoutedLine,
-)
-from flowrail.diagrams.layout.lanes import lanes, ports
 from flowrail.diagrams.layout.layers import (
     LOOP,
     Layers,
     Side,
     layers_of,
 )
+from flowrail.diagrams.layout.lines import Point, curve, lanes, ports, rounded
 from flowrail.diagrams.layout.text_width import width
 from flowrail.diagrams.model import Picture
 
 MARGIN = 16.0
 LANE = 14.0
 TRACK = 12.0
-SPREAD, ROOMY = 1.5, 300.0
-"""How much wider than its widest row a drawing may be before the compact method is used."""
-
 STRIP = 26.0
 """The space above the first row of a phase, for its title."""
+
+
+class PlacedNode(NamedTuple):
+    """A node and the position of its middle."""
+
+    x: float
+    y: float
+    box: Box
+
+
+class Label(NamedTuple):
+    """The text on a line, its middle and its width."""
+
+    x: float
+    y: float
+    width: float
+    text: str
+
+
+class RoutedLine(NamedTuple):
+    """The line of an arrow: its SVG path and its label."""
+
+    path: str
+    label: Label | None
+
+
+class Band(NamedTuple):
+    """The title and extent of a phase."""
+
+    title: str
+    top: float
+    bottom: float
+
+
+class Layout(NamedTuple):
+    """The size of a drawing and its nodes and lines, in the order of the picture."""
+
+    width: float
+    height: float
+    nodes: tuple[PlacedNode, ...]
+    lines: tuple[RoutedLine, ...]
+    bands: tuple[Band, ...]
 
 
 def layout(picture: Picture) -> Layout:
@@ -63,11 +94,6 @@ class _Drawing:
         self.rows = reordered(layers.rows, above, below)
         bends = [vertex.is_bend for vertex in vertices]
         self.x = coordinates(self.rows, above, below, bends, self._room)
-        if (
-            max(self.x, default=0.0) - min(self.x, default=0.0)
-            > SPREAD * packed_width(self.rows, self._room) + ROOMY
-        ):
-            self.x = compacted(self.rows, above, below, bends, self._room)
         place = {node.id: number for number, node in enumerate(picture.nodes)}
         self.ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
         self.outermost = {

@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from flowrail.diagrams.extract import end_kind, ways_of
 from flowrail.diagrams.model import Picture, Trace
-from flowrail.diagrams.renderers.markdown_tables import (
-    OUTCOMES,
-    PARAMS,
-    outcome_rows,
-    param_rows,
-)
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.phrases import duration, times
 from flowrail.text.safe_text import shortened
 
 STEPS = ("#", "Step", "Phase", "Notes")
+OUTCOMES = ("Step", "Outcome", "Leads to", "At the limit")
+PARAMS = ("Parameter", "Values", "Needed", "Description")
 PATH = ("Revision", "At", "Step", "Outcome", "To", "Duration")
 LONGEST_DESCRIPTION = 1_000
 
@@ -101,6 +100,39 @@ def session_summary(picture: Picture) -> str:
 def agent_workflows(picture: Picture) -> list[str]:
     """Return the workflows that the agents of *picture* run, each once."""
     return list(dict.fromkeys(node.run for node in picture.nodes if node.run is not None))
+
+
+def outcome_rows(workflow: Workflow) -> Iterator[list[str]]:
+    """Yield the step, outcome, target and limit of every transition."""
+    for way in ways_of(workflow):
+        step = workflow.step(way.source)
+        to = str(end_kind(way.outcome)) if way.target is None else _numbered(workflow, way.target)
+        bound = ""
+        if way.limit is not None:
+            then = "the user decides"
+            if way.outcome == Outcome.ITERATE:
+                then = "it leads where ok does"
+            bound = f"after {times(way.limit)} {then}"
+        named = way.outcome if Outcome(way.outcome) in step.next else f"{way.outcome} (any other)"
+        yield [_numbered(workflow, way.source), named, to, bound]
+
+
+def param_rows(workflow: Workflow) -> Iterator[list[str]]:
+    """Yield name, values, need and description of every parameter."""
+    for name, arg in workflow.params.items():
+        kind = " or ".join(map(str, arg.choices)) if arg.choices else arg.kind
+        need = (
+            "required"
+            if arg.required
+            else f"default {json.dumps(arg.default, ensure_ascii=False, default=str)}"
+            if arg.has_default
+            else "optional"
+        )
+        yield [name, kind, need, arg.description]
+
+
+def _numbered(workflow: Workflow, step_id: str) -> str:
+    return f"{workflow.number(step_id)} {workflow.step(step_id).name}"
 
 
 def _arrow_rows(picture: Picture) -> Iterator[list[str]]:

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
-from flowrail.diagrams.layout.geometry import Layout, PlacedNode, RoutedLine
-from flowrail.diagrams.layout.layout import layout
-from flowrail.diagrams.layout.shapes import shape
+from flowrail.diagrams.layout.layout import Layout, PlacedNode, RoutedLine, layout
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Picture
+from flowrail.diagrams.renderers.shapes import shape
 from flowrail.diagrams.renderers.style import style
 from flowrail.text.markup import attributes, xml_attribute, xml_text
 from flowrail.text.phrases import count

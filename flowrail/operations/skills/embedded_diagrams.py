@@ -22,7 +22,7 @@ from flowrail.command import Command, Hint
 from flowrail.diagrams.embedded import EmbeddedBlock, blocks, with_line_endings
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.renderers.markdown_tables import (
+from flowrail.diagrams.renderers.markdown import (
     outcomes_table,
     params_table,
     skills_table,

@@ -10,7 +10,7 @@ from support.workflows import linear, loop, step, workflow
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, restructured_text
 from flowrail.diagrams.renderers.document import WorkflowPicture
-from flowrail.diagrams.renderers.markdown_tables import outcomes_table, params_table
+from flowrail.diagrams.renderers.markdown import outcomes_table, params_table
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.golden import in_golden_block
 from support.workflows import step, unchecked, workflow
 
-from flowrail.diagrams.renderers.markdown_tables import cell, skills_table, steps_table
+from flowrail.diagrams.renderers.markdown import cell, skills_table, steps_table
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.questions import Option, Question

@@ -11,7 +11,7 @@ from flowrail.diagrams.layout.boxes import (
     SLANT,
     STACK,
 )
-from flowrail.diagrams.layout.geometry import PlacedNode
+from flowrail.diagrams.layout.layout import PlacedNode
 from flowrail.diagrams.model import NodeKind
 
 

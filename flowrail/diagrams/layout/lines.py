@@ -1,13 +1,15 @@
-"""Draw lines as SVG paths, rounded to a tenth."""
+"""Draw lines as SVG paths, and place parallel ones: their lanes beside the drawing, their ports at a box."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 Point = tuple[float, float]
 
 CORNER = 9.0
+APART = 16.0
+"""How far apart lines touch a box."""
 
 
 def curve(points: Sequence[Point]) -> str:
@@ -46,3 +48,36 @@ def _p(point: Point) -> str:
 def _n(number: float) -> str:
     shown = f"{number:.1f}"
     return shown.removesuffix(".0")
+
+
+def lanes(stretches: Mapping[int, tuple[float, float]]) -> dict[int, int]:
+    """Return a lane for every stretch from top to bottom; short ones are inside, and none overlap."""
+    taken: list[list[tuple[float, float]]] = []
+    found: dict[int, int] = {}
+    for number in sorted(stretches, key=lambda number: (stretches[number][1] - stretches[number][0], number)):
+        top, bottom = stretches[number]
+        free = (
+            lane for lane, others in enumerate(taken) if all(bottom < one or top > two for one, two in others)
+        )
+        lane = next(free, len(taken))
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append((top, bottom))
+        found[number] = lane
+    return found
+
+
+def ports(wished: Sequence[float], half: float) -> list[float]:
+    """Return where lines touch a side that extends *half* to the left and right of its middle.
+
+    Each position is as near to its *wished* one as the order and the distances allow.
+    """
+    many = len(wished)
+    apart = min(APART, 2 * half / (many - 1)) if many > 1 else 0.0
+    low, found = -half, []
+    for place, x in enumerate(wished):
+        high = half - apart * (many - 1 - place)
+        low = max(low, min(high, x))
+        found.append(low)
+        low += apart
+    return found
