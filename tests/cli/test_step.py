@@ -257,7 +257,7 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
         assert error["details"] == {"step": "first", "outcome": outcome, "open": ["ok", "fail"]}
 
     told("step", "asking")
-    assert "(expected: `done`)" in refused("step", "asking", "ok")[1]["message"]
+    assert "(expected: `done`)" in refused("step", "asking", "fail")[1]["message"]
     assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
 
 

@@ -270,13 +270,15 @@ def test_a_handler_decides_and_its_values_are_kept() -> None:
     assert advance(definition, session, Report("done")).status == "completed"
 
 
-def test_a_step_that_decides_takes_done_and_nothing_else() -> None:
-    definition = workflow(step(rules=[("ok", None)]))
+@pytest.mark.parametrize("decider", [{"rules": [("fail", None)]}, {"handler": lambda _: Outcome.FAIL}])
+def test_a_step_that_decides_reads_ok_as_done_and_refuses_any_other_outcome(decider: dict[str, Any]) -> None:
+    definition = workflow(step(**decider, next={"ok": None, "fail": None, "skip": None}))
 
     with pytest.raises(OutcomeNotOpenError) as caught:
-        run(definition, "ok")
+        run(definition, "skip")
 
-    assert caught.value.details == {"step": "only", "outcome": "ok", "open": ["done"]}
+    assert run(definition, "ok").status == run(definition, "done").status == "failed"
+    assert caught.value.details == {"step": "only", "outcome": "skip", "open": ["done"]}
     assert str(caught.value.hint) == "read the step again and report what happened: flow resume dull"
 
 

@@ -246,7 +246,7 @@ class Table:
         here = self.steps[now.step]
         facts = {**now.facts, **report.facts}
         if here.rules or here.handler is not None:
-            if report.outcome != "done":
+            if report.outcome not in {"done", OK}:
                 return Refused("OUTCOME_NOT_OPEN")
             outcome, more = self._decided(here, facts, now.visits)
             facts = {**facts, **more}

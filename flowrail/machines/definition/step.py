@@ -55,11 +55,24 @@ LARGEST_TOGETHER = 4_000_000
 """Characters that the steps of one workflow tell together, a text counting each time that it is told."""
 
 
+class MissingValueError(KeyError):
+    """A function reads a value that was neither given at the start nor reported."""
+
+
+class ContextValues(Frozen[str, Any]):
+    """Values that a function reads by name."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> Any:
+        raise MissingValueError(name)
+
+
 class StepContext(FrozenObject):
     """Where a run stands, as a handler or a text function sees it.
 
-    ``workflow_params`` are the parameters given at the start, shadowed by facts of the same
-    name; ``step_state`` is every fact reported and value returned so far. Both are read-only.
+    ``workflow_params`` has for each name the reported fact, if a step reports it or if it is not a parameter, otherwise
+    the parameter's fixed value. ``step_state`` is every fact reported and value returned so far. Both are read-only.
     ``session`` is the id of the run, for names of files that no other run uses. ``evidence`` holds the result of each
     check of the step by id, with ``passed``, ``verdict`` and ``level``.
     """
@@ -73,8 +86,12 @@ class StepContext(FrozenObject):
     evidence: Mapping[str, Any] = Frozen()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "workflow_params", freeze_deep(dict(self.workflow_params)))
-        object.__setattr__(self, "step_state", freeze_deep(dict(self.step_state)))
+        object.__setattr__(self, "workflow_params", _context_values(self.workflow_params))
+        object.__setattr__(self, "step_state", _context_values(self.step_state))
+
+
+def _context_values(values: Mapping[str, Any]) -> ContextValues:
+    return ContextValues({name: freeze_deep(value) for name, value in values.items()})
 
 
 Handler: TypeAlias = Callable[..., Outcome | tuple[Outcome, Mapping[str, Any]]]

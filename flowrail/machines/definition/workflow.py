@@ -3,6 +3,7 @@
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
@@ -30,6 +31,7 @@ class Workflow:
         "description",
         "entry_point",
         "folder",
+        "handler_params",
         "ignore",
         "name",
         "origin",
@@ -82,6 +84,8 @@ class Workflow:
     _by_id: dict[str, StepDef]
     _params: dict[str, dict[str, Arg]]
     _step_order: tuple[str, ...]
+    handler_params: frozenset[str]
+    """The names in ``params`` that only handlers declare: they may be given at the start or be reported."""
     derived: dict[str, Any]
     """Values that are computed once per workflow, such as its machine and its fingerprints."""
     unknown_arguments: Mapping[str, object]
@@ -118,7 +122,9 @@ class Workflow:
         put(self, "_by_id", {step.id: step for step in reversed(steps)})
         put(self, "_step_order", tuple(step.id for step in steps))
         put(self, "_params", {step.id: handler_args(step) for step in steps if callable(step.handler)})
-        put(self, "params", self._all_params(params or {}))
+        declared = params or {}
+        put(self, "params", self._all_params(declared))
+        put(self, "handler_params", frozenset(self.params).difference(declared))
         if validate:
             # Validation reads texts and expressions; a stored workflow was validated before it was stored.
             from flowrail.machines.definition.validation import validate as validate_workflow
@@ -128,7 +134,9 @@ class Workflow:
 
     def with_parts(self, **parts: object) -> "Workflow":
         """Return the same workflow with other *parts*, not validated again."""
-        same = {name: getattr(self, name) for name in (*self.defaults, "origin")} | parts
+        same = {name: getattr(self, name) for name in (*self.defaults, "origin")}
+        same["params"] = {name: arg for name, arg in self.params.items() if name not in self.handler_params}
+        same |= parts
         changed = Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
         return changed.located(self.folder)
 
@@ -148,11 +156,10 @@ class Workflow:
         if not isinstance(declared, Mapping):
             return declared
         params = {name: arg_from(spec) for name, spec in declared.items()}
-        reported = {name for step in self.steps if isinstance(step.reports, Mapping) for name in step.reports}
         for args in self._params.values():
             for name, arg in args.items():
-                if name not in reported:
-                    params.setdefault(name, arg)
+                if name not in self.reported:
+                    params.setdefault(name, replace(arg, required=False) if arg.required else arg)
         return freeze(params)
 
     def __setattr__(self, name: str, value: object = None) -> None:
@@ -194,6 +201,15 @@ class Workflow:
     def total_steps(self) -> int:
         """How many steps are defined."""
         return len(self.steps)
+
+    @property
+    def reported(self) -> frozenset[str]:
+        """The names in the `reports` of any step. A report may change them, also if they are parameters."""
+        found: frozenset[str] | None = self.derived.get("reported")
+        if found is None:
+            lists = [step.reports for step in self.steps if isinstance(step.reports, Mapping)]
+            found = self.derived["reported"] = frozenset(name for reports in lists for name in reports)
+        return found
 
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._by_id

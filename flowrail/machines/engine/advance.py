@@ -157,13 +157,15 @@ def advance(
     session = settled(session, now)
     open_now(workflow, step, session, report.outcome)
     at_limit = _limit_answer(session) is not None
-    facts = NOTHING if at_limit else check_facts(step, report.facts)  # they came before the question
+    facts = (
+        NOTHING if at_limit else check_facts(workflow, step, session.params, report.facts)
+    )  # they came before the question
     results = _assumed(step) if evidence is None else evidence
     chosen = _choose(workflow, step, session, report, facts, call, results)
     state = Frozen({**session.state, **facts, **chosen.values}) if facts or chosen.values else session.state
     if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
         asking = session.remembering(report.found, report.remember, step=step.id, at=now)
-        return _ask_about_limit(step, asking._replace(state=state))
+        return _ask_about_limit(workflow, step, asking._replace(state=state))
     if chosen.granted:
         session = with_extra_round(step, session, must_only=chosen.must_only)
     if session.dispatches and not at_limit:
@@ -231,7 +233,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
-    values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
+    values = names_in(in_context(workflow, step, session.params, session.state, session.visit, session.id))
     session = session._replace(dispatches=agents.entering(step, values, session.revision))
     session = questions.with_questions(session, questions.entering(step, values, now))
     if step.id in reviews(workflow):
@@ -257,9 +259,14 @@ def reportable(workflow: Workflow, step: StepDef, session: Session | None = None
 
 
 def open_now(workflow: Workflow, step: StepDef, session: Session, reported: str) -> None:
-    """Refuse what is not open where the session stands: by word, by question, by gate, by join."""
+    """Refuse what is not open where the session stands: by word, by question, by gate, by join.
+
+    If rules or a handler decide, `ok` is read as `done`.
+    """
     if reported != DONE and reported not in WORDS:
         raise UnknownOutcomeError(reported)
+    if reported == Outcome.OK and (step.rules or callable(step.handler)):
+        reported = DONE
     if session.questions:
         questions.check_answered(session, step)
     if step.gate is not None and reported in WORDS:
@@ -306,10 +313,14 @@ def _choose(
     if step.questions:
         chosen = _Chosen(WORDS[questions.decided_by_answers(session.questions)])
     else:
-        context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
+        context = in_context(
+            workflow, step, session.params, {**session.state, **facts}, session.visit, session.id
+        )
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
         chosen = _Chosen(*decide(step, context, call))
+        if callable(step.handler) and chosen.outcome is Outcome.OK and agents.is_hopeless(step, session):
+            chosen = chosen._replace(outcome=Outcome.FAIL)
     accepted = accepted_outcomes(workflow, step)
     if chosen.outcome not in accepted:
         raise OutcomeNotOpenError(
@@ -359,10 +370,10 @@ def _by_limit(answer: str) -> _Chosen:
     return _Chosen(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
 
 
-def _ask_about_limit(step: StepDef, session: Session) -> Session:
+def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit puts to the user."""
     grant = session.granted(step.id)
-    name = name_of(step, in_context(step, session.params, session.state, session.visit, session.id))
+    name = name_of(step, in_context(workflow, step, session.params, session.state, session.visit, session.id))
     must_only = not grant.must_only
     another = must_only and grant.another < MOST_EXTRA_ROUNDS
     question = questions.limit_question(

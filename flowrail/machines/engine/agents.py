@@ -273,6 +273,14 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
     )
 
 
+def is_hopeless(step: StepDef, session: Session) -> bool:
+    """Return whether too many agents failed, so that the step cannot succeed, and it can fail."""
+    if not session.dispatches or Outcome.FAIL not in step.ways:
+        return False
+    join = join_of(step, session.dispatches)
+    return join.hopeless and not join.met and not join.open
+
+
 def claimable(dispatch: Dispatched, now: str) -> bool:
     """Return whether *dispatch* may be handed out: never yet, its lease over, it failed or was called off."""
     if dispatch.status == PENDING:

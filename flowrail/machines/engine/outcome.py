@@ -13,12 +13,14 @@ from flowrail.machines.definition.expressions import EVIDENCE, RESULTS
 from flowrail.machines.definition.step import (
     REPORTABLE,
     Condition,
+    MissingValueError,
     Outcome,
     StepContext,
     StepDef,
     handler_signature,
 )
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
 from flowrail.text.markup import Markup
@@ -44,11 +46,25 @@ class Decision(NamedTuple):
 
 
 def in_context(
-    step: StepDef, params: Mapping[str, Any], state: Mapping[str, Any], visit: int, session: str = ""
+    workflow: Workflow,
+    step: StepDef,
+    params: Mapping[str, Any],
+    state: Mapping[str, Any],
+    visit: int,
+    session: str = "",
 ) -> StepContext:
-    """Return the context of *step*: facts shadow parameters of the same name."""
-    shadowed = {name: state.get(name, value) for name, value in params.items()}
-    return StepContext(step.id, shadowed, state, visit, step.limit, session)
+    """Return the context of *step*.
+
+    ``workflow_params`` has the fact for a name that a step reports or that is no parameter, and the fixed value
+    for any other parameter.
+    """
+    defaults = {
+        name: workflow.params[name].default
+        for name in workflow.handler_params
+        if workflow.params[name].has_default
+    }
+    facts = {name: value for name, value in state.items() if name in workflow.reported or name not in params}
+    return StepContext(step.id, {**defaults, **params, **facts}, state, visit, step.limit, session)
 
 
 def names_in(context: StepContext) -> dict[str, Any]:
@@ -59,8 +75,8 @@ def names_in(context: StepContext) -> dict[str, Any]:
         for name in RESULTS
     }
     return {
-        **context.workflow_params,
         **context.step_state,
+        **context.workflow_params,
         **results,
         "visit": context.visit,
         "limit": context.limit,
@@ -181,7 +197,7 @@ def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _supplied(step: StepDef, context: StepContext) -> dict[str, Any]:
     """Return the arguments that the handler declares, from facts, parameters and defaults."""
-    known = {**context.workflow_params, **context.step_state}
+    known = {**context.step_state, **context.workflow_params}
     supplied: dict[str, Any] = {}
     for name, declared in handler_signature(step.handler).items():
         arg = declared if isinstance(declared, Arg) else None
@@ -220,9 +236,15 @@ def call_plainly(function: Callable[..., Any], context: StepContext, arguments: 
     except BaseException as error:  # also what is no error, such as a cancellation or the end of the program
         raise HandlerError(
             f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
-            hint="the session did not move; fix the function, then report again",
+            hint=_hint(error),
             exception=type(error).__name__,
         ) from error
+
+
+def _hint(error: BaseException) -> str:
+    if isinstance(error, MissingValueError):
+        return f"the session did not move; report `{error.args[0]}`, or give it when the session starts"
+    return "the session did not move; fix the function, then report again"
 
 
 caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
-from flowrail.machines.definition.step import StepDef, handler_args
+from flowrail.machines.definition.step import BUILT_IN, VALUE_NAME, StepDef, handler_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.sessions.session import LONGEST_MEMORY
+from flowrail.text import json
 from flowrail.text.phrases import MOST_LISTED, listed
 from flowrail.text.safe_text import in_quotes
 from flowrail.text.suggestions import near
@@ -24,16 +25,37 @@ class MemoryTooLongError(UsageError):
     code = "MEMORY_TOO_LONG"
 
 
-def fact_args(step: StepDef) -> Mapping[str, Arg]:
-    """Return the facts that may be reported of a step: declared ones, and what its handler takes."""
+def fact_args(step: StepDef, params: Collection[str] = ()) -> Mapping[str, Arg]:
+    """Return the facts that a report of a step may contain: declared ones, and what its handler takes.
+
+    A value in *params*, given at the start, is not asked for again unless the step lists it in `reports`.
+    """
     if callable(step.handler):
-        return {**handler_args(step), **step.reports}
+        taken = {name: arg for name, arg in handler_args(step).items() if name not in params}
+        return {**taken, **step.reports}
     return step.reports
 
 
+def accepts_any_fact(step: StepDef) -> bool:
+    """Return whether a report of *step* may contain any fact: its handler declares none, so it may read any."""
+    return callable(step.handler) and not step.reports and not handler_args(step)
+
+
+def default_params(workflow: Workflow) -> dict[str, Any]:
+    """Return the defaults of the parameters, except for those that only handlers declare."""
+    return {
+        name: arg.default
+        for name, arg in workflow.params.items()
+        if arg.has_default and name not in workflow.handler_params
+    }
+
+
 def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, Any]:
-    """Return every parameter with its value; `ValuesError` where one does not fit."""
-    problems = _problems(workflow.params, given)
+    """Return the parameters with their values; `ValuesError` if one does not fit.
+
+    A parameter that only handlers declare has no value unless it is given.
+    """
+    problems = _problems(workflow.params, given) or _handler_problems(workflow, given)
     if problems:
         raise ValuesError(
             f"cannot start `{workflow.name}`",
@@ -41,8 +63,19 @@ def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, An
             hint=_how_to_start(workflow, given),
             names=list(workflow.params),
         )
-    defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}
-    return Frozen({name: freeze_deep(value) for name, value in {**defaults, **given}.items()})
+    values = {**default_params(workflow), **given}
+    return Frozen({name: freeze_deep(value) for name, value in values.items()})
+
+
+def _handler_problems(workflow: Workflow, given: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with *given* for a handler: several may declare one name differently."""
+    problems = [
+        f"`{name}` {arg.problem(given[name])}"
+        for step in workflow.steps
+        for name, arg in handler_args(step).items()
+        if name in given and name not in workflow.reported and arg.problem(given[name])
+    ]
+    return list(dict.fromkeys(problems))
 
 
 def _how_to_start(workflow: Workflow, given: Mapping[str, Any]) -> Hint:
@@ -53,21 +86,40 @@ def _how_to_start(workflow: Workflow, given: Mapping[str, Any]) -> Hint:
     )
 
 
-def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
-    """Return the reported facts; `ValuesError` where one is missing, unknown or does not fit."""
-    declared = fact_args(step)
+def check_facts(
+    workflow: Workflow, step: StepDef, params: Mapping[str, Any], given: Mapping[str, Any]
+) -> Frozen[str, Any]:
+    """Return the reported facts; `ValuesError` if one is missing, unknown, fixed or does not fit."""
+    declared = fact_args(step, params)
     if not given and not declared:
         return Frozen()
-    problems = _problems(declared, given)
+    fixed = [name for name in given if name in params and name not in {*declared, *workflow.reported}]
+    rest = {name: value for name, value in given.items() if name not in fixed}
+    problems = [f"`{in_quotes(name)}` is a parameter, fixed when the session started" for name in fixed]
+    problems += _undeclared_problems(rest) if accepts_any_fact(step) else _problems(declared, rest)
     if problems:
-        hint = f"report {', '.join(how_to_give(name, arg) for name, arg in declared.items())}"
-        raise ValuesError(
-            f"step `{step.id}`",
-            problems,
-            hint=hint if declared else "remove the facts; this step accepts none",
-            names=list(declared),
-        )
+        how = ", ".join(how_to_give(name, arg) for name, arg in declared.items())
+        raise ValuesError(f"step `{step.id}`", problems, hint=_how_to_report(step, how), names=list(declared))
     return Frozen({name: freeze_deep(value) for name, value in given.items()})
+
+
+def _how_to_report(step: StepDef, how: str) -> str:
+    if how:
+        return f"report {how}"
+    if accepts_any_fact(step):
+        return "report the facts that the step's instructions ask for"
+    return "remove the facts; this step accepts none"
+
+
+def _undeclared_problems(given: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with facts that nothing declares."""
+    problems: list[str] = []
+    for name, value in given.items():
+        if not VALUE_NAME.match(name) or name in BUILT_IN:
+            problems.append(f"`{in_quotes(name)}` is not a valid name for a fact")
+        elif (problem := json.problem(value)) is not None:
+            problems.append(f"`{name}` {problem}")
+    return problems
 
 
 LEFT_OPEN = frozenset({"…", "..."})

@@ -26,6 +26,7 @@ from statemachine.transition_list import TransitionList
 from flowrail.machines.definition.step import REPORTABLE, Outcome, StepContext, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import applies, in_context
+from flowrail.machines.engine.reported_values import default_params
 from flowrail.machines.engine.transitions import Transition, is_limit_reached, transitions
 
 COMPLETED = ":completed"
@@ -44,6 +45,9 @@ Guard = Callable[..., bool]
 class MachineState:
     """Where a run stands, and what guards read: the model of a compiled machine."""
 
+    workflow: Workflow
+    """Set by the machine."""
+
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         self.step: str | None = None
         self.params: Mapping[str, Any] = params or {}
@@ -53,7 +57,7 @@ class MachineState:
 
     def context(self, step: StepDef) -> StepContext:
         """Return what a condition of *step* may look at."""
-        return in_context(step, self.params, self.facts, self.visits.get(step.id, 0))
+        return in_context(self.workflow, step, self.params, self.facts, self.visits.get(step.id, 0))
 
 
 class WorkflowMachine(StateChart[MachineState]):
@@ -67,8 +71,8 @@ class WorkflowMachine(StateChart[MachineState]):
 
     def __init__(self, model: MachineState | None = None, **options: Any) -> None:
         if model is None:
-            given = {name: arg.default for name, arg in self.workflow.params.items() if arg.has_default}
-            model = MachineState(given)
+            model = MachineState(default_params(self.workflow))
+        model.workflow = self.workflow
         super().__init__(model, state_field="step", **options)
 
     def __setattr__(self, name: str, value: object) -> None:

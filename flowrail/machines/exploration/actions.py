@@ -55,7 +55,7 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
         yield from (Act("done", answers=given) for given in answers)
         return
     found: list[tuple[str, ...]] = [(), (Severity.MUST.value,)] if step.id in reviews(workflow) else [()]
-    facts = list(_facts(workflow, step))
+    facts = list(_facts(workflow, session, step))
     for ended, open_now in _endings(workflow, step, session):
         for outcome in open_now:
             for given, told, findings in product(answers, facts, found):
@@ -164,9 +164,9 @@ class _LeftOut:
 _LEFT_OUT = _LeftOut()
 
 
-def _facts(workflow: Workflow, step: StepDef) -> Iterator[Frozen[str, Any]]:
+def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, Any]]:
     seen = read_in(workflow)
-    tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step).items()}
+    tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step, session.params).items()}
     for values in _combined(tried):
         yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
 

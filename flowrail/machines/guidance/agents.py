@@ -70,7 +70,7 @@ def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | N
         return _at_gate(workflow, step, session)
     gate = next((name for name, each in gates.items() if each.review == step.id), None)
     if gate is not None:
-        view = _view(workflow.step(gate), session, session.visit, REVERIFY)
+        view = _view(workflow, workflow.step(gate), session, session.visit, REVERIFY)
         return view._replace(severities=()) if session.visit > 1 else None
     last = session.last
     if last is not None and last.step in gates and last.outcome == Outcome.FAIL:
@@ -79,7 +79,7 @@ def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | N
 
 
 def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
-    view = _view(step, session, session.visit, "review")
+    view = _view(workflow, step, session, session.visit, "review")
     try:
         judged = reviews.verdict(step, session)
     except reviews.ReviewPendingError:
@@ -97,7 +97,7 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
 
 def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
     """Return the loop as the work sees it: the findings of the round that has failed."""
-    view = _view(gate, session, session.visits.get(gate.id, 1), FIX)
+    view = _view(workflow, gate, session, session.visits.get(gate.id, 1), FIX)
     assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
     blocking = [
         each.id for each in reviews.of_round(session, gate.gate.review) if each.severity in view.severities
@@ -111,12 +111,12 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
     )
 
 
-def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
+def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
     assert gate.gate is not None  # noqa: S101 - only gates are asked
     severities = reviews.blocking_now(gate.gate, session, gate.id)
     return LoopView(
         gate=gate.id,
-        name=gate.gate.qr_name or _called(gate, session, session.visits.get(gate.id, 1)),
+        name=gate.gate.qr_name or _called(workflow, gate, session, session.visits.get(gate.id, 1)),
         round=round_,
         limit=session.allowed(gate.id, gate.bound or 1),
         mode=mode,
@@ -126,11 +126,11 @@ def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
 
 def _name(workflow: Workflow, step_id: str | None, session: Session, more: int = 0) -> str | None:
     step = workflow.get(step_id)
-    return _called(step, session, session.visits.get(step.id, 0) + more) if step else None
+    return _called(workflow, step, session, session.visits.get(step.id, 0) + more) if step else None
 
 
-def _called(step: StepDef, session: Session, visit: int) -> str:
-    return name_of(step, in_context(step, session.params, session.state, visit, session.id))
+def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> str:
+    return name_of(step, in_context(workflow, step, session.params, session.state, visit, session.id))
 
 
 def handed_back(session: Session, place: str | None) -> WorkResult:

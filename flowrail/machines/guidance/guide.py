@@ -159,7 +159,9 @@ def guide(
         revision=session.revision,
         head=head,
         step=_view(workflow, session, step) if step else None,
-        actions=(*handed_over(session, folder), *actions_of(step, _context(session, step))) if step else (),
+        actions=(*handed_over(session, folder), *actions_of(step, _context(workflow, session, step)))
+        if step
+        else (),
         next=(),
         started_at=session.started_at,
         params=session.params,
@@ -180,7 +182,7 @@ def guide(
         from flowrail.machines.guidance.evidence import views  # only for steps that demand evidence
 
         told = told._replace(
-            evidence=tuple(views(step, session, names_in(_context(session, step)), store=store))
+            evidence=tuple(views(step, session, names_in(_context(workflow, session, step)), store=store))
         )
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)
@@ -247,15 +249,17 @@ def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store
     )
 
 
-def _context(session: Session, step: StepDef, facts: Mapping[str, Any] | None = None) -> Any:
+def _context(
+    workflow: Workflow, session: Session, step: StepDef, facts: Mapping[str, Any] | None = None
+) -> Any:
     state = {**session.state, **facts} if facts else session.state
-    return in_context(step, session.params, state, session.visits.get(step.id, 0), session.id)
+    return in_context(workflow, step, session.params, state, session.visits.get(step.id, 0), session.id)
 
 
 def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
     return StepView(
         id=step.id,
-        title=title_of(step, _context(session, step)),
+        title=title_of(step, _context(workflow, session, step)),
         number=workflow.number(step.id),
         total=workflow.total_steps,
         phase=step.phase,
@@ -280,7 +284,7 @@ def _ways(
     """Yield the outcomes that can be reported. A join that can no longer be met does not allow `ok`."""
     waits_for = _waits_for(guidance)
     at_limit = session.limit_question is not None
-    declared = {} if at_limit else fact_args(step)
+    declared = {} if at_limit else fact_args(step, session.params)
     named, wanted = _parted(declared)
     wants = tuple(
         Want(
@@ -296,7 +300,7 @@ def _ways(
     for outcome in reportable(workflow, step, session):
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
-            decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
+            decided = None if at_limit else _decided(workflow, session, step, facts, wanted, outcome)
             if is_hopeless and decided and effective_outcome(step, session, decided) is Outcome.OK:
                 continue
             to, ends, capped = _destination(workflow, session, step, decided, facts, wanted)
@@ -342,7 +346,7 @@ def _destination(
         source = other.when
         if wanted and (callable(source) or parse(str(source)).names & wanted.keys()):
             raise _UndecidedError
-        return applies(other, _context(session, other, facts))
+        return applies(other, _context(workflow, session, other, facts))
 
     try:
         transition = find_transition(workflow, step, session, outcome, judge)
@@ -354,14 +358,22 @@ def _destination(
 
 
 def _decided(
-    session: Session, step: StepDef, facts: Mapping[str, Any], wanted: Mapping[str, Arg], reported: str
+    workflow: Workflow,
+    session: Session,
+    step: StepDef,
+    facts: Mapping[str, Any],
+    wanted: Mapping[str, Arg],
+    reported: str,
 ) -> Outcome | None:
     """Return the outcome that a report comes to, or `None` where that is open."""
     if reported != DONE:
         return Outcome(reported)
     if step.gate is not None or step.questions:
         return _on_record(step, session)
-    values = names_in(_context(session, step, facts))
+    if callable(step.handler):
+        (*others, last) = step.ways
+        return None if others else last
+    values = names_in(_context(workflow, session, step, facts))
     for rule in step.rules:
         if rule.when is not None and _is_open(parse(rule.when), wanted):
             return None

@@ -143,7 +143,9 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
 
 
 def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
-    values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
+    values = names_in(
+        in_context(opened.workflow, step, session.params, session.state, session.visit, session.id)
+    )
     prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
     token, store = str(taken.token), world.store.path
     ways = tuple(

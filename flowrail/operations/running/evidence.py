@@ -40,7 +40,7 @@ def entered(
     if step is None or not step.evidence or not session.is_open:
         return session
     known = None if how == "new" else session.evidence.get(step.id)
-    taken = take_baseline(world, step, session, project_of(world, session))
+    taken = take_baseline(world, workflow, step, session, project_of(world, session))
     if known is None:
         evidence = StepEvidence(taken, taken)
     elif how == "complete":
@@ -50,9 +50,9 @@ def entered(
     return session.with_evidence(evidence)
 
 
-def take_baseline(world: World, step: StepDef, session: Session, folder: str) -> Baseline:
+def take_baseline(world: World, workflow: Workflow, step: StepDef, session: Session, folder: str) -> Baseline:
     """Return what the files of a step's checks are like now."""
-    values = _values(step, session, {})
+    values = _values(workflow, step, session, {})
     return baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
 
 
@@ -65,10 +65,12 @@ def results(
         session = entered(world, workflow, session)
     if not world.demands_evidence:
         return session, ()
-    return session, evaluate(step.checks.values(), context_of(world, step, session, facts))
+    return session, evaluate(step.checks.values(), context_of(world, workflow, step, session, facts))
 
 
-def context_of(world: World, step: StepDef, session: Session, facts: Mapping[str, Any]) -> Context:
+def context_of(
+    world: World, workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, Any]
+) -> Context:
     """Return what the checks of the current step are evaluated against."""
     evidence = session.evidence[step.id]
     recorded = any(finding.revision == session.revision for finding in session.findings)
@@ -78,7 +80,7 @@ def context_of(world: World, step: StepDef, session: Session, facts: Mapping[str
     )
     return Context(
         evidence=evidence,
-        values=_values(step, session, facts),
+        values=_values(workflow, step, session, facts),
         environ=world.environ,
         records=records,
         session=session.id,
@@ -141,5 +143,7 @@ def worktree_of(project: str, cwd: str) -> str | None:
     return root if word == "gitdir" and is_inside else None
 
 
-def _values(step: StepDef, session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
-    return names_in(in_context(step, session.params, {**session.state, **facts}, session.visit, session.id))
+def _values(workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return names_in(
+        in_context(workflow, step, session.params, {**session.state, **facts}, session.visit, session.id)
+    )

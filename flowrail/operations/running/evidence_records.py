@@ -70,7 +70,7 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
     session, step = at.session, at.step
     folder = session.evidence[step.id].entry.folder
     _require_approval(world, at, check, folder)
-    values = context_of(world, step, session, {}).values
+    values = context_of(world, at.opened.workflow, step, session, {}).values
     try:
         state = state_of_run(check, folder, values, session.revision)
     except UnreadableError as error:
@@ -115,7 +115,7 @@ def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
     """Return the result of one check now, for a person who is about to approve or waive it."""
     at = _at_step(world, world.store.read(session_id).session)
     check = _check(at, check_id)
-    return evaluate([check], context_of(world, at.step, at.session, {}))[0]
+    return evaluate([check], context_of(world, at.opened.workflow, at.step, at.session, {}))[0]
 
 
 def approve(world: World, session_id: str, seen: EvidenceResult, reason: str) -> StepEvidence:
@@ -170,7 +170,7 @@ def _at_step(world: World, session: Session) -> _AtStep:
 def _results(world: World, at: _AtStep) -> tuple[EvidenceResult, ...]:
     if not at.step.evidence:
         return ()
-    return evaluate(at.step.checks.values(), context_of(world, at.step, at.session, {}))
+    return evaluate(at.step.checks.values(), context_of(world, at.opened.workflow, at.step, at.session, {}))
 
 
 def _check(at: _AtStep, check_id: str) -> EvidenceCheck:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import pytest
-from support.workflows import step
+from support.workflows import step, workflow
 
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef
 from flowrail.machines.definition.values import Arg
@@ -27,7 +27,8 @@ from flowrail.machines.engine.outcome import (
 
 
 def context(step_def: StepDef | None = None, **state: Any) -> StepContext:
-    return in_context(step_def or step(), {"mode": "full"}, state, 2)
+    definition = workflow(step_def or step())
+    return in_context(definition, definition.steps[0], {"mode": "full"}, state, 2)
 
 
 def decided(handler: Callable[..., Any], **state: Any) -> Decision:
@@ -38,11 +39,14 @@ def decided(handler: Callable[..., Any], **state: Any) -> Decision:
 # --- what is known
 
 
-def test_facts_shadow_parameters_of_the_same_name() -> None:
-    seen = in_context(step(limit=5), {"mode": "full", "topic": "x"}, {"mode": "quick", "size": 1}, 3)
+def test_a_fact_changes_a_parameter_only_if_a_step_reports_it() -> None:
+    look = step(limit=5, reports={"mode": Arg()})
+    params, state = {"mode": "full", "topic": "x"}, {"mode": "quick", "topic": "y", "size": 1}
 
-    assert seen.workflow_params == {"mode": "quick", "topic": "x"}
-    assert seen.step_state == {"mode": "quick", "size": 1}
+    seen = in_context(workflow(look), look, params, state, 3)
+
+    assert seen.workflow_params == {"mode": "quick", "topic": "x", "size": 1}
+    assert seen.step_state == {"mode": "quick", "topic": "y", "size": 1}
     assert names_in(seen) == {
         "mode": "quick",
         "topic": "x",
