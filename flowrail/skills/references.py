@@ -44,7 +44,7 @@ class WorkflowInterface(NamedTuple):
     """The texts that its steps use."""
     is_known: bool
     """False if a file could not be read, or if its Python is computed."""
-    has_steps: bool
+    total_steps: int
 
 
 class WorkflowInterfaces:
@@ -73,7 +73,7 @@ class WorkflowInterfaces:
     def get_with_steps(self, file: WorkflowFile) -> WorkflowInterface | None:
         """Return the same, or `None` if none of its steps can be read."""
         interface = self.get(file)
-        return interface if interface is not None and interface.has_steps else None
+        return interface if interface is not None and interface.total_steps else None
 
     def add(self, file: WorkflowFile, loaded: Loaded) -> None:
         """Add the interface of a workflow that was read already."""
@@ -85,7 +85,7 @@ class WorkflowInterfaces:
             f"it takes {phrases.listed(params) or 'none'}",
             frozenset(loaded.files),
             all(finding.code not in {"FR100", "FR190"} for finding in loaded.findings),
-            bool(loaded.definition.steps),
+            loaded.definition.total_steps,
         )
 
 
@@ -168,6 +168,11 @@ def _work(
             hint = f"give it a {takes[name].kind}" if name in takes else hint
             what = f"step `{step.id}` runs `{work.run}` in agents, which {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
+    if work.total_steps not in {None, target.total_steps}:
+        what = (
+            f"step `{step.id}` says that `{work.run}` has {work.total_steps} steps, not {target.total_steps}"
+        )
+        yield Finding("FR155", "error", what, "remove `total_steps`", locate((*at, "total_steps")), step.id)
     for name in target.required:
         if name not in work.context_vars:
             what = f"`{work.run}` requires `{name}`, which step `{step.id}` does not set"

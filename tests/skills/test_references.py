@@ -173,3 +173,24 @@ def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
     found = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
 
     assert [(each.code, each.place) for each in found] == [("FR152", "workflow.yaml:7")] * 2
+
+
+@pytest.mark.parametrize(
+    ("total", "problems"), [(1, []), (2, ["step `look` says that `lead/look` has 2 steps, not 1"])]
+)
+def test_the_number_of_steps_that_a_dispatch_names_is_checked(total: int, problems: list[str]) -> None:
+    lead = f"""\
+from flowrail import Dispatch, Outcome, StepDef, Workflow
+WORKFLOW = Workflow(
+    "lead",
+    StepDef("look", "Look", ["Look."], next={{Outcome.OK: None, Outcome.FAIL: None}},
+            handler=Dispatch("explore", "lead/look", context_vars={{"area": "x"}}, total_steps={total})),
+)
+"""
+    folder = put_skill("lead", "", where=Path.cwd() / "elsewhere", texts={"workflows/look.yaml": INNER})
+    (folder / "workflow.yaml").unlink()
+    (folder / "workflow.py").write_text(lead)
+
+    reports = check_here([str(folder)], (), os.getcwd())
+
+    assert [finding.message for report in reports for finding in report.findings] == problems

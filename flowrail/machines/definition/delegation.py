@@ -78,6 +78,10 @@ class Dispatch(DefinitionPart):
     free_form: Annotated[
         bool, Key("Whether the agent works from the step's text alone.", decides=False, in_file=False)
     ] = False
+    total_steps: Annotated[
+        int | None,
+        Key("How many steps the workflow has; checked if given.", decides=False, in_file=False),
+    ] = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__

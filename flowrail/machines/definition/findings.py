@@ -64,7 +64,7 @@ CODES = {
     "FR152": "a `flow:` fence cannot become a block",
     "FR153": "a lease is invalid",
     "FR154": "the work of a step is dispatched twice",
-    "FR155": "the workflow of a dispatch has other parameters",
+    "FR155": "a dispatch does not fit the workflow that it runs",
     "FR156": "a rule in `forbids` is invalid",
     "FR157": "a check of `evidence` is invalid",
     "FR160": "dispatches go over a list that is not reported on every path",
