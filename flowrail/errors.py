@@ -17,6 +17,7 @@ holds the values for JSON output. An exception that is not a `FlowError` is a bu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
 from flowrail.command import Command, Hint
@@ -35,6 +36,8 @@ class FlowError(Exception):
         self.message = message
         self.hint = Hint(hint) if isinstance(hint, Command) else hint
         self.details = details
+        self.beside: Mapping[str, object] = {}
+        """What the error document holds in addition to code, message, hint and details."""
 
 
 class UsageError(FlowError):

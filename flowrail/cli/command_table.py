@@ -34,7 +34,7 @@ answer is {}, the exit status is 0, and the agent may stop.
 _SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
 _HANDOFF = {
     "targets": Entry("handoff:targets_command", _SEND, "List the skills that can take over, best first"),
-    "send": Entry("handoff:send_command", _SEND, "Hand a session's work to a skill"),
+    "send": Entry("handoff:send_command", _SEND, "Hand the work of a session or a skill to another skill"),
     "status": Entry("handoff:status_command", _SEND, "Show the phase of one handoff, or of all open ones"),
     "retry": Entry("handoff:retry_command", _SEND, "Retry a handoff that failed or was interrupted"),
     "cancel": Entry("handoff:cancel_command", _SEND, "Cancel a handoff"),
@@ -46,7 +46,7 @@ _HANDOFF = {
     "diagram": Entry("diagrams:handoff_diagram_command", _PAYLOADS, "Draw the lifecycle of a handoff"),
 }
 _HANDOFF_HELP = """
-A payload is built from what a session reported, checked, written once and received once. The
+A payload is built from what a session or a skill reported, checked, written once and received once. The
 lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
 """
 

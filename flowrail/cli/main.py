@@ -97,6 +97,11 @@ def _refuse(error: FlowError, words: Sequence[str]) -> int:
     if isinstance(error.hint, Hint):
         with suppress(OSError):  # the current folder may be gone
             error.hint = error.hint.with_store(_named_store(words))
+    if list(words[:1]) == ["handoff"] and not error.beside:
+        error.beside = {
+            "recoverable": True,
+            "payload_preserved": None,
+        }  # as in every error document of a handoff
     as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
     return refuse(error, as_json=as_json)
 

@@ -91,6 +91,7 @@ class Skipped(NamedTuple):
     root: str = ""
     is_skill: bool = True
     notes: tuple[Note, ...] = ()
+    schema_version: str = ""
 
     @property
     def hint(self) -> str:

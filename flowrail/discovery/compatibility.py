@@ -1,4 +1,4 @@
-"""Which version of the handoff schema may talk to which."""
+"""Which payload version can be converted to which."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 #: The versions that are known, oldest first.
 VERSIONS = ("1.0", "1.2", "2.0", "3.0")
+#: The versions that `flow handoff send` writes. The others are only read.
+WRITTEN_VERSIONS = ("2.0", "3.0")
 
 
 class CompatibilityLevel(StrEnum):
-    """What becomes of a payload of one version at a target of another."""
+    """Whether a payload of one version can be sent to a target that reads another."""
 
     YES = "yes"
     PARTIAL = "partial"
@@ -19,24 +21,24 @@ class CompatibilityLevel(StrEnum):
 
 
 class Compatibility(NamedTuple):
-    """Whether a target understands a source, and what that costs."""
+    """Whether a payload can be converted, and what that costs."""
 
     verdict: CompatibilityLevel
     reason: str
 
     @property
     def possible(self) -> bool:
-        """Whether a payload can be handed over at all."""
+        """Whether there is a conversion."""
         return self.verdict is not CompatibilityLevel.NO
 
 
 _MATRIX = {
-    ("3.0", "2.0"): (CompatibilityLevel.PARTIAL, "downgrade: tracing and tiered context are lost"),
+    ("3.0", "2.0"): (CompatibilityLevel.PARTIAL, "downgrade: the trace and the context tiers are lost"),
     ("3.0", "1.2"): (CompatibilityLevel.NO, "an internal schema of programming-pm"),
-    ("2.0", "3.0"): (CompatibilityLevel.YES, "upgraded on the way"),
-    ("1.2", "3.0"): (CompatibilityLevel.ADAPTER, "an adapter reads what both have in common"),
-    ("1.0", "2.0"): (CompatibilityLevel.ADAPTER, "an adapter adds what 1.0 does not have"),
-    ("1.0", "3.0"): (CompatibilityLevel.ADAPTER, "two adapters, by way of 2.0"),
+    ("2.0", "3.0"): (CompatibilityLevel.YES, "upgrade"),
+    ("1.2", "3.0"): (CompatibilityLevel.ADAPTER, "the fields that both have"),
+    ("1.0", "2.0"): (CompatibilityLevel.ADAPTER, "the fields that 1.0 lacks are added"),
+    ("1.0", "3.0"): (CompatibilityLevel.ADAPTER, "through 2.0"),
 }
 
 
@@ -48,7 +50,7 @@ def compatibility(source: str, target: str) -> Compatibility:
     sent, read = normal_version(source), normal_version(target)
     if sent == read:
         return Compatibility(CompatibilityLevel.YES, "same version")
-    unlisted = (CompatibilityLevel.NO, f"no way from {sent} to {read}")
+    unlisted = (CompatibilityLevel.NO, f"{sent} cannot be converted to {read}")
     return Compatibility(*_MATRIX.get((sent, read), unlisted))
 
 

@@ -70,7 +70,6 @@ HINTS: Mapping[str, str] = {
     "NOT_A_LIST": "write a list, as in `[research]`",
     "DESCRIPTION_BORROWED": "say in `handoff_description` what the menu is to show",
     "VERSION_ASSUMED": "declare `schema_version`",
-    "UNKNOWN_VERSION": "declare one of the schema versions 1.0, 1.2, 2.0 or 3.0",
     "TRIGGER_WITHOUT_PAYLOAD": "put `{payload_path}` where the payload's path is to stand",
     "TRIGGER_NOT_PLAIN": "write one invocation: no shell operators, no variables, no program by its path",
     # what costs a folder its place among the candidates
@@ -90,6 +89,7 @@ HINTS: Mapping[str, str] = {
     "NOT_ACCEPTING": 'set `accepts_from: ["*"]` to let it take over work',
     "DECLINES_HANDOFFS": 'set `accepts_from: ["*"]` if it may take over work',
     "NO_CATEGORIES": "name at least one category, as in `categories: [research]`",
+    "UNSUPPORTED_VERSION": "declare payload version 2.0 or 3.0, if the skill reads one of them",
     "NO_DESCRIPTION": "say in `description` what the skill does",
     "SHADOWED": "rename one of the two folders if both are wanted",
     # more than one skill, and the registry

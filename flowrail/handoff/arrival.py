@@ -135,10 +135,14 @@ def _arrived_handoff(context: HandoffContext, handoffs: Handoffs, payload: Paylo
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
     chain = tuple(texts_at(content, "meta.handoff_chain"))
     expires_at = integrity.expiry(payload.version, payload.handoff)
+    target = text_at(content, "target.skill")
+    candidates = {candidate.skill: candidate for candidate in context.discover().candidates}
+    found = candidates.get(target.partition("/")[0])
     return Handoff(
         id="",
         source=text_at(content, "source.skill"),
-        target=text_at(content, "target.skill"),
+        target=target,
+        target_schema=found.schema_version if found else "",
         phase=INVOCATION,
         schema=payload.version,
         trace_id=text_at(content, "trace_id"),
@@ -162,14 +166,16 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
     trace = text_at(content, "trace_id")
     hops = [handoff.hops for handoff in handoffs.own_ones() if handoff.trace_id == trace]
     with suppress(FlowError):  # the session is unknown here
-        session = context.store.read(text_at(content, "source.workflow_id")).session
+        session_id = os.path.basename(text_at(content, "source.session_path").rstrip("/"))
+        session = context.store.read(session_id).session
         hops += [session.received.hops] if session.received else []
     return max(hops, default=0)
 
 
 def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) -> tuple[CheckResult, ...]:
     """Refuse a chain that is too long, and a payload that the target does not accept."""
-    given = checks.GuardInput(context, handoff._replace(draft=payload.handoff), context.discover())
+    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    given = checks.GuardInput(context, handoff._replace(draft=content), context.discover())
     shown, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
     too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {shown}"
     answers = (

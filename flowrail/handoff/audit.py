@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
+from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
     DISCOVERY,
@@ -85,6 +86,7 @@ class HandoffTimeline(NamedTuple):
     payload: str | None
     sha256: str | None
     payload_hash: str | None
+    missing: tuple[str, ...]
     started_at: str
     ended_at: str
     seconds: float | None
@@ -176,7 +178,7 @@ def audit(
     with_sessions: bool = True,
     since: datetime | None = None,
 ) -> AuditReport:
-    """Return what the journals of a store say about one id or about all, limited to what changed *since* a time.
+    """Return what the journals of the store say about one id or about all, limited to what changed *since* a time.
 
     A session comes with the handoffs that it sent or received.
     """
@@ -209,7 +211,8 @@ class _JournalReader:
     def handoffs(self) -> Iterator[HandoffTimeline]:
         """Yield the timeline of every handoff. The caller selects, since a session's id selects handoffs too."""
         return self._timelines(
-            self._handoffs.ids(), lambda handoff_id: _handoff_timeline(self._handoffs.records(handoff_id))
+            self._handoffs.ids(),
+            lambda handoff_id: _handoff_timeline(self._store, self._handoffs.records(handoff_id)),
         )
 
     def sessions(self) -> Iterator[SessionTimeline]:
@@ -235,7 +238,7 @@ class _JournalReader:
                 yield timeline
 
 
-def _handoff_timeline(entries: Iterable[HandoffRecord]) -> HandoffTimeline | None:
+def _handoff_timeline(store: Store, entries: Iterable[HandoffRecord]) -> HandoffTimeline | None:
     events: list[HandoffEvent] = []
     failures: list[RecordedFailure] = []
     handoff = None
@@ -276,6 +279,7 @@ def _handoff_timeline(entries: Iterable[HandoffRecord]) -> HandoffTimeline | Non
         payload=handoff.payload or None,
         sha256=handoff.digest or None,
         payload_hash=handoff.payload_hash or None,
+        missing=tuple(part.message for part in missing_parts(store, handoff)),
         started_at=events[0].at,
         ended_at=events[-1].at,
         seconds=_seconds(moment(events[0].at), moment(events[-1].at)),

@@ -15,6 +15,9 @@ from flowrail.machines.sessions.session import Session
 
 LONG_CHAIN = 5
 MAX_HOPS = 8
+LOOP = "LOOP"
+"""The code of the verdict on a target that had the work before."""
+
 _MAX_SHOWN, _MAX_NAME = 16, 80
 
 
@@ -72,9 +75,12 @@ def judge_chain(chain: Sequence[str], target: str, *, hops: int, consent: ChainC
         hint = "finish the work here, or ask the user to start a new session"
         return ChainVerdict("TOO_MANY_HOPS", message, hint, loop=loop)
     if loop and not (consent.yes and consent.reason.strip()):
-        message = f"`{target}` already had this work: {shown}"
+        message = (
+            f"`{target}` already appears in the handoff chain for this session, "
+            f"and continuing may create a circular workflow: {shown}"
+        )
         return ChainVerdict(
-            "LOOP", message, "add `--yes` and `--reason WHY` if the user wants this", True, True
+            LOOP, message, "add `--yes` and `--reason WHY` if the user wants this", True, True
         )
     if len(chain) > LONG_CHAIN and not consent.approved:
         message = f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {shown}"

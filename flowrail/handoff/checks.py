@@ -25,12 +25,14 @@ from flowrail.handoff.errors import (
     ValidationFailedError,
     errors,
 )
-from flowrail.handoff.handoff import CheckResult, Handoff
+from flowrail.handoff.handoff import UNSENT, CheckResult, Handoff
 from flowrail.handoff.lifecycle import CHECKS
 from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.build import META, fact_for
-from flowrail.handoff.payload.document import Payload, digest_of, get, read, render
+from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, digest_of, get, read, render
 from flowrail.handoff.request import skill_file_digest
+from flowrail.machines.guidance.received_work import now_at
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 _DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
 """The code that discovery gives to a skill that declares that it accepts no handoffs."""
@@ -86,11 +88,13 @@ def check_target(given: GuardInput) -> tuple[GuardAnswer, ...]:
     if given.target is not None:
         return (_source_accepted(given), _version_supported(given), _requirements_met(given))
     skill = given.handoff.target.partition("/")[0]
-    declined = [s for s in given.discovery.skipped if s.skill == skill and s.code == _DECLINES_HANDOFFS]
-    return tuple(
-        GuardAnswer("source_accepted", False, f"`{skill}` does not accept handoffs: {s.reason}", False)
-        for s in declined[:1]
-    )
+    skipped = next((s for s in given.discovery.skipped if s.skill == skill and s.is_skill), None)
+    if skipped is None:
+        return ()
+    if skipped.code == _DECLINES_HANDOFFS:
+        message = f"`{skill}` does not accept handoffs: {skipped.reason}"
+        return (GuardAnswer("source_accepted", False, message, False),)
+    return (_version_answer(given.handoff.schema, skipped.schema_version or given.handoff.schema),)
 
 
 def refusal(
@@ -113,6 +117,50 @@ def refusal(
         target_skill=handoff.target,
         handoff=handoff.id,
     )
+
+
+class MissingPart(NamedTuple):
+    """A part of a handoff that no longer exists: its payload, session or target."""
+
+    name: str
+    message: str
+
+
+def missing_parts(store: Store, handoff: Handoff) -> tuple[MissingPart, ...]:
+    """Return what no longer exists of a handoff. The target and the session only matter while it is open."""
+    parts: list[MissingPart] = []
+    path = payload_path(store, handoff)
+    if handoff.phase not in UNSENT and path and not handoff.foreign:
+        digest = digest_of(path)
+        if digest != handoff.digest:
+            what = "has changed since it was written" if digest else "is gone"
+            parts.append(MissingPart("payload", f"the payload {path} {what}"))
+    if handoff.is_open and handoff.session:
+        try:
+            store.read(handoff.session)
+        except UnknownSessionError:
+            parts.append(MissingPart("session", f"the session `{handoff.session}` is gone"))
+    if (
+        handoff.is_open
+        and not handoff.foreign
+        and not os.path.exists(handoff.target_path)
+        and _is_local(handoff)
+    ):
+        parts.append(MissingPart("target", f"the target `{handoff.target}` is gone: {handoff.target_path}"))
+    return tuple(parts)
+
+
+def payload_path(store: Store, handoff: Handoff) -> str:
+    """Return where the payload is now: the project may have been moved since it was written."""
+    if not handoff.payload or not handoff.session or handoff.foreign:
+        return handoff.payload
+    folder = os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER)
+    return now_at(handoff.payload, folder)
+
+
+def _is_local(handoff: Handoff) -> bool:
+    """Whether the target has a SKILL.md here; a remote one has no digest."""
+    return bool(handoff.target_digest)
 
 
 def is_written(handoff: Handoff) -> bool:
@@ -168,6 +216,8 @@ def _target_unchanged(given: GuardInput) -> GuardAnswer:
 
 
 def _session_readable(given: GuardInput) -> GuardAnswer:
+    if not given.handoff.session:
+        return GuardAnswer("session_readable", True, "the source has no session of ours")
     try:
         given.context.store.read(given.handoff.session)
     except FlowError as error:
@@ -190,8 +240,12 @@ def _source_accepted(given: GuardInput) -> GuardAnswer:
 
 
 def _version_supported(given: GuardInput) -> GuardAnswer:
-    sent = given.handoff.schema
-    reads = normal_version(given.target.schema_version if given.target else given.handoff.target_schema)
+    declared = given.target.schema_version if given.target else given.handoff.target_schema
+    return _version_answer(given.handoff.schema, normal_version(declared))
+
+
+def _version_answer(sent: str, reads: str) -> GuardAnswer:
+    """Return whether a payload of version *sent* can be converted to the one that the target *reads*."""
     fit = compatibility(sent, reads)
     possible = fit.possible and bool(convert.path(sent, reads))
     message = f"{sent} to {reads}: {fit.verdict.value}, {fit.reason}"

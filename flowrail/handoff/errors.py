@@ -10,7 +10,7 @@ error:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -62,11 +62,7 @@ class HandoffRefusedError(HandoffError):
         super().__init__(message, hint=hint, **details)
         self.recoverable = recoverable
         self.preserved = preserved
-
-    @property
-    def beside(self) -> Mapping[str, Any]:
-        """What the error document holds in addition to code, message and details."""
-        return {"recoverable": self.recoverable, "payload_preserved": self.preserved}
+        self.beside = {"recoverable": recoverable, "payload_preserved": preserved}
 
     def document(self) -> dict[str, Any]:
         """Return the error document of the schema."""
@@ -107,6 +103,12 @@ class HandoffClosedError(HandoffRefusedError):
     """The handoff is over."""
 
     code = "HANDOFF_CLOSED"
+
+
+class PayloadGoneError(HandoffRefusedError):
+    """The payload, the target or the source's session of a sent handoff no longer exists."""
+
+    code = "PAYLOAD_GONE"
 
 
 def payload_refusal(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.sessions.session import ReceivedWork
 
 DISCOVERY, SELECTION, VALIDATION = "discovery", "selection", "validation"
 TRANSFER, INVOCATION, ACKNOWLEDGMENT = "transfer", "invocation", "acknowledgment"
@@ -60,6 +61,9 @@ class Handoff(NamedTuple):
     ``chain`` ends with the source. ``hops`` is counted from our own records, whatever the chain says.
     ``request`` identifies what was asked for, so that the same request gets the same answer. ``draft`` is the
     payload, built once; ``payload`` is the file it was written to, ``digest`` the digest of that file.
+    ``session`` is empty if the source is a skill without a session; ``received`` is then the handoff by which the work
+    came to it, if any. ``lost`` is what the payload's version has no field for. ``problem_type`` is used if the source
+    reports none.
     ``root`` is the folder that was named with ``--root`` and contains the target. ``foreign`` marks a payload
     that no sender of this user wrote.
     """
@@ -87,10 +91,13 @@ class Handoff(NamedTuple):
     approved: bool = False
     health: bool = False
     facts: Mapping[str, Any] = Frozen()
+    problem_type: str = ""
+    received: ReceivedWork | None = None
     request: str = ""
     started_at: str = ""
     expires_at: str = ""
     draft: Mapping[str, Any] = Frozen()
+    lost: tuple[str, ...] = ()
     payload: str = ""
     digest: str = ""
     payload_hash: str = ""

@@ -1,8 +1,8 @@
 """The lifecycle of a handoff as a statechart. The engine decides, the journal remembers.
 
     discovery ─select─▶ selection ─examine─▶ validation ─hand_on─▶ transfer ─invoke─▶ invocation
-    invocation ─acknowledge─▶ acknowledgment        failed ─retry─▶ validation
-    refuse: to `rejected` if it cannot be fixed, else to `failed`; cancel; expire
+    invocation ─acknowledge─▶ acknowledgment        failed ─retry─▶ validation        transfer ─recheck─▶ validation
+    refuse: to `rejected` if it cannot be fixed, else to `failed`; lose: the payload is gone; cancel; expire
 
 Guards are conditions with a name. `guards` evaluates them; the caller passes the answers to `next_phase`. Two
 transitions of one event are tried in the order in which they are written.
@@ -41,6 +41,8 @@ CONDITIONS: Mapping[str, str] = {
     "claimed": "one receiver has claimed it",
     "not_fixable": "the problem cannot be fixed",
     "expired": "the payload has expired",
+    "expiry_accepted": "the receiver accepts an expired payload",
+    "payload_lost": "the payload's file is gone or has changed",
 }
 
 NO_ANSWERS: Mapping[str, bool] = MappingProxyType({})
@@ -84,13 +86,18 @@ class HandoffMachine(StateChart[LifecycleModel]):
     failed = State(value=handoff.FAILED)
     acknowledgment = State(value=handoff.ACKNOWLEDGMENT, final=True)
     rejected = State(value=handoff.REJECTED, final=True)
-    expired = State(value=handoff.EXPIRED, final=True)
+    expired = State(value=handoff.EXPIRED)
 
     select = discovery.to(selection, cond=_guard("target_found"))
     examine = selection.to(validation)
     hand_on = validation.to(transfer, cond=[_guard(name) for name in CHECKS])
     invoke = transfer.to(invocation, cond=_guard("payload_written"))
-    acknowledge = invocation.to(acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed")])
+    recheck = transfer.to(validation)
+    acknowledge = invocation.to(
+        acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed")]
+    ) | expired.to(
+        acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed"), _guard("expiry_accepted")]
+    )
     refuse = (
         validation.to(rejected, cond=_guard("not_fixable"))
         | validation.to(failed)
@@ -98,6 +105,7 @@ class HandoffMachine(StateChart[LifecycleModel]):
         | selection.to(failed)
         | transfer.to(failed)
     )
+    lose = invocation.to(failed, cond=_guard("payload_lost"))
     retry = failed.to(validation)
     cancel = (
         discovery.to(rejected)

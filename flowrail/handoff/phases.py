@@ -1,7 +1,7 @@
 """The phases that a sender passes through. Each is recorded before the next begins, so any can be resumed.
 
-The payload is built once, on entering validation, and stored in the record. After an interruption the same
-bytes are written.
+The payload is built once, on entering validation, and stored in the record. After an interruption it is validated
+again, and the same bytes are written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 
-from flowrail.command import Command, Hint
+from flowrail.command import Command
 from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff import checks
 from flowrail.handoff.context import HandoffContext
@@ -25,9 +25,9 @@ from flowrail.handoff.handoff import (
     Handoff,
     HandoffFailure,
 )
-from flowrail.handoff.lifecycle import next_phase
+from flowrail.handoff.lifecycle import NO_ANSWERS, next_phase
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.build import build
+from flowrail.handoff.payload.build import SourceWork, build, work_of
 from flowrail.handoff.payload.document import (
     PAYLOAD_FOLDER,
     payload_file_name,
@@ -39,105 +39,178 @@ from flowrail.handoff.payload.document import (
 )
 from flowrail.handoff.request import choose_target, trigger_line
 from flowrail.handoff.store import HandoffChange
-from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.storage import files
 from flowrail.storage.records import to_plain
 from flowrail.text import yaml as yaml_text
 
 
-def run_phases(context: HandoffContext, change: HandoffChange, session_change: SessionChange) -> Handoff:
-    """Take a handoff from its current phase to its invocation, with one record per phase."""
-    while (handoff := change.kept.handoff).phase in UNSENT:
-        _PHASES[handoff.phase](context, change, session_change)
-    return handoff
+class Sending:
+    """One handoff on its way to its invocation, held under its lock, with the source's session if there is one."""
 
+    def __init__(
+        self, context: HandoffContext, change: HandoffChange, session_change: SessionChange | None
+    ) -> None:
+        self._context = context
+        self._change = change
+        self._session_change = session_change
 
-def _select(context: HandoffContext, change: HandoffChange, session_change: SessionChange) -> None:
-    del session_change
-    handoff = change.kept.handoff
-    try:
-        target = choose_target(context.discover(), handoff.target)
-    except HandoffRefusedError as error:
-        _fail(context, change, handoff, error)
-        raise
-    phase = next_phase(handoff.phase, "select", {"target_found": True})
-    append(context, change, handoff._replace(phase=phase), note={"target": target.candidate.path})
+    @property
+    def handoff(self) -> Handoff:
+        """The handoff as it is recorded."""
+        return self._change.kept.handoff
 
+    @property
+    def folder(self) -> str:
+        """The folder of the source's session; a skill without one uses the folder of the handoff."""
+        return self._change.kept.folder if self._session_change is None else self._session_change.kept.folder
 
-def _examine(context: HandoffContext, change: HandoffChange, session_change: SessionChange) -> None:
-    handoff = change.kept.handoff
-    phase = next_phase(handoff.phase, "examine")
-    try:
-        drafted = build_draft(context, handoff._replace(phase=phase), session_change.kept.session)
-    except InvalidPayloadError as error:
-        _fail(context, change, handoff, error)
-        raise
-    append(context, change, drafted)
+    def run(self) -> Handoff:
+        """Take the handoff from its phase to its invocation, with one record per phase."""
+        if self.handoff.phase == TRANSFER:  # interrupted: much may have changed since it was validated
+            advance(self._context, self._change, self.handoff, "recheck")
+        phases = {
+            DISCOVERY: self._select,
+            SELECTION: self._examine,
+            VALIDATION: self._validate,
+            TRANSFER: self._transfer,
+        }
+        while (phase := self.handoff.phase) in UNSENT:
+            phases[phase]()
+        return self.handoff
 
+    def start_again(self, handoff: Handoff) -> None:
+        """Take a failed handoff, as *handoff* changes it, back to validation with a new payload."""
+        note = {"attempt": handoff.attempts + 1}
+        advance(self._context, self._change, self._drafted(handoff), "retry", kind="retry", note=note)
 
-def _validate(context: HandoffContext, change: HandoffChange, session_change: SessionChange) -> None:
-    handoff = change.kept.handoff
-    try:
-        answers = checks.check_all(checks.GuardInput(context, handoff, context.discover()))
-    except DocumentError as error:  # the reported facts cannot be written as a payload
-        refusal: HandoffRefusedError = InvalidPayloadError(error.message, hint=error.hint, recoverable=True)
-        _fail(context, change, handoff, refusal)
-        raise refusal from None
-    held = {answer.name: answer.holds for answer in answers}
-    handoff = handoff._replace(checks=tuple(answer.result() for answer in answers))
-    if not all(held.values()):
-        retry = context.command("handoff retry", handoff.id, root=handoff.root)
-        refusal = checks.refusal(handoff, answers, _preserve_draft(change, handoff), retry)
-        not_fixable = any(not answer.holds and not answer.fixable for answer in answers)
-        _fail(context, change, handoff, refusal, not_fixable=not_fixable)
-        raise refusal
-    phase = next_phase(handoff.phase, "hand_on", held)
-    data = render(handoff.draft, handoff.form)
-    digest = sha256(data).hexdigest()
-    name = payload_file_name(
-        handoff.schema,
-        handoff.form,
-        digest,
-        source=handoff.source,
-        target=handoff.target,
-        timestamp=text_at(handoff.draft, "timestamp"),
-    )
-    path = os.path.join(session_change.kept.folder, PAYLOAD_FOLDER, name)
-    handoff = handoff._replace(phase=phase, payload=path, digest=digest, size=len(data))
-    append(context, change, handoff, note={"payload": path, "sha256": digest})
+    def _select(self) -> None:
+        try:
+            target = choose_target(self._context.discover(), self.handoff.target)
+        except HandoffRefusedError as error:
+            self._fail(error)
+            raise
+        note = {"target": target.candidate.path}
+        advance(self._context, self._change, self.handoff, "select", {"target_found": True}, note=note)
 
+    def _examine(self) -> None:
+        try:
+            drafted = self._drafted(self.handoff)
+        except InvalidPayloadError as error:
+            self._fail(error)
+            raise
+        advance(self._context, self._change, drafted, "examine")
 
-def _transfer(context: HandoffContext, change: HandoffChange, session_change: SessionChange) -> None:
-    handoff = change.kept.handoff
-    if integrity.has_expired(integrity.moment(handoff.expires_at), context.current_time()):
-        expired = ValidationFailedError(
-            f"the payload for `{handoff.target}` expired before it was written: {handoff.expires_at}",
-            hint=Hint("build it again: ", context.command("handoff retry", handoff.id, root=handoff.root)),
-            recoverable=True,
-            preserved=_preserve_draft(change, handoff),
-            validation_errors=["the payload has expired"],
-            target_skill=handoff.target,
+    def _validate(self) -> None:
+        handoff, discovery = self.handoff, self._context.discover()
+        try:
+            answers = checks.check_all(checks.GuardInput(self._context, handoff, discovery))
+        except DocumentError as error:  # the reported facts cannot be written as a payload
+            refusal: HandoffRefusedError = InvalidPayloadError(
+                error.message, hint=error.hint, recoverable=True
+            )
+            self._fail(refusal)
+            raise refusal from None
+        held = {answer.name: answer.holds for answer in answers}
+        handoff = handoff._replace(checks=tuple(answer.result() for answer in answers))
+        if not all(held.values()):
+            retry = self._context.command("handoff retry", handoff.id, root=handoff.root)
+            refusal = checks.refusal(handoff, answers, self._preserve_draft(), retry)
+            not_fixable = any(not answer.holds and not answer.fixable for answer in answers)
+            self._fail(refusal, handoff, not_fixable=not_fixable)
+            raise refusal
+        data = render(handoff.draft, handoff.form)
+        digest = sha256(data).hexdigest()
+        name = payload_file_name(
+            handoff.schema,
+            handoff.form,
+            digest,
+            source=handoff.source,
+            target=handoff.target,
+            timestamp=text_at(handoff.draft, "timestamp"),
         )
-        _fail(context, change, handoff, expired)
-        raise expired
-    data = render(handoff.draft, handoff.form)
-    try:
-        write_payload(handoff.payload, data)
-        if handoff.schema == "2.0":
-            write_newest_payload(session_change.kept.folder, handoff.form, data)
-        _note_in_session(context, session_change, handoff)
-    except StorageError as error:
-        refusal = ValidationFailedError(error.message, hint=error.hint, recoverable=True)
-        with suppress(StorageError):
-            _fail(context, change, handoff, refusal)
-        raise
-    phase = next_phase(handoff.phase, "invoke", {"payload_written": checks.is_written(handoff)})
-    line = invocation_line(context, handoff)
-    append(context, change, handoff._replace(phase=phase, invocation=line), note={"line": line})
+        path = os.path.join(self.folder, PAYLOAD_FOLDER, name)
+        handoff = handoff._replace(payload=path, digest=digest, size=len(data))
+        note = {"payload": path, "sha256": digest}
+        advance(self._context, self._change, handoff, "hand_on", held, note=note)
 
+    def _transfer(self) -> None:
+        handoff = self.handoff
+        data = render(handoff.draft, handoff.form)
+        try:
+            write_payload(handoff.payload, data)
+            if handoff.schema == "2.0":
+                write_newest_payload(self.folder, handoff.form, data)
+            self._note_in_session()
+        except StorageError as error:
+            refusal = ValidationFailedError(error.message, hint=error.hint, recoverable=True)
+            with suppress(StorageError):
+                self._fail(refusal)
+            raise
+        line = invocation_line(self._context, handoff)
+        written = {"payload_written": checks.is_written(handoff)}
+        invoked = handoff._replace(invocation=line)
+        advance(self._context, self._change, invoked, "invoke", written, note={"line": line})
 
-_PHASES = {DISCOVERY: _select, SELECTION: _examine, VALIDATION: _validate, TRANSFER: _transfer}
+    def _drafted(self, handoff: Handoff) -> Handoff:
+        """Return *handoff* with a payload built from the source's work."""
+        context = self._context
+        try:
+            built = build(self._work(), handoff, now=context.now())
+        except DocumentError as error:
+            raise InvalidPayloadError(error.message, hint=error.hint, recoverable=True) from None
+        draft = built.handoff
+        candidates = context.discover().candidates
+        category = next(
+            (c.categories[0] for c in candidates if c.skill == handoff.target and c.categories), ""
+        )
+        if category:
+            draft = integrity.sealed(handoff.schema, put(draft, "target.category", category))
+        expires_at = integrity.expiry(handoff.schema, draft)
+        return handoff._replace(
+            draft=draft,
+            lost=built.lost,
+            payload_hash=text_at(draft, "meta.payload_hash"),
+            expires_at=integrity.stamp(expires_at) if expires_at else "",
+        )
+
+    def _work(self) -> SourceWork:
+        project, handoff = self._context.project, self.handoff
+        if self._session_change is not None:
+            session = self._session_change.kept.session
+            return work_of(session, folder=self.folder, project=project)
+        return SourceWork(
+            handoff.source, handoff.id, {}, self.folder, project, phase="handoff", received=handoff.received
+        )
+
+    def _note_in_session(self) -> None:
+        """Record the handoff in the session's own journal, once."""
+        if self._session_change is None:
+            return
+        context, handoff, session = self._context, self.handoff, self._session_change.kept.session
+        for record in context.store.newest_first(session.id):
+            if record.kind == "handoff" and record.note.get("sha256") == handoff.digest:
+                return
+        note = {
+            "handoff": handoff.id,
+            "target": handoff.target,
+            "payload": handoff.payload,
+            "sha256": handoff.digest,
+        }
+        self._session_change.commit(session, kind="handoff", at=context.now(), by=context.by, note=note)
+
+    def _fail(
+        self, error: HandoffRefusedError, handoff: Handoff | None = None, *, not_fixable: bool = False
+    ) -> None:
+        """Record a failure, and write its error document beside the journal."""
+        answers = {"not_fixable": not_fixable}
+        record_failure(self._context, self._change, handoff or self.handoff, error, "refuse", answers)
+
+    def _preserve_draft(self) -> str:
+        """Keep the payload of a failed attempt, and return its path."""
+        path = os.path.join(self._change.kept.folder, f"preserved.{self.handoff.form}")
+        files.write_atomic(path, render(self.handoff.draft, self.handoff.form))
+        return path
 
 
 def invocation_line(context: HandoffContext, handoff: Handoff) -> str:
@@ -152,74 +225,46 @@ def receive_command(context: HandoffContext, handoff: Handoff) -> Command:
     return context.command("handoff receive", handoff.payload, sha256=handoff.digest, root=handoff.root)
 
 
-def build_draft(context: HandoffContext, handoff: Handoff, session: Session) -> Handoff:
-    """Return *handoff* with a payload built from the session."""
-    folder = context.store.folder(handoff.session)
-    try:
-        draft = build(session, handoff, now=context.now(), folder=folder, project=context.project)
-    except DocumentError as error:
-        raise InvalidPayloadError(error.message, hint=error.hint, recoverable=True) from None
-    candidates = context.discover().candidates
-    category = next((c.categories[0] for c in candidates if c.skill == handoff.target and c.categories), "")
-    if category:
-        draft = integrity.sealed(handoff.schema, put(draft, "target.category", category))
-    expires_at = integrity.expiry(handoff.schema, draft)
-    return handoff._replace(
-        draft=draft,
-        payload_hash=text_at(draft, "meta.payload_hash"),
-        expires_at=integrity.stamp(expires_at) if expires_at else "",
-    )
-
-
-def append(
+def advance(
     context: HandoffContext,
     change: HandoffChange,
     handoff: Handoff,
+    event: str,
+    answers: Mapping[str, bool] = NO_ANSWERS,
     *,
     kind: str = "",
     note: Mapping[str, object] | None = None,
 ) -> Handoff:
-    """Append a record to the handoff's journal. Its kind is the phase unless another one is given."""
-    return change.commit(handoff, kind=kind or handoff.phase, at=context.now(), by=context.by, note=note)
+    """Let the lifecycle take *event*, and record *handoff* in the phase that it enters.
+
+    The kind of the record is the phase unless another one is given.
+    """
+    phase = next_phase(change.kept.handoff.phase, event, answers)
+    return change.commit(
+        handoff._replace(phase=phase),
+        kind=kind or phase,
+        event=event,
+        at=context.now(),
+        by=context.by,
+        note=note,
+    )
 
 
-def _note_in_session(context: HandoffContext, session_change: SessionChange, handoff: Handoff) -> None:
-    """Record the handoff in the session's own journal, once."""
-    session = session_change.kept.session
-    for record in context.store.newest_first(session.id):
-        if record.kind == "handoff" and record.note.get("handoff") == handoff.id:
-            return
-    note = {
-        "handoff": handoff.id,
-        "target": handoff.target,
-        "payload": handoff.payload,
-        "sha256": handoff.digest,
-    }
-    session_change.commit(session, kind="handoff", at=context.now(), by=context.by, note=note)
-
-
-def _fail(
+def record_failure(
     context: HandoffContext,
     change: HandoffChange,
     handoff: Handoff,
     error: HandoffRefusedError,
-    *,
-    not_fixable: bool = False,
-) -> None:
-    """Record a failure, and write its error document beside the journal."""
-    phase = next_phase(handoff.phase, "refuse", {"not_fixable": not_fixable})
+    event: str,
+    answers: Mapping[str, bool],
+) -> Handoff:
+    """Record that *event* ends an attempt with *error*, and write the error document beside the journal."""
     failure = HandoffFailure(
         error.code, error.message, error.details, error.recoverable, error.preserved, str(error.hint)
     )
-    failed = handoff._replace(phase=phase, failure=failure, attempts=handoff.attempts + 1)
-    append(context, change, failed, note={"code": error.code})
+    failed = handoff._replace(failure=failure, attempts=handoff.attempts + 1)
+    failed = advance(context, change, failed, event, answers, note={"code": error.code})
     with suppress(StorageError):
         text = yaml_text.dump(to_plain(error.document()))
         files.write_atomic(os.path.join(change.kept.folder, "error.yaml"), text.encode())
-
-
-def _preserve_draft(change: HandoffChange, handoff: Handoff) -> str:
-    """Keep the payload of a failed attempt, and return its path."""
-    path = os.path.join(change.kept.folder, f"preserved.{handoff.form}")
-    files.write_atomic(path, render(handoff.draft, handoff.form))
-    return path
+    return failed

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Hint
+from flowrail.discovery.compatibility import normal_version
 from flowrail.errors import DocumentError
 from flowrail.handoff.arrival import (
     ReceiveRequest,
@@ -34,14 +35,15 @@ from flowrail.handoff.errors import (
 )
 from flowrail.handoff.handoff import ENDED, INVOCATION, UNSENT, Handoff, HandoffClaim
 from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
-from flowrail.handoff.lifecycle import next_phase
 from flowrail.handoff.payload import convert
-from flowrail.handoff.payload.build import CARRIED_FACTS, PROMPTS
-from flowrail.handoff.payload.document import Payload, get, read, text_at, texts_at
-from flowrail.handoff.phases import append
+from flowrail.handoff.payload.build import PROMPTS, received_work
+from flowrail.handoff.payload.convert import ConvertedPayload
+from flowrail.handoff.payload.document import DEFAULT_FORM, Payload, get, read, render
+from flowrail.handoff.payload.validate import shape_problems
+from flowrail.handoff.phases import advance
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.guidance.received_work import COPY, HASHED, UNHASHED
+from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files
@@ -63,12 +65,18 @@ class TargetWorkflow(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A received payload: its handoff, its content, the session started for it (or an empty text), warnings."""
+    """A received payload: its handoff, its content, the session started for it (or an empty text), warnings.
+
+    ``converted`` is the payload in the version that the target reads, if that is another one; ``file`` is where this
+    was written.
+    """
 
     handoff: Handoff
     payload: Payload
     session: str
     warnings: tuple[PayloadProblem, ...] = ()
+    converted: ConvertedPayload | None = None
+    file: str = ""
 
 
 def receive(
@@ -83,7 +91,7 @@ def receive(
         handoff_id = record_arrival(context, handoffs, payload, request)
     with handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.kept.handoff
-        _refuse_unless_open(context, change)
+        _refuse_unless_open(context, change, request)
         warnings = _validate(context, change, payload, request)
         workflow = find_workflow(_with_asked_target(payload))
         if workflow is None and handoff.has_workflow:
@@ -92,12 +100,17 @@ def receive(
             warnings = (*warnings, *_unknown_target(context, handoff))
         claim = _claim(context, change, workflow)
         handoff = change.kept.handoff
+        converted = _for_target(handoff, payload)
+        folder = context.store.folder(claim.session) if claim.session else change.kept.folder
+        file = os.path.join(folder, _converted_name(converted)) if converted else ""
         if workflow is not None:
-            _start_session(context, handoff, payload, data, claim.session, workflow)
-        phase = next_phase(handoff.phase, "acknowledge", {"payload_unchanged": True, "claimed": True})
+            _start_session(context, handoff, payload, data, claim.session, workflow, converted)
+        if converted is not None:
+            files.write_atomic(file, _rendered(converted))
         note = {"receiver": handoff.target, "session": claim.session}
-        handoff = append(context, change, handoff._replace(phase=phase), note=note)
-        return Receipt(handoff, payload, claim.session, warnings)
+        answers = {"payload_unchanged": True, "claimed": True, "expiry_accepted": request.force}
+        handoff = advance(context, change, handoff, "acknowledge", answers, note=note)
+        return Receipt(handoff, payload, claim.session, warnings, converted, file)
 
 
 def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, object]:
@@ -117,31 +130,25 @@ def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, 
     return values
 
 
-def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork:
-    """Return what the session that takes over records about the handoff: source, chain, trace and request."""
-    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    foreign_origin = HASHED if handoff.payload_hash else UNHASHED
-    asked = {name: _carried_fact(content, name) for name in CARRIED_FACTS}
-    return ReceivedWork(
-        handoff=handoff.id,
-        source=text_at(content, "source.skill"),
-        payload=copy,
-        sha256=payload.digest,
-        version=payload.version,
-        chain=tuple(texts_at(content, "meta.handoff_chain")),
-        hops=handoff.hops,
-        trace_id=handoff.trace_id or text_at(content, "trace_id"),
-        span_id=handoff.span_id or text_at(content, "tracing.parent_span_id"),
-        reason=text_at(content, "meta.handoff_reason"),
-        summary=text_at(content, "context.summary"),
-        asked={name: value for name, value in asked.items() if value not in (None, "", [])},
-        origin=foreign_origin if handoff.foreign else "",
-    )
+def _for_target(handoff: Handoff, payload: Payload) -> ConvertedPayload | None:
+    """Return the payload in the version that the target declares.
+
+    `None` if it has this version, if there is no conversion, or if the result would not be valid, for example because
+    it is too large for the version.
+    """
+    version = normal_version(handoff.target_schema or payload.version)
+    if version == payload.version or not convert.path(payload.version, version):
+        return None
+    converted = convert.convert(payload.version, payload.handoff, version)
+    return None if shape_problems(version, converted.handoff) else converted
 
 
-def _carried_fact(content: Mapping[str, object], name: str) -> Any:
-    value = get(content, f"context.{name}")
-    return get(content, f"payload.working.{name}") if value is None else value
+def _converted_name(converted: ConvertedPayload) -> str:
+    return f"{COPY}-{converted.version}.{DEFAULT_FORM[converted.version]}"
+
+
+def _rendered(converted: ConvertedPayload) -> bytes:
+    return render(converted.handoff, DEFAULT_FORM[converted.version])
 
 
 def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
@@ -169,9 +176,9 @@ def _with_asked_target(payload: Payload) -> Payload:
     return payload._replace(handoff={key: value for key, value in payload.handoff.items() if key != "target"})
 
 
-def _refuse_unless_open(context: HandoffContext, change: HandoffChange) -> None:
+def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request: ReceiveRequest) -> None:
     handoff, sender = change.kept.handoff, _sender_context(context, change)
-    if handoff.phase == INVOCATION:
+    if handoff.phase == INVOCATION or (handoff.phase == EXPIRED_PHASE and request.force):
         return
     status = sender.command("handoff status", handoff.id)
     if handoff.claim is not None and handoff.phase != EXPIRED_PHASE:
@@ -189,6 +196,16 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange) -> None:
             f"handoff `{handoff.id}` has not been sent yet: {handoff.phase}",
             hint=Hint("the sender continues with: ", sender.command("handoff retry", handoff.id)),
             recoverable=True,
+            handoff=handoff.id,
+            phase=handoff.phase,
+        )
+    if handoff.phase == EXPIRED_PHASE:
+        receive = context.command("handoff receive", request.path, sha256=request.digest or None, force=True)
+        raise HandoffClosedError(
+            f"the payload of handoff `{handoff.id}` has expired: {handoff.expires_at}",
+            hint=Hint("ask for a new one, or accept it: ", receive),
+            recoverable=True,
+            preserved=request.path,
             handoff=handoff.id,
             phase=handoff.phase,
         )
@@ -219,9 +236,8 @@ def _validate(
     found = errors(problems)
     if not found:
         return problems
-    if all(problem.kind == EXPIRED for problem in found):
-        phase = next_phase(handoff.phase, "expire", {"expired": True})
-        append(context, change, handoff._replace(phase=phase))
+    if all(problem.kind == EXPIRED for problem in found) and handoff.phase == INVOCATION:
+        advance(context, change, handoff, "expire", {"expired": True})
     status = _sender_context(context, change).command("handoff status", handoff.id)
     raise payload_refusal(
         f"the payload of handoff `{handoff.id}` is refused",
@@ -238,7 +254,7 @@ def _claim(context: HandoffContext, change: HandoffChange, workflow: TargetWorkf
         return handoff.claim
     session = workflow.new_id() if workflow is not None else ""
     claim = HandoffClaim(context.by, context.now(), session)
-    append(context, change, handoff._replace(claim=claim), kind="claim", note=claim._asdict())
+    change.commit(handoff._replace(claim=claim), kind="claim", at=claim.at, by=claim.by, note=claim._asdict())
     return claim
 
 
@@ -249,13 +265,24 @@ def _start_session(
     data: bytes,
     session: str,
     workflow: TargetWorkflow,
+    converted: ConvertedPayload | None,
 ) -> None:
-    """Start the target's session unless an earlier receiver did, and copy the payload to its folder."""
+    """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
+
+    The session is given the converted payload, if there is one.
+    """
     ending = os.path.splitext(payload.source)[1]
     name = f"{COPY}{ending if ending in _ENDINGS else '.yaml'}"
     copy = os.path.join(context.store.folder(session), name)
     if not _exists(context, session):
-        workflow.start(session, payload, received_work(handoff, payload, copy))
+        work = received_work(handoff, payload, copy)
+        if converted is not None:
+            work = work._replace(
+                payload=os.path.join(context.store.folder(session), _converted_name(converted)),
+                sha256=sha256(_rendered(converted)).hexdigest(),
+                version=converted.version,
+            )
+        workflow.start(session, payload, work)
     if not os.path.lexists(copy):
         files.write_atomic(copy, data)
 

@@ -11,32 +11,44 @@ from uuid import UUID
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.compatibility import compatibility, normal_version
+from flowrail.discovery.compatibility import normal_version
 from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownCandidateError
 from flowrail.discovery.locations import Scope
+from flowrail.discovery.ranking.scores import default_problem_type
 from flowrail.discovery.scan.eligibility import is_plain
 from flowrail.errors import DocumentError
-from flowrail.handoff.chain import chain_of, judge_handoff
+from flowrail.handoff.chain import chain_of, extend_chain, judge_handoff
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.errors import TargetNotFoundError, ValidationFailedError
-from flowrail.handoff.handoff import Handoff
+from flowrail.handoff.errors import (
+    InvalidPayloadError,
+    TargetNotFoundError,
+    ValidationFailedError,
+    errors,
+    payload_refusal,
+)
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import DEFAULT_FORM
+from flowrail.handoff.payload.build import facts_of, received_work
+from flowrail.handoff.payload.convert import convert
+from flowrail.handoff.payload.document import DEFAULT_FORM, Payload, read_file, text_at, texts_at
+from flowrail.handoff.payload.validate import ValidationRules, validate
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage import files
 from flowrail.text import limits
+from flowrail.text.safe_text import in_quotes
 from flowrail.text.suggestions import did_you_mean
-
-WRITTEN_VERSIONS = ("2.0", "3.0")
-"""The payload versions that `send` writes. Older ones are only read."""
 
 
 class HandoffRequest(NamedTuple):
-    """What to hand off and how. Empty values are left to the target."""
+    """What to hand off and how. Empty values are left to the target.
+
+    The source is a ``session``, or a ``skill`` without one. ``payload`` is a file with the work of such a skill, or
+    with which the work came to it. ``again`` sends work that was received before.
+    """
 
     target: str
-    session: str
+    session: str = ""
     reason: str = ""
     yes: bool = False
     approved: bool = False
@@ -44,33 +56,75 @@ class HandoffRequest(NamedTuple):
     schema: str = ""
     form: str = ""
     facts: Mapping[str, Any] = {}
+    skill: str = ""
+    payload: str = ""
+    again: bool = False
+
+
+class HandoffSource(NamedTuple):
+    """The skill that hands off: its session if it has one, the handoff by which it received the work, and its facts."""
+
+    skill: str
+    chain: tuple[str, ...]
+    session: str = ""
+    revision: int = 0
+    received: ReceivedWork | None = None
+    facts: Mapping[str, Any] = {}
+
+
+def source_of(session: Session) -> HandoffSource:
+    """Return a session as the source of a handoff."""
+    return HandoffSource(session.skill, chain_of(session), session.id, session.revision, session.received)
+
+
+def skill_source(context: HandoffContext, skill: str, payload: str) -> HandoffSource:
+    """Return a skill without a session as the source of a handoff.
+
+    The chain continues from the payload that the skill received: the one in the file *payload*, or the newest that it
+    acknowledged here. A file that the skill wrote itself gives the facts.
+    """
+    if payload:
+        return _source_in_file(context, skill, read_file(os.path.abspath(payload)))
+    received = [
+        handoff
+        for handoff in context.handoffs.own_ones()
+        if handoff.phase == ACKNOWLEDGMENT and handoff.target == skill
+    ]
+    newest = max(received, key=lambda handoff: handoff.claim.at if handoff.claim else "", default=None)
+    if newest is None:
+        return HandoffSource(skill, (skill,))
+    arrived = _payload_of(newest)
+    work = received_work(newest, arrived, newest.payload) if arrived else None
+    return HandoffSource(skill, extend_chain(newest.chain, skill), received=work)
 
 
 def new_handoff(
-    context: HandoffContext, request: HandoffRequest, session: Session, target: HandoffTarget
+    context: HandoffContext, request: HandoffRequest, source: HandoffSource, target: HandoffTarget
 ) -> Handoff:
     """Return the requested handoff before its first phase; refused if the chain may not grow by the target."""
-    candidate, received = target.candidate, session.received
-    version = _payload_version(request, candidate.schema_version)
+    candidate, received = target.candidate, source.received
+    version = request.schema or normal_version(candidate.schema_version)
     random = context.random(24)
     handoff = Handoff(
         id=context.handoffs.new_id(context.random),
-        source=session.skill,
+        source=source.skill,
         target=candidate.skill,
-        session=session.id,
-        revision=session.revision,
+        session=source.session,
+        revision=source.revision,
         schema=version,
         form=request.form or DEFAULT_FORM[version],
         trace_id=(received.trace_id if received else "") or str(UUID(bytes=random[:16], version=4)),
         span_id=random[16:].hex(),
         parent_span=received.span_id if received else "",
-        chain=chain_of(session),
+        chain=source.chain,
         hops=_next_hop(context, received),
         reason=request.reason.strip(),
         yes=request.yes,
         approved=request.approved,
         health=request.health,
-        facts=dict(request.facts),
+        facts={**source.facts, **request.facts},
+        problem_type=_problem_type(context, source.skill),
+        received=None if source.session else received,
         started_at=context.now(),
     )
     handoff = _with_target(handoff, target)
@@ -105,12 +159,46 @@ def _with_target(handoff: Handoff, target: HandoffTarget) -> Handoff:
     )
 
 
-def _payload_version(request: HandoffRequest, declared: str) -> str:
-    reads = normal_version(declared)
-    version = request.schema or (reads if reads in WRITTEN_VERSIONS else WRITTEN_VERSIONS[-1])
-    if not request.schema and not compatibility(version, reads).possible:
-        version = WRITTEN_VERSIONS[0]
-    return version
+def _source_in_file(context: HandoffContext, skill: str, payload: Payload) -> HandoffSource:
+    """Return the source that a payload describes: it was sent to the skill, or the skill wrote it."""
+    rules = ValidationRules(context.current_time(), allow_expired=True)
+    if errors(problems := validate(payload, rules).problems):
+        hint = Hint("see all problems: ", Command("handoff validate", payload.source))
+        raise payload_refusal(f"{payload.source} is not a payload to hand off", problems, hint=hint)
+    content = convert(payload.version, payload.handoff, "3.0").handoff
+    chain = tuple(texts_at(content, "meta.handoff_chain"))
+    source, target = text_at(content, "source.skill"), text_at(content, "target.skill")
+    if target == skill:
+        known = [handoff for handoff in context.handoffs.own_ones() if handoff.digest == payload.digest]
+        unknown = Handoff(id="", source=source, target=target, hops=len(chain), foreign=True)
+        work = received_work(known[0] if known else unknown, payload, payload.source)
+        return HandoffSource(skill, extend_chain(chain, skill), received=work)
+    if source == skill:
+        return HandoffSource(skill, extend_chain(chain, skill), facts=facts_of(payload))
+    raise InvalidPayloadError(
+        f"{payload.source} goes from `{in_quotes(source)}` to `{in_quotes(target)}`, not from or to `{skill}`",
+        hint="name the payload that the skill received, or one that it wrote",
+        recoverable=True,
+        missing_fields=[],
+        validation_errors=["the skill is neither the source nor the target of the payload"],
+    )
+
+
+def _payload_of(handoff: Handoff) -> Payload | None:
+    """Return the payload of a handoff: from its file, or from our record if the file is gone."""
+    try:
+        return read_file(handoff.payload)
+    except DocumentError:
+        draft = handoff.draft
+        return (
+            Payload(handoff.schema, draft, handoff.digest, handoff.size, handoff.payload) if draft else None
+        )
+
+
+def _problem_type(context: HandoffContext, skill: str) -> str:
+    """Return the problem type of work by *skill*, if it reports none."""
+    candidates = context.discover().candidates
+    return default_problem_type(next((c.categories for c in candidates if c.skill == skill), ()))
 
 
 def _next_hop(context: HandoffContext, received: ReceivedWork | None) -> int:
@@ -123,8 +211,8 @@ def _next_hop(context: HandoffContext, received: ReceivedWork | None) -> int:
 
 def _identity(handoff: Handoff) -> str:
     parts = [
-        handoff.session, handoff.revision, handoff.target, handoff.schema, handoff.form, handoff.reason,
-        handoff.health, handoff.facts,
+        handoff.source, handoff.session, handoff.revision, handoff.target, handoff.schema, handoff.form,
+        handoff.reason, handoff.health, handoff.facts, handoff.received.sha256 if handoff.received else "",
     ]  # fmt: skip
     return sha256(integrity.canonical(parts)).hexdigest()[:16]
 
@@ -167,6 +255,13 @@ def choose_target(discovery: Discovery, name: str) -> HandoffTarget:
             error.message, hint=error.hint, recoverable=True, target_skill=name, skills=skills
         ) from None
     except UnknownCandidateError:
+        for skipped in discovery.skipped:
+            if skipped.skill == name and skipped.is_skill:
+                raise TargetNotFoundError(
+                    f"the skill `{in_quotes(name[:80])}` cannot take over work: {skipped.reason}",
+                    hint=Hint("list the skills that can: ", Command("handoff targets")),
+                    target_skill=name[:80],
+                ) from None
         known = sorted(candidate.skill for candidate in discovery.candidates)
         raise TargetNotFoundError(
             f"no skill named `{name[:80]}` accepts handoffs",

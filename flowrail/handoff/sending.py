@@ -1,25 +1,37 @@
-"""Send a session's work to a skill, send it again, or cancel it."""
+"""Send the work of a session or of a skill to another skill, send it again, or cancel it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.handoff.chain import format_chain
+from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.errors import HandoffClosedError
-from flowrail.handoff.handoff import DISCOVERY, ENDED, FAILED, INVOCATION, UNSENT, Handoff
-from flowrail.handoff.lifecycle import next_phase
+from flowrail.handoff.errors import HandoffClosedError, HandoffRefusedError, PayloadGoneError
+from flowrail.handoff.handoff import (
+    ACKNOWLEDGMENT,
+    DISCOVERY,
+    ENDED,
+    FAILED,
+    INVOCATION,
+    UNSENT,
+    Handoff,
+)
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.phases import append, build_draft, run_phases
+from flowrail.handoff.phases import Sending, advance, record_failure
 from flowrail.handoff.request import (
     HandoffRequest,
+    HandoffSource,
     HandoffTarget,
     choose_target,
     new_handoff,
     retried_handoff,
+    skill_source,
+    source_of,
 )
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.store import SessionChange
@@ -27,7 +39,7 @@ from flowrail.machines.sessions.store import SessionChange
 MAX_SHOWN_FACT = 80
 """Longer facts are left out of a suggested command."""
 
-SAME_REQUEST = HandoffRequest("", "")
+SAME_REQUEST = HandoffRequest("")
 """A retry that changes nothing."""
 
 
@@ -40,16 +52,16 @@ class SentHandoff(NamedTuple):
 
 
 def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
-    """Hand a session's work to a target: every phase up to the line that invokes it.
+    """Hand the work of a session or a skill to a target: every phase up to the line that invokes it.
 
     The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
     """
-    with context.store.change(request.session, wait=context.wait) as session_change:
+    with _source(context, request) as (source, session_change):
         target = choose_target(context.discover(), request.target)
-        handoff = new_handoff(context, request, session_change.kept.session, target)
-        earlier = _find_earlier(context, handoff)
-        if earlier is not None and earlier.phase == INVOCATION:
-            return SentHandoff(earlier, replayed=True)
+        handoff = new_handoff(context, request, source, target)
+        earlier = _find_earlier(context, handoff, again=request.again)
+        if earlier is not None and earlier.phase == ACKNOWLEDGMENT:
+            return SentHandoff(earlier, replayed=True, notes=(_received_note(earlier),))
         if earlier is None:
             note = _target_note(target)
             context.handoffs.create(handoff, kind=DISCOVERY, at=context.now(), by=context.by, note=note)
@@ -61,47 +73,77 @@ def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
 def retry(context: HandoffContext, handoff_id: str, request: HandoffRequest = SAME_REQUEST) -> SentHandoff:
     """Finish a handoff that failed or was interrupted; *request* adds facts, a reason or consent."""
     handoff = context.handoffs.read(handoff_id).handoff
-    if handoff.phase == INVOCATION:
-        if not _has_expired(context, handoff):
-            return SentHandoff(handoff, replayed=True)
+    if handoff.phase == INVOCATION and _has_expired(context, handoff):
         handoff = _record_expiry(context, handoff_id)
     if handoff.phase in ENDED:
         raise _closed(handoff, Hint("send it again: ", _send_command(context, handoff)))
-    with (
-        context.store.change(handoff.session, wait=context.wait) as session_change,
-        context.handoffs.change(handoff_id, wait=context.wait) as change,
-    ):
+    needed = {"session", "target"} if handoff.phase == INVOCATION else {"session"}
+    if gone := [part for part in missing_parts(context.store, handoff) if part.name in needed]:
+        raise _gone(context, handoff, "; ".join(part.message for part in gone))
+    session_lock = (
+        context.store.change(handoff.session, wait=context.wait) if handoff.session else nullcontext()
+    )
+    with session_lock as session_change, context.handoffs.change(handoff_id, wait=context.wait) as change:
         return _continue(context, change, session_change, request)
 
 
 def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handoff:
-    """Cancel a handoff. A written payload stays, but nobody can receive it any more."""
+    """Cancel a handoff. A written payload stays, but it can no longer be received."""
     with context.handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.kept.handoff
         if handoff.phase in ENDED:
             raise _closed(handoff, context.command("handoff status", handoff_id))
-        phase = next_phase(handoff.phase, "cancel")
         note = {"reason": reason} if reason else {}
-        return append(context, change, handoff._replace(phase=phase), kind="cancel", note=note)
+        return advance(context, change, handoff, "cancel", kind="cancel", note=note)
+
+
+@contextmanager
+def _source(
+    context: HandoffContext, request: HandoffRequest
+) -> Iterator[tuple[HandoffSource, SessionChange | None]]:
+    """Give the source of a request; a session is held under its lock."""
+    if request.skill:
+        yield skill_source(context, request.skill, request.payload), None
+        return
+    with context.store.change(request.session, wait=context.wait) as session_change:
+        yield source_of(session_change.kept.session), session_change
 
 
 def _continue(
-    context: HandoffContext, change: HandoffChange, session_change: SessionChange, request: HandoffRequest
+    context: HandoffContext,
+    change: HandoffChange,
+    session_change: SessionChange | None,
+    request: HandoffRequest,
 ) -> SentHandoff:
-    """Take a handoff to its invocation. A failed one gets a new payload first."""
-    handoff = change.kept.handoff
+    """Take a handoff to its invocation. A failed one, and one that lost its payload, gets a new payload first."""
+    sending = Sending(context, change, session_change)
+    handoff, notes = sending.handoff, list[str]()
+    if handoff.phase == INVOCATION:
+        lost = [part.message for part in missing_parts(context.store, handoff) if part.name == "payload"]
+        if not lost:
+            return SentHandoff(handoff, replayed=True)
+        notes += [f"{message}; it was written again" for message in lost]
+        error = PayloadGoneError(lost[0], hint="write it again", recoverable=True, handoff=handoff.id)
+        handoff = record_failure(context, change, handoff, error, "lose", {"payload_lost": True})
     if handoff.phase == FAILED:
-        handoff = retried_handoff(handoff, request, choose_target(context.discover(), handoff.target))
-        handoff = handoff._replace(phase=next_phase(FAILED, "retry"))
-        handoff = build_draft(context, handoff, session_change.kept.session)
-        append(context, change, handoff, kind="retry", note={"attempt": handoff.attempts + 1})
-    handoff = run_phases(context, change, session_change)
-    return SentHandoff(handoff, notes=_notes(handoff))
+        target = choose_target(context.discover(), handoff.target)
+        sending.start_again(retried_handoff(handoff, request, target))
+    handoff = sending.run()
+    return SentHandoff(handoff, notes=(*notes, *_notes(handoff)))
 
 
 def _closed(handoff: Handoff, hint: Hint | Command) -> HandoffClosedError:
     return HandoffClosedError(
         f"handoff `{handoff.id}` is over: {handoff.phase}", hint=hint, handoff=handoff.id, phase=handoff.phase
+    )
+
+
+def _gone(context: HandoffContext, handoff: Handoff, message: str) -> HandoffRefusedError:
+    return PayloadGoneError(
+        f"handoff `{handoff.id}` cannot continue: {message}",
+        hint=Hint("close it: ", context.command("handoff cancel", handoff.id)),
+        handoff=handoff.id,
+        target_skill=handoff.target,
     )
 
 
@@ -111,9 +153,16 @@ def _send_command(context: HandoffContext, handoff: Handoff) -> Command:
         for name, value in handoff.facts.items()
         if isinstance(value, str) and len(value) <= MAX_SHOWN_FACT and value.isprintable()
     }
+    source = {"session": handoff.session} if handoff.session else {"from": handoff.source}
+    again = handoff.phase == ACKNOWLEDGMENT
     return context.command(
-        "handoff send", handoff.target, session=handoff.session, facts=facts, root=handoff.root
+        "handoff send", handoff.target, **source, facts=facts, again=again, root=handoff.root
     )
+
+
+def _received_note(handoff: Handoff) -> str:
+    receiver = f" by {handoff.claim.by} at {handoff.claim.at}" if handoff.claim else ""
+    return f"this work was handed off before and received{receiver}; add --again to hand it off again"
 
 
 def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
@@ -121,22 +170,26 @@ def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
 
 
 def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:
-    """Record that nobody received the payload in time, unless a receiver did in the meantime."""
+    """Record that the payload was not received in time, unless it was in the meantime."""
     with context.handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.kept.handoff
         if handoff.phase != INVOCATION:
             return handoff
-        phase = next_phase(handoff.phase, "expire", {"expired": _has_expired(context, handoff)})
-        return append(context, change, handoff._replace(phase=phase))
+        return advance(context, change, handoff, "expire", {"expired": _has_expired(context, handoff)})
 
 
-def _find_earlier(context: HandoffContext, handoff: Handoff) -> Handoff | None:
-    """Return the handoff that the same request began before: a sent one first, then an unsent, then a failed one."""
+def _find_earlier(context: HandoffContext, handoff: Handoff, *, again: bool) -> Handoff | None:
+    """Return the handoff that the same request began before.
+
+    A sent one comes first, then an unsent, a failed, and a received one. A received one is left out if the work is to
+    be sent *again*.
+    """
     same = [earlier for earlier in context.handoffs.own_ones() if earlier.request == handoff.request]
     sent = [earlier for earlier in same if earlier.phase == INVOCATION and not _has_expired(context, earlier)]
     unsent = [earlier for earlier in same if earlier.phase in UNSENT]
     failed = [earlier for earlier in same if earlier.phase == FAILED]
-    return next(iter((*sent, *unsent, *failed)), None)
+    received = [earlier for earlier in same if earlier.phase == ACKNOWLEDGMENT and not again]
+    return next(iter((*sent, *unsent, *failed, *received)), None)
 
 
 def _target_note(target: HandoffTarget) -> Mapping[str, Any]:
@@ -146,9 +199,13 @@ def _target_note(target: HandoffTarget) -> Mapping[str, Any]:
 
 def _notes(handoff: Handoff) -> tuple[str, ...]:
     notes: list[str] = []
+    if handoff.received is not None:
+        notes.append(f"continues the work received in {handoff.received.handoff or handoff.received.payload}")
     if handoff.target in handoff.chain:
         notes.append(f"this is a loop: {format_chain(handoff.chain, handoff.target)} ({handoff.reason})")
     if handoff.schema != normal_version(handoff.target_schema):
         fit = compatibility(handoff.schema, handoff.target_schema)
         notes.append(f"{handoff.schema} to {handoff.target_schema}: {fit.verdict.value}, {fit.reason}")
+    if handoff.lost:
+        notes.append(f"not in a {handoff.schema} payload: {', '.join(handoff.lost)}")
     return tuple(notes)

@@ -43,7 +43,10 @@ class ForeignHandoffError(TrustError):
 
 
 class HandoffRecord(NamedTuple):
-    """One line of a handoff's journal: what happened, when, by whom, and the handoff after it."""
+    """One line of a handoff's journal: what happened, when, by whom, and the handoff after it.
+
+    ``event`` is the event of the lifecycle that led to the handoff's phase; it is empty if the phase did not change.
+    """
 
     seq: int
     kind: str
@@ -53,6 +56,7 @@ class HandoffRecord(NamedTuple):
     note: Mapping[str, Any]
     prev: str
     hash: str = ""
+    event: str = ""
 
 
 class StoredHandoff(NamedTuple):
@@ -73,10 +77,19 @@ class HandoffChange:
         self._held = held
 
     def commit(
-        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
+        self,
+        handoff: Handoff,
+        *,
+        kind: str,
+        at: str,
+        by: str,
+        event: str = "",
+        note: Mapping[str, object] | None = None,
     ) -> Handoff:
         """Add one record; when this returns, it has happened."""
-        record = HandoffRecord(self.kept.seq + 1, kind, at, by, handoff, note or {}, self.kept.hash)
+        record = HandoffRecord(
+            self.kept.seq + 1, kind, at, by, handoff, note or {}, self.kept.hash, event=event
+        )
         written = self._held.append(record)
         self.kept = self.kept._replace(handoff=handoff, seq=record.seq, hash=written)
         return handoff
@@ -192,6 +205,9 @@ def _foreign(handoff_id: str) -> ForeignHandoffError:
 
 PRUNED = "pruned"
 """The kind of the record that says that a payload was deleted with its session."""
+
+KINDS_WITHOUT_EVENT = frozenset({"claim", PRUNED})
+"""The kinds of records that do not change the phase."""
 
 KEPT_FOR = timedelta(hours=24)
 """How long an open handoff keeps its session."""

@@ -438,9 +438,9 @@ class Tools:
             received, answer = receive_handoff(
                 context, world, payload, digest=sha256, force=force, params=_given(params)
             )
-            about = handoff_data(context, received.handoff)
+            about = handoff_page.receipt_data(context, received)
             if answer is None:
-                return self._handoff({**about, "handoff_payload": received.payload.handoff})
+                return self._handoff(about)
             begun = self._told(answer)
             return Told(begun.text, {**begun.data, "handoff": about})
         if action == "cancel":

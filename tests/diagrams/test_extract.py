@@ -108,12 +108,12 @@ def test_phases_are_runs_of_steps() -> None:
 
 def test_any_machine_can_be_drawn() -> None:
     drawn = machine_picture(
-        HandoffMachine, "handoff", "", failing=frozenset({"expired"}), words=lambda guards: str(len(guards))
+        HandoffMachine, "handoff", "", failing=frozenset({"rejected"}), words=lambda guards: str(len(guards))
     )
 
     assert {node.title.lower() for node in drawn.nodes[1:]} == set(PHASES)
     assert len(set(drawn.names.values())) == len(drawn.nodes)
-    assert kinds(drawn)["expired"] is NodeKind.FAILED
+    assert kinds(drawn)["rejected"] is NodeKind.FAILED
     assert kinds(drawn)["acknowledgment"] is NodeKind.COMPLETED
     assert drawn.arrows[0] == Arrow(":start", "discovery")
     assert "retry 0" in [arrow.label for arrow in drawn.arrows]

@@ -284,20 +284,6 @@ def test_a_registry_that_was_written_meanwhile_is_not_overwritten(home: Path) ->
     assert file_of(home).read_text() == REGISTRY
 
 
-def test_a_skill_that_the_registry_cannot_hold_is_left_out_alone_and_told(home: Path) -> None:
-    put(home / ".claude/skills", "pm", head("pm", PM))
-    put(home / ".claude/skills", "future", head("future", PM.replace('"3.0"', '"9.0"')))
-
-    planned = sync(home)
-    apply(planned)
-
-    assert planned.added == ("pm",)
-    assert planned.left_out == ("future: its `handoff.schema_version` is none of 1.0, 1.2, 2.0, 3.0",)
-    assert check(discover(str(home), str(home), {})) == []
-    assert not sync(home).changes
-    assert sync(home).left_out == planned.left_out
-
-
 @pytest.mark.parametrize(
     "odd",
     ["~: x", "~: [a, # b\n # c\n d]", "meta:\n  ~: x", ("workflows:\n- name: a\n  remote: true\n  ~: x\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flowrail.handoff.handoff import Handoff
-from flowrail.handoff.payload.build import build
+from flowrail.handoff.payload.build import build, work_of
 from flowrail.handoff.payload.document import payload_file_name, write_newest_payload
 from flowrail.handoff.request import trigger_line, trigger_template
 from flowrail.machines.sessions.session import Session
@@ -18,7 +18,7 @@ def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:
     session = Session("source-abcdef", "source", "tell", params={"prompt": "Why?"}, state=facts)
     handoff = Handoff("handoff-abcdef", "source", "digger", schema=schema, chain=("source",), trace_id="t")
     now = "2026-02-04T19:30:00.000Z"
-    return build(session, handoff, now=now, folder="/s", project=str(Path.cwd()))
+    return build(work_of(session, folder="/s", project=str(Path.cwd())), handoff, now=now).handoff
 
 
 @pytest.mark.parametrize(

@@ -160,19 +160,34 @@ def test_converting_3_0_to_2_0_lists_everything_that_is_lost() -> None:
         "meta.token_count",
         "meta.confidence",
         "tracing",
-        "payload.session",
-        "payload.references",
+        "payload.session.state",
         "target.expected_phase",
         "meta.user_approved",
         "context.focus_areas",
         "context.success_criteria",
+        "payload.session.artifacts: now references, without type and checksum",
         "context.problem_type: implementation becomes strategic",
         "payload.working.decision",
     )
     assert two.added == ("expires_at: an hour after the timestamp; 3.0 had none",)
+    assert [file["path"] for file in two.handoff["references"]["files"]] == [
+        "/tmp/skill-editor-k3x9qa/spec.md",
+        "src/importer.py",
+    ]
     assert two.handoff["insights"] == {"uncertainties": ["which senders write months first"]}
     assert two.handoff["context"]["reframed_challenge"] == "Which order does a sender mean?"
     assert two.handoff["context"]["synthesis_summary"] == "The importer is to read dates of both orders."
+
+
+def test_2_0_gets_a_workflow_id_that_the_published_schema_accepts() -> None:
+    three = with_(example("3.0"), "source.skill", "perspective-swarm")
+    three = with_(three, "meta.handoff_chain", ["perspective-swarm"])
+
+    two = convert("3.0", three, "2.0").handoff
+
+    assert errors(two, sealed=False, strict_v2=True) == []
+    assert two["source"]["workflow_id"].startswith("swarm-session-20260204-193000-")
+    assert convert("3.0", example("3.0"), "2.0").handoff["source"]["workflow_id"] == "skill-editor-k3x9qa"
 
 
 def test_the_summary_replaces_a_missing_prompt() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,9 @@ def test_strict_2_0_requires_the_source_of_the_published_schema() -> None:
     assert errors(payload, strict_v2=True) == [
         "`handoff.source.skill` is `other`; the published schema requires `perspective-swarm`"
     ]
+    named = with_(example("2.0"), "source.workflow_id", "perspective-swarm-k3x9qa")
+    assert not errors(named)
+    assert "requires the form `swarm-session-YYYYMMDD-" in errors(named, strict_v2=True)[0]
     assert not errors(example("2.0"), strict_v2=True)
 
 
@@ -208,6 +212,36 @@ def test_changed_content_does_not_match_its_hash(version: str, path: str) -> Non
     assert "`handoff.meta.payload_hash` is not the hash of the content" in errors(payload, sealed=False)[0]
 
 
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("style", [{"separators": (",", ":"), "ensure_ascii": False}, {}])
+def test_a_hash_over_the_keys_in_the_order_of_the_file_is_accepted(
+    version: str, style: dict[str, Any]
+) -> None:
+    payload = with_(example(version), "target.category", "für alle")
+    if version == "3.0":
+        payload = with_(payload, "payload.working.zebra", {"z": 1.5, "a": "ä"})
+    part = payload["payload"] if version == "3.0" else payload
+    meta = {name: value for name, value in payload["meta"].items() if not name.startswith("payload_")}
+    text = json.dumps(part if version == "3.0" else {**part, "meta": meta}, **style).encode()
+    seal = {"payload_hash": f"sha256:{sha256(text).hexdigest()}", "payload_size_bytes": len(text)}
+
+    assert not errors({**payload, "meta": {**meta, **seal}}, sealed=False)
+    wrong = {**seal, "payload_size_bytes": len(text) + 1}
+    assert (
+        f"but the content has {len(text)} bytes"
+        in errors({**payload, "meta": {**meta, **wrong}}, sealed=False)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "timestamp",
+    ["2026-02-04T19:30:00+00:00", "2026-02-04 19:30", "20260204T193000Z", "2026-02-04", "2026-W06-3"],
+)
+def test_every_time_that_python_reads_is_accepted(timestamp: str) -> None:
+    for version in ("1.0", "1.2", "2.0", "3.0"):
+        assert not errors(with_(example(version), "timestamp", timestamp), allow_expired=True)
+
+
 def test_clocks_may_differ_by_five_minutes() -> None:
     payload, created = example("2.0"), NOW - timedelta(minutes=10)
 
@@ -235,7 +269,9 @@ def test_clocks_may_differ_by_five_minutes() -> None:
         ("meta.handoff_chain", [], "is empty"),
         ("payload.working", [], "must be a mapping"),
         ("payload.session.artifacts", {}, "must be a list"),
-        ("trace_id", "0b0e6ac17c1f4a539d0c2f6f0c1d2e3f", "must be a UUID, such as "),
+        ("trace_id", "0b0e6ac17c1f4a539d0c2f6f0c1d2e3f", "must be a UUID in lower case, such as "),
+        ("trace_id", "0B0E6AC1-7C1F-4A53-9D0C-2F6F0C1D2E3F", "must be a UUID in lower case, such as "),
+        ("expires_at", None, "must be text"),
     ],
 )
 def test_a_value_out_of_bounds_is_explained(path: str, value: object, message: str) -> None:

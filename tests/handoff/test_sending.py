@@ -164,33 +164,36 @@ def test_version_and_form_can_be_chosen() -> None:
     newer = send("digger", here, "--format", "yaml")
 
     assert older["payload"].endswith(".json")
-    assert older["notes"] == ["2.0 to 3.0: yes, upgraded on the way"]
+    assert older["notes"] == ["2.0 to 3.0: yes, upgrade"]
     assert newer["payload"].endswith(".yaml")
     assert {payload_of(each)["version"] for each in (older, newer)} == {"2.0", "3.0"}
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "words"),
-    [
-        ({"schema_version": '"1.2"'}, "VALIDATION_FAILED", "2.0 to 1.2: no"),
-        (
-            {"accepts_from": "[other]"},
-            "VALIDATION_FAILED",
-            "`digger` accepts work from other; the source is `source`",
-        ),
-    ],
-)
-def test_a_problem_that_cannot_be_fixed_ends_the_handoff(more: dict[str, Any], code: str, words: str) -> None:
-    target("digger", **more)
+def test_a_problem_that_cannot_be_fixed_ends_the_handoff() -> None:
+    target("digger", accepts_from="[other]")
 
     status, error = refused("handoff", "send", "digger", "--session", session())
 
-    assert (status, error["code"], error["recoverable"]) == (6, code, False)
-    assert words in error["message"]
+    assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", False)
+    assert "`digger` accepts work from other; the source is `source`" in error["message"]
     [handoff] = told("handoff", "status", "--all")["handoffs"]
     assert handoff["phase"] == "rejected"
     status, error = refused("handoff", "retry", handoff["handoff"])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.2", "4.0"])
+def test_a_skill_that_reads_a_version_that_is_not_written_is_no_target(version: str) -> None:
+    target("digger", schema_version=f'"{version}"')
+    here = session()
+
+    status, error = refused("handoff", "send", "digger", "--session", here)
+    listed = told("handoff", "targets", "--session", here)
+
+    assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", False)
+    assert f"it reads payload version {version}, and flow writes 2.0 and 3.0" in error["message"]
+    assert "digger" not in [candidate["skill"] for candidate in listed["candidates"]]
+    assert ("digger", "UNSUPPORTED_VERSION") in [(s["skill"], s["code"]) for s in listed["skipped"]]
 
 
 def test_what_the_target_requires_must_be_in_the_payload() -> None:

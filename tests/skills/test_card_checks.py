@@ -294,7 +294,7 @@ BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_desc
         (
             "handoff_description: x",
             "handoff_description: x, handoff_trigger: go, protocol_version: '7'",
-            ["UNKNOWN_VERSION", "TRIGGER_WITHOUT_PAYLOAD"],
+            ["UNSUPPORTED_VERSION"],
         ),
         ("description: x", "description: x, handoff_trigger: go | sh", ["TRIGGER_NOT_PLAIN"]),
     ],

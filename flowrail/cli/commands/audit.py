@@ -90,7 +90,7 @@ def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
 
 def _verify(context: HandoffContext, *, as_json: bool) -> int:
     output.collect_garbage()  # each session leaves an engine behind
-    found = verify(context.store, context.handoffs)
+    found = verify(context)
     known = {(each.id, each.code) for each in found.findings}
     moves = [
         HandoffFinding(each.session, problem.code, f"{problem.place}: {problem.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -14,23 +15,32 @@ from flowrail.cli.environment import environment
 from flowrail.cli.facts import facts_of, named_values
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.compatibility import WRITTEN_VERSIONS
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import render as as_data
 from flowrail.formatters.reports import handoff as page
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.handoff.chain import chain_of, format_chain
+from flowrail.handoff.chain import LOOP, chain_of, format_chain
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.errors import EXPIRED, INTEGRITY, MAX_LISTED, PayloadProblem, errors, payload_refusal
+from flowrail.handoff.errors import (
+    EXPIRED,
+    INTEGRITY,
+    MAX_LISTED,
+    PayloadProblem,
+    ValidationFailedError,
+    errors,
+    payload_refusal,
+)
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
 from flowrail.handoff.payload.document import render as render_payload
 from flowrail.handoff.payload.models import PUBLISHED
 from flowrail.handoff.payload.validate import ValidationRules, validate
-from flowrail.handoff.request import WRITTEN_VERSIONS, HandoffRequest, extra_root
-from flowrail.handoff.sending import cancel, retry, send
+from flowrail.handoff.request import HandoffRequest, extra_root
+from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.context import handoff_context_of
@@ -176,11 +186,21 @@ def _offer(
     "send",
     epilog=options.examples(
         "flow handoff send planner --session perspective-swarm-k3x9q2",
-        "flow handoff send planner --schema 3.0 --format json --yes",
+        "flow handoff send planner --from lit-pm --payload handoff-payload.yaml",
     ),
 )
 @click.argument("target")
 @options.session_option
+@click.option(
+    "--from", "skill", default="", metavar="SKILL", help="The skill that hands off, if it has no session."
+)
+@click.option(
+    "--payload",
+    default="",
+    metavar="FILE",
+    help="With --from: the payload that the skill received, or one that it wrote.",
+)
+@click.option("--again", is_flag=True, help="Hand off work again that was already received.")
 @send_options
 @click.option("--health-check", "health", is_flag=True, help="Run the target's own check first.")
 @click.option(
@@ -196,6 +216,9 @@ def _offer(
 def send_command(
     target: str,
     session_id: str | None,
+    skill: str,
+    payload: str,
+    again: bool,
     reason: str,
     yes: bool,
     approved: bool,
@@ -209,38 +232,74 @@ def send_command(
     store: str | None,
     wait: float,
 ) -> None:
-    """Hand a session's work to a skill
+    """Hand the work of a session or a skill to another skill
 
     Selects the target, checks everything, writes the payload once, and prints the line that the agent
     that takes over runs. The same command again prints the same answer, or continues an interrupted
-    handoff.
+    handoff. A skill without a session uses --from; its chain continues from the payload that it
+    received.
     """
+    if skill and session_id:
+        raise UsageError("--from and --session exclude each other", hint="name the session, or the skill")
+    if payload and not skill:
+        raise UsageError("--payload needs --from", hint="name the skill that hands off")
     context, world = contexts(store=store, roots=roots, wait=wait)
     facts = facts_of(assignments, facts_file)
-    session = session_id or session_to_hand_off(
-        world,
-        lambda open_session: context.command(
-            "handoff send",
-            target,
-            session=open_session,
-            facts=facts_of(assignments, None),
-            facts_file=facts_file,
-            reason=" ".join(reason.splitlines()) or None,
-            schema=schema,
-            format=form,
-            yes=yes,
-            approved=approved,
-            health_check=health,
-            root=next(iter(roots), ""),
-        ),
+    session = session_id or ""
+    if not session and not skill:
+        session = session_to_hand_off(
+            world,
+            lambda open_session: context.command(
+                "handoff send",
+                target,
+                session=open_session,
+                facts=facts_of(assignments, None),
+                facts_file=facts_file,
+                reason=" ".join(reason.splitlines()) or None,
+                schema=schema,
+                format=form,
+                yes=yes,
+                approved=approved,
+                health_check=health,
+                again=again,
+                root=next(iter(roots), ""),
+            ),
+        )
+    request = HandoffRequest(
+        target=target,
+        session=session,
+        reason=reason,
+        yes=yes,
+        approved=approved,
+        health=health,
+        schema=schema or "",
+        form=form or "",
+        facts=facts,
+        skill=skill,
+        payload=payload,
+        again=again,
     )
-    request = HandoffRequest(target, session, reason, yes, approved, health, schema or "", form or "", facts)
-    sent = send(context, request)
+    sent = _send(context, request)
     data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
     if as_json:
         output.data(data)
     else:
         output.text(page.render(data))
+
+
+def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
+    """Send; a person at a terminal is asked whether a loop is meant."""
+    try:
+        return send(context, request)
+    except ValidationFailedError as error:
+        is_person = sys.stdin.isatty() and sys.stderr.isatty()
+        if error.details.get("rule") != LOOP or not is_person:
+            raise
+        click.echo(f"WARNING: {error.message}", err=True)
+        if not click.confirm("Proceed anyway?", err=True):
+            raise
+        reason = request.reason or "confirmed at the terminal"
+        return send(context, request._replace(yes=True, reason=reason))
 
 
 @click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))
@@ -300,7 +359,7 @@ def retry_command(
     """
     context, _ = contexts(store=store, roots=roots, wait=wait)
     facts = facts_of(assignments, facts_file)
-    request = HandoffRequest("", "", reason, yes, approved, facts=facts)
+    request = HandoffRequest("", reason=reason, yes=yes, approved=approved, facts=facts)
     sent = retry(context, handoff_id, request)
     data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
     if as_json:
@@ -320,7 +379,7 @@ def retry_command(
 def cancel_command(handoff_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
     """Cancel a handoff
 
-    A written payload stays, but nobody can receive it any more.
+    A written payload stays, but it can no longer be received.
     """
     context, _ = contexts(store=store, wait=wait)
     data = page.as_data(context, cancel(context, handoff_id, reason))
@@ -358,11 +417,11 @@ def receive_command(
     receipt, answer = receive_handoff(
         context, world, file, digest=digest, force=force, params=named_values(params, "-p")
     )
-    output.notes([f"warning: {warning}" for warning in receipt.warnings])
-    data = page.as_data(context, receipt.handoff)
+    output.notes([*[f"warning: {warning}" for warning in receipt.warnings], *page.conversion_notes(receipt)])
+    data = page.receipt_data(context, receipt)
     if answer is None:
         if form == "json":
-            output.data({**data, "handoff_payload": receipt.payload.handoff})
+            output.data(data)
         else:
             output.text(page.render(data))
         return
@@ -442,6 +501,8 @@ def convert_command(
     if problems:
         hint = Hint("see all problems: ", Command("handoff validate", file))
         raise payload_refusal(f"{file} is not converted", problems, hint=hint)
+    if any(p.kind == INTEGRITY for p in errors(validate(payload, rules).problems)):
+        output.notes([f"the hash of {file} is wrong; it is converted because of --force"])
     converted = convert(payload.version, payload.handoff, version)
     data = render_payload(converted.handoff, form or DEFAULT_FORM[version])
     _refuse_invalid(version, data, rules)

@@ -26,11 +26,26 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "research": ("research", "analysis"),
     "verification": ("verification", "analysis"),
 }
+#: The problem type of work by a skill that reports none, by the first of its categories that is listed here.
+DEFAULT_PROBLEM_TYPES: Mapping[str, str] = {
+    "analysis": "analytical",
+    "architecture": "strategic",
+    "creative": "creative",
+    "implementation": "implementation",
+    "research": "research",
+    "verification": "verification",
+}
 _BUILDING = re.compile(r"\b(build|implement|create|develop|code|software)\b", re.IGNORECASE)
 _MANY_UNCERTAINTIES = 3
 _LOW_CONVERGENCE = ("low", "none")
 _LOOP_PENALTY = -30
 _FEWEST, _MOST = 3, 5
+
+
+def default_problem_type(categories: Iterable[str]) -> str:
+    """Return the problem type of work by a skill with these categories; `analytical` if none is known."""
+    known = (DEFAULT_PROBLEM_TYPES[name] for name in categories if name in DEFAULT_PROBLEM_TYPES)
+    return next(known, "analytical")
 
 
 class ScorePart(NamedTuple):

@@ -11,7 +11,7 @@ import shlex
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.compatibility import VERSIONS, normal_version
+from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.scan.declaration import DeclaredMetadata, Reading
 from flowrail.discovery.scan.scan import ScannedSkill
@@ -49,8 +49,19 @@ def shadowed(found: ScannedSkill, by: str) -> Skipped:
 
 
 def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
-    name, root = found.file.reading.declared.name or "", found.root
-    return Skipped(found.skill, root.scope, found.path, code, reason, line, name, root.path, True, notes)
+    declared, root = found.file.reading.declared, found.root
+    return Skipped(
+        found.skill,
+        root.scope,
+        found.path,
+        code,
+        reason,
+        line,
+        declared.name or "",
+        root.path,
+        notes=notes,
+        schema_version=normal_version(declared.schema_version or ""),
+    )
 
 
 def merge(reading: Reading, entry: Reading) -> Reading:
@@ -135,6 +146,11 @@ def _refusal(reading: Reading) -> _Refusal | None:
         return _Refusal("NO_CATEGORIES", "it names no category", reading.line)
     if not (said.description or said.summary):
         return _Refusal("NO_DESCRIPTION", "it has no description to show", reading.line)
+    version = normal_version(said.schema_version or _VERSION.get(reading.dialect, _NEWEST))
+    if version not in WRITTEN_VERSIONS:
+        written = " and ".join(WRITTEN_VERSIONS)
+        reason = f"it reads payload version {in_quotes(version)}, and flow writes {written}"
+        return _Refusal("UNSUPPORTED_VERSION", reason, reading.line)
     return None
 
 
@@ -147,10 +163,6 @@ def _notes(reading: Reading, path: str, version: str) -> list[Note]:
         notes.append(Note("DESCRIPTION_BORROWED", "the menu shows the skill's main description", path, line))
     if reading.dialect != "v2" and not said.schema_version:
         notes.append(Note("VERSION_ASSUMED", f"no schema version, {version} is assumed", path, line))
-    if normal_version(version) not in VERSIONS:
-        notes.append(
-            Note("UNKNOWN_VERSION", f"there is no schema version `{in_quotes(version)}`", path, line)
-        )
     if said.trigger and not is_plain(said.trigger):
         reason = (
             f"`{in_quotes(said.trigger)}` is more than one invocation to a shell, `{TRIGGER}` stands for it"

@@ -176,5 +176,5 @@ def error_data(error: FlowError) -> dict[str, Any]:
         "message": bounded(error.message),
         "hint": bounded(str(error.hint)),
         "details": plain(error.details),
-        **getattr(error, "beside", {}),
+        **error.beside,
     }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.content import Show
+from flowrail.handoff.checks import MissingPart, missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import FAILED, INVOCATION, UNSENT, Handoff
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import PAYLOAD_FOLDER, get
+from flowrail.handoff.payload.document import get
 from flowrail.handoff.phases import invocation_line, receive_command
-from flowrail.machines.guidance.received_work import now_at
+from flowrail.handoff.receiving import Receipt
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened, visible
@@ -24,7 +24,8 @@ def as_data(
 ) -> dict[str, Any]:
     """Return a handoff as data, with the commands that continue it."""
     handoff = handoff if handoff.foreign else _with_current_paths(context, handoff)
-    actions = _actions(context, handoff)
+    missing = missing_parts(context.store, handoff)
+    actions = _actions(context, handoff, missing)
     return {
         "handoff": handoff.id,
         "phase": handoff.phase,
@@ -41,6 +42,8 @@ def as_data(
         "started_at": handoff.started_at,
         "expires_at": handoff.expires_at or None,
         "expired": integrity.has_expired(integrity.moment(handoff.expires_at), context.current_time()),
+        "lost": list(handoff.lost),
+        "missing": [part.message for part in missing],
         "chain": [*handoff.chain, handoff.target],
         "hops": handoff.hops,
         "reason": handoff.reason,
@@ -61,21 +64,53 @@ def as_data(
     }
 
 
+def receipt_data(context: HandoffContext, receipt: Receipt) -> dict[str, Any]:
+    """Return a received handoff as data, with its payload in the version that the target reads."""
+    converted = receipt.converted
+    return {
+        **as_data(context, receipt.handoff),
+        "converted": None
+        if converted is None
+        else {
+            "version": converted.version,
+            "file": receipt.file,
+            "added": list(converted.added),
+            "lost": list(converted.lost),
+        },
+        "handoff_payload": (converted or receipt.payload).handoff,
+    }
+
+
+def conversion_notes(receipt: Receipt) -> list[str]:
+    """Return that a received payload was converted, and what was added and lost."""
+    converted = receipt.converted
+    if converted is None:
+        return []
+    notes = [f"converted from {receipt.payload.version} to {converted.version}: {receipt.file}"]
+    if converted.added:
+        notes.append(f"added {'; '.join(converted.added)}")
+    if converted.lost:
+        notes.append(f"lost {'; '.join(converted.lost)}")
+    return notes
+
+
 def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
     """Return *handoff* with the current path of its payload, in case the project was moved."""
-    recorded = handoff.payload
-    current = now_at(recorded, os.path.join(context.store.folder(handoff.session), PAYLOAD_FOLDER))
-    if not recorded or current == recorded:
+    current = payload_path(context.store, handoff)
+    if current == handoff.payload:
         return handoff
     handoff = handoff._replace(payload=current)
     return handoff._replace(invocation=invocation_line(context, handoff))
 
 
-def _actions(context: HandoffContext, handoff: Handoff) -> list[dict[str, Any]]:
+def _actions(
+    context: HandoffContext, handoff: Handoff, missing: Sequence[MissingPart]
+) -> list[dict[str, Any]]:
     actions: list[dict[str, Any]] = []
-    if handoff.phase == INVOCATION:
+    names = {part.name for part in missing}
+    if handoff.phase == INVOCATION and not names:
         actions.append({"does": "receive", "command": receive_command(context, handoff)})
-    if handoff.phase == FAILED or handoff.phase in UNSENT:
+    if handoff.phase == FAILED or handoff.phase in UNSENT or (names == {"payload"} and handoff.is_open):
         retry = context.command("handoff retry", handoff.id, root=handoff.root)
         actions.append({"does": "retry", "command": retry})
     if handoff.is_open:
@@ -88,6 +123,7 @@ def render(item: Mapping[str, Any], show: Show = str) -> str:
     head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])} · {item['phase']}"
     marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
     lines = [" · ".join([head, *marks])]
+    lines += [f"stale    {shortened(message, 400)}" for message in item["missing"]]
     lines += [f"  {shortened(note)}" for note in item["notes"]]
     lines += [f"chain    {shortened(' → '.join(item['chain']))}  (hop {item['hops']})"]
     if item["reason"]:
@@ -115,7 +151,9 @@ def render_list(items: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
             item["handoff"],
-            item["phase"] + "".join(f" ({mark})" for mark in ("expired", "foreign") if item.get(mark)),
+            item["phase"]
+            + "".join(f" ({mark})" for mark in ("expired", "foreign") if item.get(mark))
+            + (" (stale)" if item.get("missing") else ""),
             item.get("source", ""),
             item.get("target", ""),
             item.get("started_at", ""),

@@ -1,4 +1,4 @@
-"""Build a payload from a session: its parameters, its reported facts, and the files that they name.
+"""Build a payload from the work of a skill: parameters, reported facts, and the files that they name.
 
 Facts are found by the names under which skills report them. Facts without a field of their own go to the working
 tier. Insights, terms and themes may be texts with ` | ` between their parts, as agents report them.
@@ -16,9 +16,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.handoff.handoff import Handoff
-from flowrail.handoff.payload import convert, integrity
-from flowrail.handoff.payload.document import put
-from flowrail.machines.guidance.received_work import now_at
+from flowrail.handoff.payload import convert
+from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
+from flowrail.handoff.payload.integrity import LIFETIME, moment, sealed, stamp
+from flowrail.machines.guidance.received_work import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.text import json as strict_json
 
@@ -40,7 +41,7 @@ _TERMS = ("suggested_terms", "suggested_search_terms")
 META = ("perspectives_completed", "convergence_level", "user_feedback")
 _LISTS = ("convergent_insights", "divergent_insights", "open_questions", "focus_areas", "success_criteria")
 _WITH_FIELD = {
-    *PROMPTS, *_SUMMARIES, *_REFRAMED, *_UNCERTAINTIES, *_BLIND_SPOTS, *_TERMS, *META, *_LISTS, "problem_type",
+    *_SUMMARIES, *_REFRAMED, *_UNCERTAINTIES, *_BLIND_SPOTS, *_TERMS, *META, *_LISTS, "problem_type",
 }  # fmt: skip
 FACT_OF_FIELD = {
     "context.original_prompt": PROMPTS[0],
@@ -82,20 +83,77 @@ class FileArtifact(NamedTuple):
             "checksum": self.checksum,
         }
 
+    def as_reference(self) -> dict[str, object]:
+        """Return the file as a reference, for versions that have no artifacts."""
+        return {"path": self.path, "description": self.fact.replace("_", " ")}
 
-def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, object]:
-    """Return the payload of *handoff* in its version, with its hash. Validation comes later.
 
-    *folder* is the session's folder; relative paths in facts refer to *project*.
+class SourceWork(NamedTuple):
+    """The work of a skill, as a session of ours or the skill itself reports it.
+
+    ``folder`` is where its files are, and ``project`` the folder that relative paths in facts refer to. ``state`` is
+    what 3.0 stores of the session.
     """
-    facts = _known_facts({**session.params, **session.state, **handoff.facts}, session.received)
-    content = {"version": "2.0", "timestamp": now, **_version_2(facts, session, handoff, folder)}
+
+    skill: str
+    id: str
+    facts: Mapping[str, Any]
+    folder: str
+    project: str
+    phase: str
+    state: Mapping[str, Any] = {}
+    received: ReceivedWork | None = None
+
+
+class BuiltPayload(NamedTuple):
+    """A payload with its hash, and what the version has no field for."""
+
+    handoff: dict[str, Any]
+    lost: tuple[str, ...] = ()
+
+
+def work_of(session: Session, *, folder: str, project: str) -> SourceWork:
+    """Return the work of a session: its parameters and reported facts."""
+    return SourceWork(
+        session.skill,
+        session.id,
+        {**session.params, **session.state},
+        folder,
+        project,
+        session.step or session.status,
+        {"step": session.step, "status": session.status, "revision": session.revision},
+        session.received,
+    )
+
+
+def build(work: SourceWork, handoff: Handoff, *, now: str) -> BuiltPayload:
+    """Return the payload of *handoff* in its version. Validation comes later."""
+    own = {**work.facts, **handoff.facts}
+    facts = _known_facts(own, work.received, handoff.problem_type)
+    prompt = next((name for name in PROMPTS if _has_text(facts, name)), "")
+    others = {
+        name: value
+        for name, value in facts.items()
+        if name not in _WITH_FIELD and name != prompt and value not in _EMPTY
+    }
+    artifacts = list(_artifacts(others, work.project))
+    for artifact in artifacts:
+        others.pop(artifact.fact, None)
+    content = {"version": "2.0", "timestamp": now, **_version_2(facts, work, handoff)}
     if handoff.schema == "3.0":
-        return integrity.sealed("3.0", _version_3(content, facts, session, handoff, folder, project))
-    created = integrity.moment(now)
+        return BuiltPayload(sealed("3.0", _version_3(content, facts, others, artifacts, work, handoff)))
+    created = moment(now)
     if created is not None:
-        content["expires_at"] = integrity.stamp(created + integrity.LIFETIME["2.0"])
-    return integrity.sealed("2.0", content)
+        content["expires_at"] = stamp(created + LIFETIME["2.0"])
+    problem_type = text_at(content, "context.problem_type")
+    content = put(content, "context.problem_type", convert.narrowed(problem_type))
+    workflow_id = convert.published_workflow_id(handoff.source, work.id, now)
+    content = put(content, "source.workflow_id", workflow_id)
+    if files := [*(artifact.as_reference() for artifact in artifacts), *_received_file(work)]:
+        content["references"] = {"files": files}
+    lost = [f"the fact `{name}`" for name in others]
+    lost += [f"context.{name}" for name in ("focus_areas", "success_criteria") if _list(facts, (name,))]
+    return BuiltPayload(sealed("2.0", content), (*lost, *convert.narrowed_loss(problem_type)))
 
 
 def fact_for(field: str) -> str:
@@ -105,25 +163,77 @@ def fact_for(field: str) -> str:
     return fact or bare.rpartition(".")[2]
 
 
-def _known_facts(own: Mapping[str, object], received: ReceivedWork | None) -> dict[str, object]:
-    """Return a session's facts, and the user's request from the session before it if its own has none."""
+def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork:
+    """Return what a receiver records about a handoff: source, chain, trace and the user's request.
+
+    *copy* is the path of the payload that the receiver keeps.
+    """
+    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    foreign_origin = HASHED if handoff.payload_hash else UNHASHED
+    asked = {name: _carried_fact(content, name) for name in CARRIED_FACTS}
+    return ReceivedWork(
+        handoff=handoff.id,
+        source=text_at(content, "source.skill"),
+        payload=copy,
+        sha256=payload.digest,
+        version=payload.version,
+        chain=tuple(texts_at(content, "meta.handoff_chain")),
+        hops=handoff.hops,
+        trace_id=handoff.trace_id or text_at(content, "trace_id"),
+        span_id=handoff.span_id or text_at(content, "tracing.parent_span_id"),
+        reason=text_at(content, "meta.handoff_reason"),
+        summary=text_at(content, "context.summary"),
+        asked={name: value for name, value in asked.items() if value not in _EMPTY},
+        origin=foreign_origin if handoff.foreign else "",
+    )
+
+
+def facts_of(payload: Payload) -> dict[str, Any]:
+    """Return the facts from which a payload like *payload* is built."""
+    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    working = dict(get(content, "payload.working") or {})
+    insights, seeds = working.pop("insights", {}), working.pop("research_seeds", {})
+    artifacts = get(content, "payload.session.artifacts") or ()
+    references = get(content, "payload.references.files") or ()
+    facts = {
+        "summary": text_at(content, "context.summary"),
+        "known_gaps": texts_at(content, "context.known_gaps"),
+        **{name: get(content, f"context.{name}") for name in CARRIED_FACTS},
+        "convergent_insights": get(insights, "convergent"),
+        "divergent_insights": get(insights, "divergent"),
+        **{name: get(insights, name) for name in ("uncertainties", "blind_spots")},
+        **{name: get(seeds, name) for name in ("suggested_terms", "open_questions")},
+        "reference_files": [item["path"] for item in (*artifacts, *references)],
+        **(working.pop("facts", None) or {}),
+    }
+    return {name: value for name, value in {**facts, **working}.items() if value not in _EMPTY}
+
+
+def _carried_fact(content: Mapping[str, object], name: str) -> Any:
+    value = get(content, f"context.{name}")
+    return get(content, f"payload.working.{name}") if value is None else value
+
+
+def _known_facts(
+    own: Mapping[str, object], received: ReceivedWork | None, problem_type: str
+) -> dict[str, object]:
+    """Return a skill's facts, and what its own ones lack: the user's request as received, and a problem type."""
     inherited = dict(received.asked) if received is not None else {}
     for names in (PROMPTS, _REFRAMED):
         if _text(own, names):
             inherited.pop(names[0], None)
+    inherited.setdefault("problem_type", problem_type)
     return {
         **own,
         **{name: value for name, value in inherited.items() if own.get(name) in _EMPTY},
     }
 
 
-def _version_2(
-    facts: Mapping[str, object], session: Session, handoff: Handoff, folder: str
-) -> dict[str, object]:
-    """Return the content of a 2.0 payload, without version and time."""
+def _version_2(facts: Mapping[str, object], work: SourceWork, handoff: Handoff) -> dict[str, Any]:
+    """Return the content of a 2.0 payload, without version and time. The problem type may be one of 3.0."""
     context = _filled(
         original_prompt=_text(facts, PROMPTS),
-        problem_type=str(facts.get("problem_type") or "").lower(),
+        problem_type=str(facts.get("problem_type") or "").strip().lower(),
         reframed_challenge=_text(facts, _REFRAMED),
         synthesis_summary=_text(facts, _SUMMARIES),
     )
@@ -144,14 +254,10 @@ def _version_2(
     return {
         "source": {
             "skill": handoff.source,
-            "workflow_id": session.id,
-            "session_path": os.path.join(folder, ""),
+            "workflow_id": work.id,
+            "session_path": os.path.join(work.folder, ""),
         },
-        "target": {
-            "skill": handoff.target,
-            "invocation": handoff.trigger,
-            **_filled(path=handoff.target_path if handoff.target_digest else ""),
-        },
+        "target": {"skill": handoff.target, "invocation": handoff.trigger},
         "context": context,
         **_filled(insights=insights, research_seeds=seeds),
         "meta": {**meta, **_filled(handoff_reason=handoff.reason), "handoff_chain": list(handoff.chain)},
@@ -159,39 +265,31 @@ def _version_2(
 
 
 def _version_3(
-    content: Mapping[str, object],
+    content: Mapping[str, Any],
     facts: Mapping[str, object],
-    session: Session,
+    others: Mapping[str, object],
+    artifacts: Sequence[FileArtifact],
+    work: SourceWork,
     handoff: Handoff,
-    folder: str,
-    project: str,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return a 3.0 payload: the converted 2.0 content, other facts, artifacts, references and the trace."""
     new = convert.from_2_to_3(content).handoff
     del new["expires_at"]
     new = put(new, "trace_id", handoff.trace_id)
-    new = put(new, "source.phase", session.step or session.status)
-    others = {name: value for name, value in facts.items() if name not in _WITH_FIELD and value not in _EMPTY}
-    artifacts = list(_artifacts(others, project))
-    for artifact in artifacts:
-        others.pop(artifact.fact, None)
+    new = put(new, "source.phase", work.phase)
     if others:
         new = put(new, "payload.working.facts", _plain(others))
     for name in ("focus_areas", "success_criteria"):
         if items := _list(facts, (name,)):
             new = put(new, f"context.{name}", items)
-    state = {"step": session.step, "status": session.status, "revision": session.revision}
-    new = put(new, "payload.session.artifacts", [artifact.as_payload() for artifact in artifacts])
-    new = put(new, "payload.session.state", state)
+    if artifacts:
+        new = put(new, "payload.session.artifacts", [artifact.as_payload() for artifact in artifacts])
+    if work.state:
+        new = put(new, "payload.session.state", dict(work.state))
     if handoff.approved:
         new = put(new, "meta.user_approved", True)
-    if received := session.received:
-        reference = {
-            "path": now_at(received.payload, folder),
-            "description": f"the payload received from {received.source}",
-            "relevance": "important",
-        }
-        new = put(new, "payload.references.files", [reference])
+    if files := list(_received_file(work)):
+        new = put(new, "payload.references.files", files)
     event = {
         "timestamp": content["timestamp"],
         "event_type": "created",
@@ -202,13 +300,23 @@ def _version_3(
     return convert.with_token_count(new)
 
 
+def _received_file(work: SourceWork) -> Iterator[dict[str, object]]:
+    """Yield a reference to the payload that the work came with."""
+    if work.received is not None:
+        yield {
+            "path": now_at(work.received.payload, work.folder),
+            "description": f"the payload received from {work.received.source}",
+            "relevance": "important",
+        }
+
+
 def _artifacts(facts: Mapping[str, object], project: str) -> Iterator[FileArtifact]:
     """Yield the files that facts name and that exist."""
     for name, value in facts.items():
         if not name.endswith(_FILE_ENDINGS):
             continue
-        paths = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-        for path in paths:
+        many = name.endswith(("_files", "_paths"))
+        for path in _as_list(value) if many else [value]:
             full = os.path.join(project, str(path))
             with suppress(OSError, ValueError):
                 if checksum := _checksum(full):
@@ -229,8 +337,12 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def _text(facts: Mapping[str, object], names: Sequence[str]) -> str:
-    values = (facts.get(name) for name in names)
-    return next((value for value in values if isinstance(value, str) and value.strip()), "")
+    return next((str(facts[name]) for name in names if _has_text(facts, name)), "")
+
+
+def _has_text(facts: Mapping[str, object], name: str) -> bool:
+    value = facts.get(name)
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _list(facts: Mapping[str, object], names: Sequence[str]) -> list[object]:

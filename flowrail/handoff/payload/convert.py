@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
@@ -19,7 +20,15 @@ from flowrail.discovery.compatibility import compatibility
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.payload import models
 from flowrail.handoff.payload.document import get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import canonical, expiry, sealed, stamp, tiers
+from flowrail.handoff.payload.integrity import (
+    canonical,
+    expiry,
+    moment,
+    sealed,
+    stamp,
+    token_count,
+    written_time,
+)
 from flowrail.handoff.payload.validate import shape_problems
 
 PHASE = "synthesis"
@@ -41,7 +50,6 @@ _IN_WORKING_TIER = {
     "perspectives_completed": "meta.perspectives_completed",
     "convergence_level": "meta.convergence_level",
     "user_feedback": "meta.user_feedback",
-    "target_path": "target.path",
 }
 """Fields of 2.0 that 3.0 stores under `payload.working`: key there, path in 2.0."""
 
@@ -99,7 +107,20 @@ def convert(version: str, handoff: Mapping[str, object], target: str) -> Convert
 
 def with_token_count(handoff: Mapping[str, object]) -> dict[str, Any]:
     """Return a 3.0 payload with its token count."""
-    return put(handoff, "meta.token_count", sum(tiers(handoff).values()))
+    return put(handoff, "meta.token_count", token_count(handoff))
+
+
+def narrowed(problem_type: str) -> str:
+    """Return the problem type as 2.0 has it."""
+    return NARROWED_PROBLEM_TYPES.get(problem_type, problem_type)
+
+
+def published_workflow_id(skill: str, workflow_id: str, timestamp: str) -> str:
+    """Return a workflow id that the published 2.0 schema accepts for its one source; others stay as they are."""
+    time = moment(timestamp)
+    if skill != models.STRICT_SOURCE or time is None or re.fullmatch(models.STRICT_WORKFLOW_ID, workflow_id):
+        return workflow_id
+    return f"swarm-session-{time:%Y%m%d-%H%M%S}-{sha256(workflow_id.encode()).hexdigest()[:8]}"
 
 
 def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
@@ -108,9 +129,13 @@ def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
     expires = expiry("2.0", old)
     new = {
         "version": "2.0",
-        "timestamp": old["timestamp"],
+        "timestamp": written_time(old["timestamp"]),
         **({"expires_at": stamp(expires)} if expires else {}),
-        "source": {**source, "workflow_id": _workflow_id(source)},
+        "source": {
+            "skill": source["skill"],
+            "workflow_id": _published_id(source, old["timestamp"]),
+            "session_path": source["session_path"],
+        },
         "target": {"skill": old["target"]["skill"]},
         "context": _pick(work, models.ContextV2.model_fields),
         "insights": {
@@ -126,6 +151,7 @@ def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
         *_others(old, "", models.HandoffV1.model_fields),
         *_others(work, "payload.", models.WorkV1.model_fields),
         *_others(context, "context.", models.ContextV1.model_fields),
+        *_others(source, "source.", models.SourceV1.model_fields),
     ]
     added = ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"]
     if not text_at(source, "workflow_id"):
@@ -137,14 +163,13 @@ def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     """Return 2.0 as 3.0: insights and seeds move to the working tier, no defined field is lost."""
     level = text_at(old, "meta.convergence_level")
     summary, was_cut = _summary(old)
-    expires = expiry("2.0", old)
     gaps = texts_at(old, "insights.uncertainties")
     new: dict[str, Any] = {
         "version": "3.0",
         "schema_type": "universal",
-        "timestamp": old["timestamp"],
+        "timestamp": written_time(old["timestamp"]),
         "trace_id": _trace_id(old),
-        **({"expires_at": old.get("expires_at") or stamp(expires)} if expires else {}),
+        **_expires_at(old),
         "source": {
             "skill": old["source"]["skill"],
             "workflow_id": _workflow_id(old["source"]),
@@ -160,7 +185,8 @@ def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         "payload": {
             "working": {
                 key: get(old, place) for key, place in _IN_WORKING_TIER.items() if get(old, place) is not None
-            }
+            },
+            **_pick(old, ("references",)),
         },
         "meta": {
             "token_count": 0,
@@ -184,19 +210,24 @@ def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
 
 
 def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
-    """Return 3.0 as 2.0: the trace and all tiers except the working tier are lost."""
+    """Return 3.0 as 2.0: the trace, the session's state and working content without a field are lost."""
     working = get(old, "payload.working") or {}
     problem_type = text_at(old, "context.problem_type")
-    prompt = text_at(old, "context.original_prompt").strip() and text_at(old, "context.original_prompt")
+    prompt = text_at(old, "context.original_prompt")
+    prompt = prompt if prompt.strip() else ""
     new: dict[str, Any] = {
         "version": "2.0",
-        "timestamp": old["timestamp"],
-        **({"expires_at": old["expires_at"]} if old.get("expires_at") else {}),
-        "source": _pick(old["source"], ("skill", "workflow_id", "session_path")),
+        "timestamp": written_time(old["timestamp"]),
+        **_expires_at(old),
+        "source": {
+            "skill": old["source"]["skill"],
+            "workflow_id": _published_id(old["source"], old["timestamp"]),
+            "session_path": old["source"]["session_path"],
+        },
         "target": _pick(old["target"], ("skill", "invocation", "category")),
         "context": {
             "original_prompt": prompt or text_at(old, "context.summary"),
-            "problem_type": NARROWED_PROBLEM_TYPES.get(problem_type, problem_type),
+            "problem_type": narrowed(problem_type),
         },
         "meta": {
             **_pick(old["meta"], ("handoff_reason",)),
@@ -214,23 +245,26 @@ def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
     gaps = texts_at(old, "context.known_gaps")
     if gaps and not texts_at(new, "insights.uncertainties"):
         new = put(new, "insights.uncertainties", gaps)
+    files = [*_artifacts_as_references(old), *(get(old, "payload.references.files") or ())]
+    references = {**(get(old, "payload.references") or {}), **({"files": files} if files else {})}
+    if references:
+        new["references"] = references
     added = [] if prompt else ["context.original_prompt: the summary"]
     if not old.get("expires_at"):
         added.append("expires_at: an hour after the timestamp; 3.0 had none")
     lost = ["trace_id", "source.phase", "meta.token_count", "meta.confidence"]
     optional = (
         "tracing",
-        "payload.session",
-        "payload.references",
+        "payload.session.state",
         "target.expected_phase",
         "meta.user_approved",
         "context.focus_areas",
         "context.success_criteria",
     )
     lost += [field for field in optional if get(old, field) not in (None, {}, [], "")]
-    if problem_type in NARROWED_PROBLEM_TYPES:
-        narrowed = NARROWED_PROBLEM_TYPES[problem_type]
-        lost.append(f"context.problem_type: {problem_type} becomes {narrowed}")
+    if get(old, "payload.session.artifacts"):
+        lost.append("payload.session.artifacts: now references, without type and checksum")
+    lost += narrowed_loss(problem_type)
     lost += [f"payload.working.{key}" for key in working if key not in movable]
     if gaps and texts_at(working, "insights.uncertainties") not in ([], gaps):
         lost.append("context.known_gaps: replaced by insights.uncertainties")
@@ -255,7 +289,7 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     new: dict[str, Any] = {
         "version": "3.0",
         "schema_type": "universal",
-        "timestamp": old["timestamp"],
+        "timestamp": written_time(old["timestamp"]),
         "trace_id": _trace_id(old),
         "source": {
             "skill": old["producer"],
@@ -306,6 +340,32 @@ _STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], ConversionStep]] 
     ("3.0", "2.0"): from_3_to_2,
     ("1.2", "3.0"): from_1_2_to_3,
 }
+
+
+def narrowed_loss(problem_type: str) -> list[str]:
+    """Return what 2.0 loses of a problem type."""
+    new = narrowed(problem_type)
+    return [] if new == problem_type else [f"context.problem_type: {problem_type} becomes {new}"]
+
+
+def _artifacts_as_references(old: Mapping[str, object]) -> list[dict[str, object]]:
+    artifacts = get(old, "payload.session.artifacts") or ()
+    return [
+        {"path": artifact["path"], "description": artifact.get("description") or artifact["name"]}
+        for artifact in artifacts
+    ]
+
+
+def _expires_at(old: Mapping[str, Any]) -> dict[str, str]:
+    """Return when a payload expires; a 2.0 payload that does not say so expires after an hour."""
+    if old.get("expires_at"):
+        return {"expires_at": written_time(old["expires_at"])}
+    expires = expiry("2.0", old)
+    return {"expires_at": stamp(expires)} if expires else {}
+
+
+def _published_id(source: Mapping[str, Any], timestamp: str) -> str:
+    return published_workflow_id(source["skill"], _workflow_id(source), timestamp)
 
 
 def _summary(old: Mapping[str, object]) -> tuple[str, bool]:

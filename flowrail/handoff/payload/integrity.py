@@ -2,16 +2,18 @@
 
 The hash is SHA-256 over canonical JSON: sorted keys, no white space, UTF-8, and whole numbers without a
 fraction. In 2.0 it covers the handoff without `meta.payload_hash` and `meta.payload_size_bytes`; in 3.0 it
-covers `payload`. The digest of the file covers the rest and travels beside the document.
+covers `payload`. The digest of the file covers the rest and travels beside the document. Other senders may hash
+the JSON with its keys in the order of the file; `accepted_seals` knows these forms too.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail.handoff.payload.document import get, text_at
 
@@ -23,6 +25,7 @@ LIFETIME = {"2.0": timedelta(hours=1)}
 TIERS = ("working", "session", "references")
 _SEAL = ("payload_hash", "payload_size_bytes")
 MAX_TOKENS = 2000
+_WRITTEN_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})")
 _MAX_EXACT = 2**53
 
 
@@ -34,20 +37,37 @@ def canonical(value: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def fingerprint(version: str, handoff: Mapping[str, object]) -> tuple[str, int]:
-    """Return the hash and the size of a payload's content."""
-    data = canonical(handoff.get("payload") if version == "3.0" else _without_seal(handoff))
-    return f"sha256:{sha256(data).hexdigest()}", len(data)
+class Seal(NamedTuple):
+    """The hash and the size of a payload's content."""
+
+    hash: str
+    size: int
+
+
+def seal_of(version: str, handoff: Mapping[str, object]) -> Seal:
+    """Return the hash and the size that we write."""
+    return _seal(canonical(_sealed_part(version, handoff)))
+
+
+def accepted_seals(version: str, handoff: Mapping[str, object]) -> tuple[Seal, ...]:
+    """Return every seal that a receiver accepts: ours, and those over the JSON with its keys in the order of the file.
+
+    The order is hashed as JavaScript's `JSON.stringify` and as Python's `json.dumps` write it.
+    """
+    part = _sealed_part(version, handoff)
+    written = json.dumps(_normal(part), separators=(",", ":"), ensure_ascii=False)
+    texts = (written, json.dumps(_plain(part)))
+    return (seal_of(version, handoff), *(_seal(text.encode("utf-8", "surrogatepass")) for text in texts))
 
 
 def sealed(version: str, handoff: Mapping[str, object]) -> dict[str, Any]:
     """Return *handoff* with its hash and size in `meta`. 1.0 has no fields for them."""
     if version == "1.0":
         return dict(handoff)
-    digest, size = fingerprint(version, handoff)
+    seal = seal_of(version, handoff)
     return {
         **handoff,
-        "meta": {**_mapping(handoff.get("meta")), "payload_hash": digest, "payload_size_bytes": size},
+        "meta": {**_mapping(handoff.get("meta")), "payload_hash": seal.hash, "payload_size_bytes": seal.size},
     }
 
 
@@ -58,6 +78,12 @@ def moment(text: str) -> datetime | None:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def written_time(text: str) -> str:
+    """Return a time as our payloads write it. A time that already has this form stays as it is."""
+    time = moment(text)
+    return text if time is None or _WRITTEN_TIME.fullmatch(text) else stamp(time)
 
 
 def stamp(time: datetime) -> str:
@@ -95,6 +121,11 @@ def tokens(value: object) -> int:
     return -(-len(text) // 4)
 
 
+def token_count(handoff: Mapping[str, object]) -> int:
+    """Return the tokens of a 3.0 payload's `payload`, which `meta.token_count` declares."""
+    return tokens(handoff.get("payload"))
+
+
 def tiers(handoff: Mapping[str, object]) -> dict[str, int]:
     """Return the tokens of each tier of a 3.0 payload."""
     return {tier: tokens(get(handoff, f"payload.{tier}")) for tier in TIERS}
@@ -109,14 +140,14 @@ def oversize(handoff: Mapping[str, object]) -> str:
     named = ", ".join(f"`{part}` ({number})" for part, number in parts.items())
     by_tier = ", ".join(f"{tier} {number}" for tier, number in counts.items() if number)
     return (
-        f"has {sum(counts.values())} tokens ({by_tier}); at most {MAX_TOKENS} are allowed; "
+        f"has {token_count(handoff)} tokens ({by_tier}); at most {MAX_TOKENS} are allowed; "
         f"move to a file: {named}"
     )
 
 
 def largest_parts(handoff: Mapping[str, object]) -> dict[str, int]:
     """Return the tokens of the three largest parts of a 3.0 payload that is too large, else nothing."""
-    total = sum(tiers(handoff).values())
+    total = token_count(handoff)
     if total <= MAX_TOKENS:
         return {}
     parts = {
@@ -131,12 +162,21 @@ def largest_parts(handoff: Mapping[str, object]) -> dict[str, int]:
     return {part: parts[part] for part in largest if part == largest[0] or parts[part] * 100 >= total}
 
 
+def _sealed_part(version: str, handoff: Mapping[str, object]) -> object:
+    return handoff.get("payload") if version == "3.0" else _without_seal(handoff)
+
+
+def _seal(data: bytes) -> Seal:
+    return Seal(f"sha256:{sha256(data).hexdigest()}", len(data))
+
+
 def _without_seal(handoff: Mapping[str, object]) -> dict[str, Any]:
-    meta = handoff.get("meta")
-    bare = {key: value for key, value in handoff.items() if key != "meta"}
-    if isinstance(meta, Mapping):
-        bare["meta"] = {key: value for key, value in meta.items() if key not in _SEAL}
-    return bare
+    return {
+        key: {name: item for name, item in value.items() if name not in _SEAL}
+        if key == "meta" and isinstance(value, Mapping)
+        else value
+        for key, value in handoff.items()
+    }
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -150,4 +190,13 @@ def _normal(value: object) -> Any:
         return [_normal(item) for item in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_EXACT:
         return int(value)
+    return value
+
+
+def _plain(value: object) -> Any:
+    """Return immutable mappings and sequences as `dict` and `list`, numbers as they are."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return value

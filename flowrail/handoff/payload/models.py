@@ -5,7 +5,6 @@ Each version has its own model. Fields that a version does not define are ignore
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
@@ -24,18 +23,16 @@ def _timestamp(text: str) -> str:
         datetime.fromisoformat(text)
     except ValueError:
         raise ValueError("must be an ISO 8601 time, such as 2026-02-04T19:30:00Z") from None
-    if not re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}", text):
-        raise ValueError("must have a time of day, such as 2026-02-04T19:30:00Z")
     return text
 
 
 def _uuid(text: str) -> str:
     try:
-        if str(UUID(text)) == text.lower():
+        if str(UUID(text)) == text:
             return text
     except ValueError:
         pass
-    raise ValueError("must be a UUID, such as 0b0e6ac1-7c1f-4a53-9d0c-2f6f0c1d2e3f")
+    raise ValueError("must be a UUID in lower case, such as 0b0e6ac1-7c1f-4a53-9d0c-2f6f0c1d2e3f")
 
 
 def filled(text: str) -> str:
@@ -51,7 +48,16 @@ Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": 
 Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
 Chain = Annotated[list[Filled], Field(min_length=1)]
+OPTIONAL: Any = Field(default_factory=lambda: None)
+"""The default of a field that may be missing. If it is present, it must have its type: `null` is refused."""
 EMPTY_LIST: Any = Field(default_factory=list)
+
+
+def optional(description: str) -> Any:
+    """Return the default of a field that may be missing, with its description."""
+    return Field(default_factory=lambda: None, description=description)
+
+
 Texts = Annotated[list[str], EMPTY_LIST]
 ProblemType = Literal["decision", "creative", "analytical", "strategic"]
 Level = Literal["high", "medium", "low", "none"]
@@ -67,7 +73,7 @@ class ConvergentInsight(PayloadPart):
     """A theme that several perspectives share."""
 
     theme: Filled
-    confidence_score: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] | None = None
+    confidence_score: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = OPTIONAL
     contributing_archetypes: Texts
     key_evidence: Texts
 
@@ -77,7 +83,7 @@ class DivergentInsight(PayloadPart):
 
     archetype: Filled
     insight: Filled
-    confidence: Annotated[int, Field(ge=1, le=5)] | None = None
+    confidence: Annotated[int, Field(ge=1, le=5)] = OPTIONAL
 
 
 class SearchTerm(PayloadPart):
@@ -181,8 +187,8 @@ class WorkV1(PayloadPart):
 class ContextV1(PayloadPart):
     """How the work was done."""
 
-    perspectives_completed: Count | None = None
-    convergence_level: Level | None = None
+    perspectives_completed: Count = OPTIONAL
+    convergence_level: Level = OPTIONAL
     user_feedback: str = ""
 
 
@@ -253,7 +259,8 @@ class DocumentV12(PayloadPart):
 
 
 STRICT_SOURCE = "perspective-swarm"
-"""The only source that the published schema allows; required with `--strict-v2`."""
+STRICT_WORKFLOW_ID = r"swarm-session-[0-9]{8}-[0-9]{6}-[a-f0-9]{8}"
+"""The only source, and the form of its workflow ids, that the published 2.0 schema allows; required with `--strict-v2`."""
 
 
 class SourceV2(PayloadPart):
@@ -269,8 +276,7 @@ class TargetV2(PayloadPart):
 
     skill: Filled
     invocation: str = ""
-    category: Filled | None = None
-    path: str = Field("", description="The SKILL.md that was chosen.")
+    category: Filled = OPTIONAL
 
 
 class ContextV2(PayloadPart):
@@ -301,13 +307,35 @@ class ResearchSeeds(PayloadPart):
 class MetaV2(PayloadPart):
     """The chain so far, and the hash of the content."""
 
-    perspectives_completed: Annotated[int, Field(ge=0, le=5)] | None = None
-    convergence_level: Level | None = None
+    perspectives_completed: Annotated[int, Field(ge=0, le=5)] = OPTIONAL
+    convergence_level: Level = OPTIONAL
     user_feedback: str = ""
     handoff_reason: str = ""
-    handoff_chain: Chain | None = Field(None, description="Default: the source alone.")
-    payload_hash: Hash | None = None
-    payload_size_bytes: Count | None = None
+    handoff_chain: Chain = optional("Default: the source alone.")
+    payload_hash: Hash = OPTIONAL
+    payload_size_bytes: Count = OPTIONAL
+
+
+class FileReference(PayloadPart):
+    """A file to read if needed."""
+
+    path: Filled
+    description: str = OPTIONAL
+    relevance: Literal["critical", "important", "optional"] = OPTIONAL
+
+
+class UrlReference(PayloadPart):
+    """A page to read if needed."""
+
+    url: Filled
+    description: str = OPTIONAL
+
+
+class ReferenceTier(PayloadPart):
+    """Files and pages to read if needed."""
+
+    files: Annotated[list[FileReference], EMPTY_LIST]
+    urls: Annotated[list[UrlReference], EMPTY_LIST]
 
 
 class HandoffV2(PayloadPart):
@@ -315,13 +343,14 @@ class HandoffV2(PayloadPart):
 
     version: Literal["2.0"]
     timestamp: Timestamp
-    expires_at: Timestamp | None = Field(None, description="Default: an hour after the timestamp.")
+    expires_at: Timestamp = optional("Default: an hour after the timestamp.")
     source: SourceV2
     target: TargetV2
     context: ContextV2
     insights: Annotated[Insights, Field(default_factory=Insights)]
     research_seeds: Annotated[ResearchSeeds, Field(default_factory=ResearchSeeds)]
     meta: Annotated[MetaV2, Field(default_factory=MetaV2)]
+    references: ReferenceTier = optional("Files that the work refers to. Not in the published schema.")
 
 
 class DocumentV2(PayloadPart):
@@ -350,9 +379,9 @@ class TargetV3(PayloadPart):
     """The skill that takes over, and how it is invoked."""
 
     skill: Filled
-    invocation: str | None = None
-    category: str | None = None
-    expected_phase: str | None = None
+    invocation: str = OPTIONAL
+    category: str = OPTIONAL
+    expected_phase: str = OPTIONAL
 
 
 class ContextV3(PayloadPart):
@@ -362,10 +391,10 @@ class ContextV3(PayloadPart):
     problem_type: Literal[
         "decision", "creative", "analytical", "strategic", "implementation", "research", "verification"
     ]
-    original_prompt: str | None = None
-    focus_areas: list[str] | None = None
-    known_gaps: list[str] | None = None
-    success_criteria: list[str] | None = None
+    original_prompt: str = OPTIONAL
+    focus_areas: list[str] = OPTIONAL
+    known_gaps: list[str] = OPTIONAL
+    success_criteria: list[str] = OPTIONAL
 
 
 class Artifact(PayloadPart):
@@ -374,45 +403,23 @@ class Artifact(PayloadPart):
     name: Filled
     path: Filled
     type: ArtifactType
-    description: str | None = None
-    checksum: Hash | None = None
+    description: str = OPTIONAL
+    checksum: Hash = OPTIONAL
 
 
 class SessionTier(PayloadPart):
     """The artifacts and the state of the session."""
 
     artifacts: Annotated[list[Artifact], EMPTY_LIST]
-    state: dict[str, Any] | None = None
-
-
-class FileReference(PayloadPart):
-    """A file to read if needed."""
-
-    path: Filled
-    description: str | None = None
-    relevance: Literal["critical", "important", "optional"] | None = None
-
-
-class UrlReference(PayloadPart):
-    """A page to read if needed."""
-
-    url: Filled
-    description: str | None = None
-
-
-class ReferenceTier(PayloadPart):
-    """Files and pages to read if needed."""
-
-    files: Annotated[list[FileReference], EMPTY_LIST]
-    urls: Annotated[list[UrlReference], EMPTY_LIST]
+    state: dict[str, Any] = OPTIONAL
 
 
 class WorkV3(PayloadPart):
     """The work itself, in tiers: immediate context, the session's files, references."""
 
     working: dict[str, Any]
-    session: SessionTier | None = None
-    references: ReferenceTier | None = None
+    session: SessionTier = OPTIONAL
+    references: ReferenceTier = OPTIONAL
 
 
 class MetaV3(PayloadPart):
@@ -420,11 +427,11 @@ class MetaV3(PayloadPart):
 
     token_count: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
     confidence: Literal["high", "medium", "low"]
-    handoff_chain: Chain | None = None
-    handoff_reason: str | None = None
-    payload_hash: Hash | None = None
-    payload_size_bytes: Count | None = None
-    user_approved: bool | None = None
+    handoff_chain: Chain = OPTIONAL
+    handoff_reason: str = OPTIONAL
+    payload_hash: Hash = OPTIONAL
+    payload_size_bytes: Count = OPTIONAL
+    user_approved: bool = OPTIONAL
 
 
 class TraceEvent(PayloadPart):
@@ -433,7 +440,7 @@ class TraceEvent(PayloadPart):
     timestamp: Timestamp
     event_type: Literal["created", "validated", "transmitted", "received", "processed", "error"]
     workflow: Filled
-    details: dict[str, Any] | None = None
+    details: dict[str, Any] = OPTIONAL
 
 
 class Tracing(PayloadPart):
@@ -441,7 +448,7 @@ class Tracing(PayloadPart):
 
     events: Annotated[list[TraceEvent], EMPTY_LIST]
     parent_span_id: str | None = None
-    tags: dict[str, str] | None = None
+    tags: dict[str, str] = OPTIONAL
 
 
 class HandoffV3(PayloadPart):
@@ -451,13 +458,13 @@ class HandoffV3(PayloadPart):
     schema_type: Literal["universal"]
     timestamp: Timestamp
     trace_id: Uuid
-    expires_at: Timestamp | None = Field(None, description="Default: never.")
+    expires_at: Timestamp = optional("Default: never.")
     source: SourceV3
     target: TargetV3
     context: ContextV3
     payload: WorkV3
     meta: MetaV3
-    tracing: Tracing | None = None
+    tracing: Tracing = OPTIONAL
 
 
 class DocumentV3(PayloadPart):

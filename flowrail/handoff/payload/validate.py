@@ -6,6 +6,7 @@ Each version has its own model. A receiver is more lenient than a sender.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
@@ -22,7 +23,13 @@ from flowrail.handoff.errors import (
 )
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import Payload, get, text_at, texts_at
-from flowrail.handoff.payload.models import MODELS, STRICT_SOURCE, problems_of, unknown_fields
+from flowrail.handoff.payload.models import (
+    MODELS,
+    STRICT_SOURCE,
+    STRICT_WORKFLOW_ID,
+    problems_of,
+    unknown_fields,
+)
 from flowrail.text.safe_text import in_quotes
 
 PERSPECTIVE_SOURCES = frozenset({"perspective-swarm"})
@@ -108,13 +115,23 @@ def _related_fields(
     created, expires = (integrity.moment(text_at(handoff, key)) for key in ("timestamp", "expires_at"))
     if created is not None and expires is not None and expires <= created:
         yield PayloadProblem("handoff.expires_at", "is not after the timestamp")
-    if version == "2.0" and rules.strict_v2 and source != STRICT_SOURCE:
-        message = f"is `{in_quotes(source)}`; the published schema requires `{STRICT_SOURCE}`"
-        yield PayloadProblem("handoff.source.skill", message)
-    counted, declared = sum(integrity.tiers(handoff).values()), get(handoff, "meta.token_count")
+    if version == "2.0" and rules.strict_v2:
+        yield from _strict_source(source, text_at(handoff, "source.workflow_id"))
+    counted, declared = integrity.token_count(handoff), get(handoff, "meta.token_count")
     if version == "3.0" and counted != declared:
         message = f"is {declared}, but {counted} tokens were counted"
         yield PayloadProblem("handoff.meta.token_count", message, severity=WARNING)
+
+
+def _strict_source(skill: str, workflow_id: str) -> Iterator[PayloadProblem]:
+    """Yield how the source differs from the only one that the published 2.0 schema allows."""
+    if skill != STRICT_SOURCE:
+        message = f"is `{in_quotes(skill)}`; the published schema requires `{STRICT_SOURCE}`"
+        yield PayloadProblem("handoff.source.skill", message)
+    if not re.fullmatch(STRICT_WORKFLOW_ID, workflow_id):
+        form = "swarm-session-YYYYMMDD-HHMMSS-xxxxxxxx"
+        message = f"is `{in_quotes(workflow_id)}`; the published schema requires the form `{form}`"
+        yield PayloadProblem("handoff.source.workflow_id", message)
 
 
 def _chain(version: str, handoff: Mapping[str, object], source: str, target: str) -> Iterator[PayloadProblem]:
@@ -159,16 +176,17 @@ def _perspectives(version: str, handoff: Mapping[str, object], path: str) -> Ite
 def _seal(version: str, handoff: Mapping[str, object]) -> Iterator[PayloadProblem]:
     if version not in {"2.0", "3.0"}:
         return
-    digest, size = integrity.fingerprint(version, handoff)
     field = "handoff.meta.payload_hash"
     declared, declared_size = get(handoff, "meta.payload_hash"), get(handoff, "meta.payload_size_bytes")
+    seals = integrity.accepted_seals(version, handoff)
+    seal = next((seal for seal in seals if seal.hash == declared), seals[0])
     if declared is None:
         message = "is missing, so nothing proves that this is what was sent"
         yield PayloadProblem(field, message, INTEGRITY, WARNING)
-    elif isinstance(declared, str) and declared != digest:
-        yield PayloadProblem(field, f"is not the hash of the content, {digest}", INTEGRITY)
-    if isinstance(declared_size, int) and declared_size != size:
-        message = f"is {declared_size}, but the content has {size} bytes"
+    elif isinstance(declared, str) and declared != seal.hash:
+        yield PayloadProblem(field, f"is not the hash of the content, {seal.hash}", INTEGRITY)
+    if isinstance(declared_size, int) and declared_size != seal.size:
+        message = f"is {declared_size}, but the content has {seal.size} bytes"
         yield PayloadProblem("handoff.meta.payload_size_bytes", message, INTEGRITY)
 
 

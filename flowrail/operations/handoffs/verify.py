@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
-from flowrail.handoff.handoff import INVOCATION, Handoff
+from flowrail.handoff.checks import missing_parts
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.handoff import DISCOVERY, INVOCATION, Handoff
 from flowrail.handoff.lifecycle import TRANSITIONS
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, PAYLOAD_FOLDER, digest_of
-from flowrail.handoff.store import PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
+from flowrail.handoff.store import KINDS_WITHOUT_EVENT, PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ReceivedWork
@@ -36,11 +38,15 @@ class VerifiedHandoffs(NamedTuple):
     findings: tuple[HandoffFinding, ...]
 
 
-def verify(store: Store, handoffs: Handoffs) -> VerifiedHandoffs:
-    """Verify that every journal is as it was written and that each payload is the one that was sent.
+def verify(context: HandoffContext) -> VerifiedHandoffs:
+    """Verify that every journal is as it was written, and that each payload is the one that was sent.
+
+    An open handoff whose payload, target or session is gone is a finding. A payload that was pruned with its session
+    after the handoff ended is none.
 
     Sessions are read for what they say of handoffs; `operations.sessions.verify` verifies them.
     """
+    store, handoffs = context.store, context.handoffs
     found: list[HandoffFinding] = []
     session_ids = store.ids()
     records = payloads = 0
@@ -67,9 +73,11 @@ def verify(store: Store, handoffs: Handoffs) -> VerifiedHandoffs:
         found += _out_of_order(entries)
         handoff = entries[-1].handoff
         digests.add(handoff.digest)
+        parts = [part for part in missing_parts(context.store, handoff) if part.name != "payload"]
+        found += [HandoffFinding(handoff_id, f"{part.name.upper()}_GONE", part.message) for part in parts]
         if any(entry.handoff.phase == INVOCATION for entry in entries):
             payloads += 1
-            pruned = any(entry.kind == PRUNED for entry in entries)
+            pruned = not handoff.is_open and any(entry.kind == PRUNED for entry in entries)
             path = handoff.payload
             if handoff.session in readable and not handoff.foreign:
                 path = now_at(path, os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER))
@@ -108,11 +116,24 @@ def _handoff_records(
 
 
 def _out_of_order(entries: Iterable[HandoffRecord]) -> Iterator[HandoffFinding]:
-    transitions = {(edge.source, edge.target) for edge in TRANSITIONS}
+    """Yield the records that the lifecycle does not allow in this order."""
+    transitions = {(edge.source, edge.event, edge.target) for edge in TRANSITIONS}
+    first, *_ = entries
+    begins = ("arrival", INVOCATION) if first.handoff.foreign else (DISCOVERY, DISCOVERY)
+    if (first.kind, first.handoff.phase) != begins:
+        message = (
+            f"the journal begins with `{first.kind}` in phase {first.handoff.phase}, not with `{begins[0]}`"
+        )
+        yield HandoffFinding(first.handoff.id, "ILLEGAL_STEP", message)
     for before, after in pairwise(entries):
         source, target = before.handoff.phase, after.handoff.phase
-        if source != target and (source, target) not in transitions:
-            message = f"record {after.seq} goes from {source} to {target}, which the lifecycle does not allow"
+        if after.event and (source, after.event, target) not in transitions:
+            message = (
+                f"record {after.seq}: the lifecycle does not allow `{after.event}` from {source} to {target}"
+            )
+            yield HandoffFinding(after.handoff.id, "ILLEGAL_STEP", message)
+        elif not after.event and (source != target or after.kind not in KINDS_WITHOUT_EVENT):
+            message = f"record {after.seq} (`{after.kind}`) goes from {source} to {target} without an event"
             yield HandoffFinding(after.handoff.id, "ILLEGAL_STEP", message)
 
 

@@ -1,0 +1,147 @@
+"""A payload, target or session that is gone is never shown as good, whichever command looks at its handoff."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from support.handing import ours, payload_of, phases, receive, send, session, target
+from support.sandbox import flow, refused, sessions_folder, told
+
+
+def verify_codes() -> set[str]:
+    return {finding["code"] for finding in told_findings()}
+
+
+def told_findings() -> list[dict[str, str]]:
+    findings: list[dict[str, str]] = flow("audit", "verify", "--json").data["findings"]
+    return findings
+
+
+@pytest.mark.parametrize("command", ["send", "retry"])
+@pytest.mark.parametrize("damage", ["deleted", "changed"])
+def test_a_payload_that_is_gone_is_written_again(command: str, damage: str) -> None:
+    target("digger")
+    here = session()
+    sent = send("digger", here)
+    if damage == "deleted":
+        Path(sent["payload"]).unlink()
+    else:
+        Path(sent["payload"]).write_text("{}")
+
+    status = told("handoff", "status", sent["handoff"])
+    findings, audited = verify_codes(), told("audit")["handoffs"][0]
+    again = send("digger", here) if command == "send" else told("handoff", "retry", sent["handoff"])
+
+    assert len(status["missing"]) == len(audited["missing"]) == 1
+    assert "receive_command" not in status or status["receive_command"] is None
+    assert (
+        "stale    the payload" in flow("handoff", "status", sent["handoff"]).out
+        or again["phase"] == "invocation"
+    )
+    assert findings & {"PAYLOAD_GONE", "PAYLOAD_CHANGED"}
+    assert again["handoff"] == sent["handoff"]
+    assert any("it was written again" in note for note in again["notes"])
+    assert again["missing"] == []
+    assert receive(again).status == 0
+    assert phases(sent["handoff"])[5:] == [
+        "failed",
+        "retry",
+        "transfer",
+        "invocation",
+        "claim",
+        "acknowledgment",
+    ]
+    assert verify_codes() == set()
+
+
+def test_a_target_that_is_gone_is_reported() -> None:
+    card = target("digger")
+    here = session()
+    sent = send("digger", here)
+    card.unlink()
+
+    assert "the target `digger` is gone" in told("handoff", "status", sent["handoff"])["missing"][0]
+    assert "(stale)" in flow("handoff", "status").out
+    assert verify_codes() == {"TARGET_GONE"}
+    assert told("audit")["handoffs"][0]["missing"]
+    status, error = refused("handoff", "send", "digger", "--session", here)
+    assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
+    status, error = refused("handoff", "retry", sent["handoff"])
+    assert (status, error["code"], error["recoverable"]) == (6, "PAYLOAD_GONE", False)
+
+
+def test_a_session_that_is_gone_is_reported() -> None:
+    target("digger")
+    here = session()
+    sent = send("digger", here)
+    shutil.rmtree(sessions_folder() / here)
+
+    status, error = refused("handoff", "retry", sent["handoff"])
+
+    assert (status, error["code"], error["recoverable"]) == (6, "PAYLOAD_GONE", False)
+    assert "the session" in error["message"]
+    assert error["hint"] == f"close it: flow handoff cancel {sent['handoff']}"
+    assert len(told("handoff", "status", sent["handoff"])["missing"]) == 2
+    assert verify_codes() == {"PAYLOAD_GONE", "SESSION_GONE"}
+    status, error = refused("handoff", "send", "digger", "--session", here)
+    assert (error["code"], error["recoverable"], error["payload_preserved"]) == (
+        "UNKNOWN_SESSION",
+        True,
+        None,
+    )
+    assert told("handoff", "cancel", sent["handoff"])["phase"] == "rejected"
+
+
+def test_25_hours_later_a_pruned_session_leaves_a_stale_handoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger")
+    here = session()
+    sent = send("digger", here)
+    told("session", "abandon", here)
+    told("session", "prune", "--older-than", "0")
+    assert (sessions_folder() / here).exists()
+    later = time.time() + 25 * 3600
+    monkeypatch.setattr("time.time", lambda: later)
+
+    told("session", "prune", "--older-than", "0")
+
+    assert not (sessions_folder() / here).exists()
+    assert "is gone" in told("handoff", "status", sent["handoff"])["missing"][0]
+    assert verify_codes() == {"PAYLOAD_GONE", "SESSION_GONE"}
+    assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "PAYLOAD_GONE"
+
+
+def test_received_work_is_sent_again_only_on_request() -> None:
+    ours("digger")
+    here = session()
+    sent = send("digger", here)
+    receive(sent)
+
+    same = send("digger", here)
+    again = send("digger", here, "--again")
+    twice = send("digger", here, "--again")
+
+    assert (same["handoff"], same["phase"], same["replayed"]) == (sent["handoff"], "acknowledgment", True)
+    assert "add --again" in same["notes"][0]
+    assert again["handoff"] == twice["handoff"] != sent["handoff"]
+    assert payload_of(again)["context"] == payload_of(sent)["context"]
+
+
+def test_an_expired_payload_is_accepted_with_force_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger", schema_version='"2.0"')
+    sent = send("digger", session())
+    words = sent["receive_command"].split()[1:]
+    later = time.time() + 3600 + 301
+    monkeypatch.setattr("time.time", lambda: later)
+
+    first, second = refused(*words), refused(*words)
+    refused("handoff", "retry", sent["handoff"])
+    forced = told(*words, "--force", "--format", "json")
+
+    assert [error["code"] for _, error in (first, second)] == ["VALIDATION_FAILED", "HANDOFF_CLOSED"]
+    assert second[1]["hint"].endswith("--force")
+    assert forced["phase"] == "acknowledgment"
+    assert phases(sent["handoff"])[5:] == ["expired", "claim", "acknowledgment"]
+    assert verify_codes() == set()
