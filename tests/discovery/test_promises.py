@@ -54,6 +54,13 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
         *("GIT_OPTIONAL_LOCKS", "GIT_LITERAL_PATHSPECS", "GIT_TERMINAL_PROMPT"),
         *("GIT_ALLOW_PROTOCOL", "GIT_NO_LAZY_FETCH"),
         *("NONE_INSTALLED", "NONE_ACCEPTS", "NONE_FITS"),
-        *("UNKNOWN_CANDIDATE", "AMBIGUOUS_SKILL", "REGISTRY_CHANGED", "REGISTRY_INVALID", "NO_REVISION"),
+        *(
+            "UNKNOWN_CANDIDATE",
+            "AMBIGUOUS_SKILL",
+            "REGISTRY_CHANGED",
+            "REGISTRY_INVALID",
+            "NO_REVISION",
+            "GIT_FAILED",
+        ),
     }
     assert set(HINTS) <= used
