@@ -23,7 +23,7 @@ from flowrail.storage import files as storage_files
 MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
 LARGEST_FOLDER = 64 * 1024 * 1024
-_NAME = re.compile(r"\w[\w.-]{0,99}(?:/\w[\w.-]{0,99})?\Z")
+_NAME = r"\w[\w.-]{0,99}(?:/\w[\w.-]{0,99})?\Z"
 
 
 class FolderContent(NamedTuple):
@@ -78,7 +78,7 @@ def sizes(folder: str) -> dict[str, int]:
 
 def is_name(skill: str) -> bool:
     """Return whether a skill's name can be used in a command that a person types."""
-    return _NAME.match(skill) is not None
+    return re.match(_NAME, skill) is not None
 
 
 def how_to_approve(skill: str, root: str = "") -> str | Hint:

@@ -23,8 +23,8 @@ MANIFEST = ".flowrail-install.json"
 FORMAT = 1
 _NAMED = 5
 _About = TypeVar("_About")
-_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
-_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z")
+_DIGEST = r"[0-9a-f]{64}\Z"
+_VERSION = r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z"
 
 
 class BundledCopy(NamedTuple):
@@ -121,7 +121,7 @@ def read_manifest(folder: str) -> Manifest | None:
         )
         kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
         version = str(data["version"])[:40]
-        return Manifest(version if _VERSION.match(version) else "", kept["files"], kept["before"])
+        return Manifest(version if re.match(_VERSION, version) else "", kept["files"], kept["before"])
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -138,7 +138,7 @@ def _texts(value: Mapping[str, object]) -> dict[str, str]:
     return {
         path: digest
         for path, digest in value.items()
-        if isinstance(digest, str) and _DIGEST.match(digest) and _is_below(path)
+        if isinstance(digest, str) and re.match(_DIGEST, digest) and _is_below(path)
     }
 
 

@@ -54,7 +54,7 @@ class NotPrivateError(StorageError):
     code = "DIRECTORY_NOT_PRIVATE"
 
 
-_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_TEMPORARY = r"\.[0-9a-f]{16}\.tmp"
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
 
 
@@ -233,7 +233,7 @@ def temporary_in(folder: str) -> str:
 
 def is_temporary(name: str) -> bool:
     """Return whether *name* could come from `temporary_in`."""
-    return _TEMPORARY.fullmatch(name) is not None
+    return re.fullmatch(_TEMPORARY, name) is not None
 
 
 def sweep(folder: AnyPath, *, now: float | None = None, age: float = 3600.0) -> int:

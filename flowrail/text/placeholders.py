@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from flowrail.text.phrases import in_words
 
-_NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
+_NO_FENCE = r"(?m)^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:"
 """The start of one of our blocks. A value never contains one."""
 _MARKS, _BLANKS = "`~", " \t\r"
 _FEWEST_MARKS = 3
-_FLOW_FIRST = re.compile(r"\A([ \t]*)flow:")
-_FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
-_OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
+_FLOW_FIRST = r"\A([ \t]*)flow:"
+_FENCE_MARK = r"(?m)^ {0,3}(?=`{3}|~{3})"
+_OPENING = r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)"
 MOST_AGAIN = 1_000_000
 """Characters of values and resources that one step repeats."""
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
@@ -73,14 +73,14 @@ class Filling:
                 value = value.replace("\n", "\n        ")
             elif self._quoting and "\n" in value:
                 value = _quoted(value, text[found.end() : found.end() + 1])
-            return _FENCE_MARK.sub("    ", value) if guarded else value
+            return re.sub(_FENCE_MARK, "    ", value) if guarded else value
 
         return PLACEHOLDER.sub(put, text)
 
     def _in_words(self, name: str) -> str | None:
         """Return the value of *name* in words, or `None` if too much was repeated already."""
         if name not in self._words:
-            self._words[name] = _NO_FENCE.sub(r"\1flow :", in_words(self._values.get(name)))
+            self._words[name] = re.sub(_NO_FENCE, r"\1flow :", in_words(self._values.get(name)))
             return self._words[name]
         value = self._words[name]
         if len(value) > self._left:
@@ -116,7 +116,7 @@ class _CurrentLine:
         if self._bare and self._marks and value.startswith((*_MARKS,)):
             value = f" {value}"
         elif self._bare and self._marks >= _FEWEST_MARKS:
-            value = _FLOW_FIRST.sub(r"\1flow :", value)
+            value = re.sub(_FLOW_FIRST, r"\1flow :", value)
         _, new, last = value.rpartition("\n")
         given = last.strip() or (self._given and not new)
         could = given and not last.strip(f"{_BLANKS}{_MARKS}") and (self._bare or new)
@@ -150,7 +150,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     ours = False
     for line in text.split("\n"):
         end = at + len(line) + 1
-        opening = _OPENING.match(line) if closing is None else None
+        opening = re.match(_OPENING, line) if closing is None else None
         if opening:
             mark = opening.group(1)
             closing = re.compile(f" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \\t\\r]*\\Z")

@@ -18,8 +18,7 @@ HIDDEN = (
 """A character class for regular expressions: characters that hide, reorder or end lines."""
 LONGEST_LINE, MOST_LINES = 4_000, 200
 
-_HIDDEN = re.compile(HIDDEN)
-_BREAKS = re.compile(r"[ ]*[\n\t][\s]*")
+_BREAKS = r"[ ]*[\n\t][\s]*"
 
 
 class NotTextError(DocumentError):
@@ -43,7 +42,12 @@ def decode(data: bytes, *, source: str) -> str:
 
 def hides(text: str) -> bool:
     """Return whether *text* contains a hidden character."""
-    return bool(_HIDDEN.search(text))
+    return not _is_plain(text) and re.search(HIDDEN, text) is not None
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether *text* is printable ASCII with line feeds and tabs, which is most of what is printed."""
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def is_shown(text: str) -> bool:
@@ -61,22 +65,22 @@ def visible(text: str) -> str:
 
     Line feeds and tabs stay. A carriage return is dropped before a line feed and replaced elsewhere.
     """
-    if text.isascii() and text.isprintable():
+    if _is_plain(text):
         return text
     text = text.replace("\r\n", "\n").replace("\r", "⟨U+000D⟩")
-    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
+    return re.sub(HIDDEN, lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
 
 
 def blanked(text: str, *, keep: str = "") -> str:
     """Return *text* with a space for each unprintable character, except those in *keep*."""
     if is_shown(text):
         return text
-    return "".join(char if char.isprintable() or char in keep else " " for char in _HIDDEN.sub(" ", text))
+    return "".join(char if char.isprintable() or char in keep else " " for char in re.sub(HIDDEN, " ", text))
 
 
 def one_line(text: str) -> str:
     """Return *text* as one visible line."""
-    return _BREAKS.sub(" ", visible(text)).strip()
+    return re.sub(_BREAKS, " ", visible(text)).strip()
 
 
 def shortened(text: str, longest: int = 240) -> str:
@@ -104,7 +108,7 @@ def json_visible(document: str) -> str:
     """Return a JSON *document* with the same content and every hidden character written as an escape."""
     if document.isascii() and "\x7f" not in document:
         return document
-    return _HIDDEN.sub(lambda found: _json_escape(found.group()), document)
+    return re.sub(HIDDEN, lambda found: _json_escape(found.group()), document)
 
 
 def _json_escape(character: str) -> str:

@@ -14,7 +14,7 @@ LEASE_SECONDS = 3_600
 """How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
 MOST_DISPATCHES = 200
 """How many dispatches a step makes at most."""
-_JOIN = re.compile(r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z")
+_JOIN = r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z"
 
 
 class AgentRole(StrEnum):
@@ -101,7 +101,7 @@ class Dispatch(DefinitionPart):
 
 def needed_by(join: str, total: int) -> int:
     """Return how many of *total* dispatches must succeed; `ValueError` if *join* is not a join."""
-    found = _JOIN.match(join)
+    found = re.match(_JOIN, join)
     if found is None:
         raise ValueError(f"invalid join `{join}`: write all, any or at least N")
     if join == "all":

@@ -127,7 +127,7 @@ class Raw(NamedTuple):
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
-_PLACE = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?: \(.*)?\Z", re.DOTALL)
+_PLACE = r"(?s)(?P<file>.*?)(?::(?P<line>\d+))?(?: \(.*)?\Z"
 _Found = TypeVar("_Found", Finding, Raw)
 
 
@@ -149,7 +149,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     files: dict[str, int] = {}
     keys: list[tuple[int, int]] = []
     for finding in listed:
-        match = _PLACE.match(finding.place)
+        match = re.match(_PLACE, finding.place)
         file, line = (match["file"], int(match["line"] or 0)) if match else (finding.place, 0)
         keys.append((files.setdefault(file, len(files)), line))
     return [finding for _, finding in sorted(zip(keys, listed, strict=True), key=lambda pair: pair[0])]

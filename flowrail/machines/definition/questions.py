@@ -25,7 +25,7 @@ OWN_WORDS = "other:"
 """Before an answer in the user's own words; no label begins so."""
 
 QUESTION_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
 
 Path = tuple[str | int, ...]
 
@@ -141,7 +141,7 @@ def _text(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
         yield path, "is missing"
     if len(text) > longest:
         yield path, f"has {len(text)} characters; at most {longest}"
-    control = _CONTROL.search(text)
+    control = re.search(_CONTROL, text)
     if control:
         yield path, f"holds U+{ord(control.group()):04X}, a character that cannot be shown"
 

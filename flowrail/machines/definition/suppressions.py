@@ -17,9 +17,7 @@ from typing import Annotated
 from flowrail.machines.definition.findings import CODES, Finding
 from flowrail.machines.definition.keys import DefinitionPart, Key
 
-_COMMENT = re.compile(
-    rb"^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$", re.MULTILINE
-)
+_COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 
 
 class Suppression(DefinitionPart):
@@ -38,7 +36,7 @@ class Suppression(DefinitionPart):
 def commented(data: bytes, source: str) -> tuple[Suppression, ...]:
     """Return the exceptions in the comments of a Python file."""
     found = []
-    for match in _COMMENT.finditer(data):
+    for match in re.finditer(_COMMENT, data):
         line = data.count(b"\n", 0, match.start()) + 1
         code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
         found.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))

@@ -26,8 +26,8 @@ from flowrail.text import limits, placeholders, suggestions
 
 RESULTS = 400_000
 """How many bytes the results of a step's agents may have together; each has its even share."""
-_ID = re.compile(r"d(\d{1,9})-\d{1,9}\Z")
-_WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
+_ID = r"d(\d{1,9})-\d{1,9}\Z"
+_WHOLE = r"\$([a-z][a-z0-9_]*)\Z"
 
 
 class JoinPendingError(ConflictError):
@@ -110,7 +110,7 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
     """Return a dispatch of the current step by its id; one of a step that was left is gone."""
     known = {each.id: each for each in session.dispatches}
     if dispatch_id not in known:
-        written = _ID.match(dispatch_id)
+        written = re.match(_ID, dispatch_id)
         if written and int(written.group(1)) < session.revision:
             raise DispatchGoneError(
                 f"dispatch `{dispatch_id}` belongs to a step that session `{session.id}` has left",
@@ -334,5 +334,5 @@ def _filled(value: Any, values: Mapping[str, Any]) -> Any:
     """Return a variable's value: a placeholder alone keeps the kind of what it stands for."""
     if not isinstance(value, str):
         return value
-    whole = _WHOLE.match(value)
+    whole = re.match(_WHOLE, value)
     return values.get(whole.group(1)) if whole else placeholders.fill(value, values)

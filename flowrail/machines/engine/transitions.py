@@ -18,7 +18,7 @@ from flowrail.machines.definition.workflow import Workflow
 if TYPE_CHECKING:
     from flowrail.machines.sessions.session import Session
 
-_OF_THE_STEP = re.compile(r"\b(?:visit|limit)\b")
+_OF_THE_STEP = r"\b(?:visit|limit)\b"
 """Names that have a different value in each step, so that equal conditions may differ in their result."""
 
 
@@ -144,7 +144,7 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[Landing]:
         over = passing_over(step)
         if over is None or step.id in passed:
             return
-        if isinstance(when, str) and not _OF_THE_STEP.search(when):
+        if isinstance(when, str) and not re.search(_OF_THE_STEP, when):
             failed.add(when)
         passed.append(step.id)
         target = step.way(over)

@@ -11,8 +11,8 @@ COPY = "received-payload"
 """How the payload is called in the session's folder, but for its ending."""
 HASHED, UNHASHED = "hashed", "unhashed"
 """The origins of a payload that none of our own sessions sent: whether it came with a hash."""
-_NO_NAME = re.compile(r"[^\w ./@+-]")
-_LINE_END = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
+_NO_NAME = r"[^\w ./@+-]"
+_LINE_END = "[\t-\r\x1c-\x1e\x85\u2028\u2029]"
 _LONGEST_PATH, _MOST_NAMES = 4096, 12
 
 
@@ -34,7 +34,7 @@ def handed_over(session: Session, folder: str = "") -> tuple[str, ...]:
     source = _name(received.source)
     through = f", through {' → '.join(chain)}" if len(chain) > 1 else ""
     path = received.payload
-    path = _LINE_END.sub("?", (now_at(path, folder) if folder else path)[:_LONGEST_PATH])
+    path = re.sub(_LINE_END, "?", (now_at(path, folder) if folder else path)[:_LONGEST_PATH])
     came = "says it comes from" if received.origin else "was handed over by"
     checked = "" if received.origin == UNHASHED else "; its hash was checked"
     return (
@@ -44,4 +44,4 @@ def handed_over(session: Session, folder: str = "") -> tuple[str, ...]:
 
 
 def _name(text: str) -> str:
-    return _NO_NAME.sub("?", text)[:80]
+    return re.sub(_NO_NAME, "?", text)[:80]

@@ -31,10 +31,8 @@ from flowrail.text.safe_text import decode
 
 MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
-_QUOTES = re.compile(
-    r"^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})", re.DOTALL | re.MULTILINE
-)
-_INSIDE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z")
+_QUOTES = r"(?sm)^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})"
+_INSIDE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z"
 
 
 class WorkflowFile(NamedTuple):
@@ -207,7 +205,7 @@ def _resources(
         actions = () if callable(step.actions) else step.actions
         told = [*actions, *(text for variant in step.variants for text in variant.actions)]
         told += step.work.prompt if step.work is not None else ()
-        for body in _QUOTES.findall("\n".join(str(each) for each in told)):
+        for body in re.findall(_QUOTES, "\n".join(str(each) for each in told)):
             for name in filter(None, (line.strip().removeprefix("- ") for line in body.splitlines())):
                 if name in resources:
                     continue
@@ -249,7 +247,7 @@ def _taken(file: WorkflowFile, path: str, contents: Mapping[str, bytes] | None) 
 
 def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
     """Return a file of the folder, which must lie inside it, links looked through."""
-    if not _INSIDE.match(path) or ".." in path.split("/"):
+    if not re.match(_INSIDE, path) or ".." in path.split("/"):
         raise DocumentError(
             f"`{path[:80]}` is no path inside the skill's folder",
             hint="name a file below the folder, such as steps/look.md",

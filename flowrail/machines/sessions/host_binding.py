@@ -13,7 +13,7 @@ VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 HELD = "held"
 """The kind of record that counts how often an agent was kept from ending its turn."""
 _SHOWN = 8
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
+_ID = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
 
 
 def host_id(environ: Mapping[str, str]) -> str | None:
@@ -23,7 +23,7 @@ def host_id(environ: Mapping[str, str]) -> str | None:
 
 def usable(value: object) -> str | None:
     """Return *value* if it can be the id of a conversation."""
-    return value if isinstance(value, str) and _ID.match(value) else None
+    return value if isinstance(value, str) and re.match(_ID, value) else None
 
 
 def short_id(conversation: str) -> str:

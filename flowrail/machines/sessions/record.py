@@ -23,7 +23,7 @@ TEXTS_FOLDER = "texts"
 MARK = "$file"
 _REFERENCE, _ESCAPED = {MARK, "bytes"}, {MARK, "value"}
 _MARK_IN_JSON = f'"{MARK}"'.encode()
-_NAME = re.compile(rf"{TEXTS_FOLDER}/([0-9a-f]{{64}})\.txt\Z")
+_NAME = rf"{TEXTS_FOLDER}/([0-9a-f]{{64}})\.txt\Z"
 
 LoadText = Callable[[str, int], str]
 """From the name of a file and its size to the text in it."""
@@ -155,7 +155,7 @@ def is_short(text: str) -> bool:
 
 
 def _read(side_files: SideFiles, name: str, size: int) -> str:
-    found = _NAME.match(name)
+    found = re.match(_NAME, name)
     if found is None:
         raise ValueError(f"`{name[:80]}` is not the name of a text")
     try:
