@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from typing import Self
 
 from flowrail.text.safe_text import visible
@@ -10,14 +12,61 @@ from flowrail.text.safe_text import visible
 class Markup(str):
     """XML content that is already escaped.
 
-    Only the type says so. A slice or concatenation of it is plain text again and is escaped like any
-    other text, so a mistake is visible and harmless.
+    Only the type says so. A slice of it is plain text again and is escaped like any other text, so a mistake is
+    visible and harmless. Elements that were joined with other texts are found again by `parts`.
     """
 
     __slots__ = ()
 
+    def __new__(cls, text: str = "") -> Self:
+        """Return *text* as markup, and remember an element so that `parts` finds it."""
+        made = super().__new__(cls, text)
+        _remember(made)
+        return made
+
     def __str__(self) -> Self:
         return self
+
+
+_OPENING = re.compile(r"<[a-z][^<>]*>")
+_MOST_REMEMBERED = 4_000_000
+"""How many characters of elements are remembered, and as many again of older ones."""
+_recent: dict[str, dict[str, Markup]] = {}
+_older: dict[str, dict[str, Markup]] = {}
+_remembered = 0
+
+
+def _remember(made: Markup) -> None:
+    global _recent, _older, _remembered  # noqa: PLW0603 - one memory for the process, as for the interned texts
+    opening = _OPENING.match(made)
+    if opening is None or len(made) > _MOST_REMEMBERED:
+        return
+    _remembered += len(made)
+    if _remembered > _MOST_REMEMBERED:
+        _recent, _older, _remembered = {}, _recent, len(made)
+    _recent.setdefault(opening[0], {})[made] = made
+
+
+def parts(text: str) -> list[str | Markup]:
+    """Return *text* as the elements in it and the texts between them; joined, they are *text* again.
+
+    `"\\n".join(blocks)` and f-strings give plain texts. An element in such a text is known by its exact content,
+    which this process must have made. A value that merely looks like an element is text.
+    """
+    if isinstance(text, Markup) or "<" not in text:
+        return [text]
+    found: list[str | Markup] = []
+    end = 0
+    for opening in _OPENING.finditer(text):
+        start = opening.start()
+        if start < end:
+            continue
+        known = chain(_recent.get(opening[0], ()), _older.get(opening[0], ()))
+        element = max((each for each in known if text.startswith(each, start)), key=len, default=None)
+        if element is not None:
+            found += [text[end:start], Markup(element)]
+            end = start + len(element)
+    return [part for part in (*found, text[end:]) if part]
 
 
 def xml_text(text: str) -> str:

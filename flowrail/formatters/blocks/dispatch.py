@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.machines.definition.delegation import AgentRole
-from flowrail.text.markup import Markup
+from flowrail.machines.definition.step import WORKFLOW_NAME
+from flowrail.text.markup import Markup, Verbatim
 from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import placeholders
 
@@ -23,19 +25,25 @@ def format_subagent_dispatch(
     command: str = "",
     model: str | None = None,
 ) -> Markup:
-    """Return how to launch one agent: what it runs first, and what it has to know.
+    """Return how to launch one agent: what it runs first, and what it needs to know.
 
-    What it runs is *command*, such as ``flow claim …``, or else the step of *script_path*. With
-    *free_form* there need be neither, and a *script_path* is not run: it works from the step's text.
+    It runs *command*, such as ``flow claim …``, or else *script_path*: a step of a script or module, or a workflow,
+    such as ``planner/explore``, with *context_vars* as its parameters. With *free_form* it runs nothing and works
+    from the step's text.
     """
-    invoke = command or (
-        format_invoke_command(script_path, step, total_steps) if script_path and not free_form else ""
-    )
+    invoke = command
+    if script_path and not command and not free_form:
+        is_workflow = step == 1 and WORKFLOW_NAME.match(script_path)
+        invoke = (
+            str(Command("start", script_path, params=context_vars or {}))
+            if is_workflow
+            else format_invoke_command(script_path, step, total_steps)
+        )
     if not invoke and not free_form:
         raise ValueError("an agent that is not free-form needs a script or a command")
     lines = [_context(context_vars)] if context_vars else []
     if invoke:
-        lines.append(element("invoke", invoke))
+        lines.append(element("invoke", Verbatim(invoke)))
     lines.append(element("instruction", _LAUNCH if invoke else _LAUNCH_FREE))
     mode = "free-form" if free_form else "script"
     return block("subagent_dispatch", lines, agent=agent, mode=mode, model=model)
@@ -152,7 +160,7 @@ def _first_commands(commands: Sequence[str], count: int) -> list[list[str]]:
         return [[] for _ in range(count)]
     if len(commands) != count:
         raise ValueError(f"{len(commands)} commands for {count} agents")
-    return [[element("invoke", command)] for command in commands]
+    return [[element("invoke", Verbatim(command))] for command in commands]
 
 
 def _at_once(count: int, join: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowrail.text.markup import Markup, Verbatim, attributes, xml_text, xml_verbatim
+from flowrail.text.markup import Markup, Verbatim, attributes, parts, xml_text, xml_verbatim
 
 
 def content(text: str) -> str:
     """Return *text* as it is written inside an element."""
-    if isinstance(text, Markup):
-        return text
-    return xml_verbatim(text) if isinstance(text, Verbatim) else xml_text(text)
+    if isinstance(text, Verbatim):
+        return xml_verbatim(text)
+    return "".join(part if isinstance(part, Markup) else xml_text(part) for part in parts(text))
 
 
 def element(tag: str, text: str, /, **values: object) -> Markup:

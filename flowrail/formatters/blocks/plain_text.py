@@ -50,10 +50,15 @@ def format_invoke_command(
 ) -> str:
     """Return the command that prints one step of a script, on one line, quoted for a shell.
 
-    A *script* that is a file, ``….py``, is run by ``python3``; anything else is the name of a skill,
-    whose step ``flow skill preview`` prints. *qr* adds where the review loop stands.
+    *script* is a file (``….py``), a module (``skills.planner.gate``), or the name of a skill, whose step
+    ``flow skill preview`` prints. *qr* adds the state of the review loop.
     """
-    words = ["python3", script] if script.endswith(".py") else ["flow", "skill", "preview", script]
+    if script.endswith(".py"):
+        words = ["python3", script]
+    elif "." in script and "/" not in script:
+        words = ["python3", "-m", script]
+    else:
+        words = ["flow", "skill", "preview", script]
     words += ["--step", str(step)]
     if total is not None:
         words += ["--total-steps", str(total)]

@@ -22,7 +22,7 @@ from flowrail.machines.definition.gates import (
     Severity,
 )
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
-from flowrail.text.markup import Markup, xml_text
+from flowrail.text.markup import Markup, Verbatim, xml_text
 
 LIMIT = 5
 """Rounds of review after which the user is asked."""
@@ -66,7 +66,7 @@ def format_qr_file_output(passed: bool, report_path: str | None = None, gate_com
     before. So the answer itself says what comes next, and leaves the findings in the file.
     """
     run = f"run the gate now: {gate_command}" if gate_command else "run the gate step now."
-    lines = [f"Stop here and {run}"]
+    lines: list[str] = [Verbatim(f"Stop here and {run}")]
     if not passed:
         lines.append("Do not open the report and mend nothing yet. Hand on its path; the gate says to whom.")
     status = QRStatus.PASS if passed else QRStatus.FAIL

@@ -15,7 +15,7 @@ from flowrail.machines.definition.script_steps import (
     NextCommand,
     Routing,
 )
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, Verbatim
 
 
 def format_step_header(script: str, step: int, total: int, title: str, phase: str | None = None) -> Markup:
@@ -32,9 +32,12 @@ def format_invoke_after(command: NextCommand) -> Markup:
     """Return the command to run afterwards, or the two of which one is; nothing after the last step."""
     match command:
         case FlatCommand():
-            return element("invoke_after", command.command)
+            return element("invoke_after", Verbatim(command.command))
         case BranchCommand():
-            lines = [element("if_pass", command.if_pass), element("if_fail", command.if_fail)]
+            lines = [
+                element("if_pass", Verbatim(command.if_pass)),
+                element("if_fail", Verbatim(command.if_fail)),
+            ]
             return block("invoke_after", lines)
     return Markup("")
 
@@ -47,12 +50,12 @@ def format_next_block(command: NextCommand) -> Markup:
     """
     match command:
         case FlatCommand():
-            return block("next", ["Read it again, then run it as it stands:", command.command])
+            return block("next", ["Read it again, then run it as it stands:", Verbatim(command.command)])
         case BranchCommand():
             lines = [
                 "Read both again, then run the one that fits, as it stands.",
-                f"Passed: {command.if_pass}",
-                f"Did not pass: {command.if_fail}",
+                Verbatim(f"Passed: {command.if_pass}"),
+                Verbatim(f"Did not pass: {command.if_fail}"),
             ]
             return block("next", lines)
     return Markup("")

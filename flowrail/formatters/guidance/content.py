@@ -13,7 +13,7 @@ from flowrail.machines.definition.gates import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
-from flowrail.text.markup import Markup, Verbatim
+from flowrail.text.markup import Markup, Verbatim, parts
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import shortened
@@ -190,13 +190,29 @@ def own_pieces(guidance: Guidance) -> list[str | Markup]:
     for action in guidance.actions:
         if found:
             found.append("")
-        if isinstance(action, Markup) or FENCE not in action:
-            found.append(action)
-            continue
+        found += text_pieces(action, resources)
+    return found
 
+
+def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup]:
+    """Return the blocks in a text and the texts around them, each of which begins on a line of its own."""
+    found: list[str | Markup] = []
+    pieces = parts(text)
+    for number, piece in enumerate(pieces):
+        if isinstance(piece, Markup):
+            found.append(piece)
+            continue
+        before, after = number > 0, number < len(pieces) - 1
+        if before and after and piece == "\n":
+            continue
+        plain = piece.removeprefix("\n") if before else piece
+        plain = plain.removesuffix("\n") if after else plain
+        if FENCE not in plain:
+            found.append(plain)
+            continue
         from flowrail.formatters.blocks.fences import (
             with_blocks,  # brings every block; few texts have a fence
         )
 
-        found += with_blocks(action, resources)
+        found += with_blocks(plain, resources)
     return found

@@ -6,9 +6,8 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
-from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.guidance.as_data import plain
-from flowrail.formatters.guidance.content import FENCE, FINDING, Keep, Show, result_lines
+from flowrail.formatters.guidance.content import FINDING, Keep, Show, result_lines, text_pieces
 from flowrail.machines.engine.agents import Ended, Handed
 from flowrail.machines.engine.questions import Put
 from flowrail.machines.guidance.guide import Guidance
@@ -82,10 +81,7 @@ _HOW = (
 def _pieces(handed: Handed) -> list[str | Markup]:
     given = [element("var", in_words(value), name=name) for name, value in handed.given.items()]
     more = [block("context", given)] if given else []
-    if FENCE not in handed.prompt:
-        return [handed.prompt, *more]
-
-    return [*with_blocks(handed.prompt, Again(handed.resources)), *more]
+    return [*text_pieces(handed.prompt, Again(handed.resources)), *more]
 
 
 def handed_data(handed: Handed, keep: Keep = str) -> dict[str, Any]:

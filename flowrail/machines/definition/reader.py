@@ -157,8 +157,20 @@ class Reader:
         if shape.kind == "union":
             return self._union(data, shape, path)
         if self.is_stored and shape.kind == "text" and isinstance(data, Mapping):
-            return _markup(data) if isinstance(data.get("markup"), str) else self._misfit(shape, path)
+            return self._stored_text(data, shape, path)
         return data if _IS[shape.kind](data) else self._misfit(shape, path)
+
+    def _stored_text(self, data: Mapping[object, object], shape: Shape, path: Path) -> Any:
+        pieces = data.get("parts", [data])
+        if not isinstance(pieces, list):
+            return self._misfit(shape, path)
+        texts: list[str] = []
+        for piece in pieces:
+            markup = piece.get("markup") if isinstance(piece, Mapping) else None
+            if not isinstance(piece, str) and not isinstance(markup, str):
+                return self._misfit(shape, path)
+            texts.append(piece if isinstance(piece, str) else _markup(str(markup)))
+        return texts[0] if len(texts) == 1 else "".join(texts)
 
     def _union(self, data: object, shape: Shape, path: Path) -> Any:
         for member in shape.of:
@@ -260,8 +272,7 @@ def _looks_like(data: object, shape: Shape) -> bool:
     return _IS[shape.kind](data)
 
 
-def _markup(data: Mapping[str, object]) -> str:
-    markup = str(data["markup"])
+def _markup(markup: str) -> str:
     return Markup(markup) if _is_complete(markup) else markup
 
 

@@ -17,7 +17,7 @@ from flowrail.machines.definition.keys import is_default, keys_of
 from flowrail.machines.definition.reader import CODE, DECIDING, Reader
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, parts
 
 LARGEST_CACHED = 1_000_000
 """A definition with more characters as JSON is not kept in memory."""
@@ -30,15 +30,18 @@ def to_plain(part: object, *, sparse: bool = True) -> Any:
     """
     if isinstance(part, Workflow) or is_dataclass(part):
         return _part_to_plain(part, sparse=sparse)
-    if isinstance(part, Markup):
-        return {"markup": str(part)}
     if isinstance(part, str):
-        return str(part)
+        return _text_to_plain(part)
     if isinstance(part, Mapping):
         return {str(name): to_plain(value, sparse=sparse) for name, value in part.items()}
     if isinstance(part, (list, tuple)):
         return [to_plain(item, sparse=sparse) for item in part if not _has_code(item)]
     return part
+
+
+def _text_to_plain(text: str) -> Any:
+    pieces = [{"markup": str(piece)} if isinstance(piece, Markup) else str(piece) for piece in parts(text)]
+    return {"parts": pieces} if len(pieces) > 1 else pieces[0] if pieces else ""
 
 
 def _part_to_plain(part: object, *, sparse: bool) -> dict[str, Any]:

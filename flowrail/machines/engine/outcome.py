@@ -23,7 +23,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, parts
 
 NO_SESSION = "SESSION"
 """How a text reads where no session was begun, as in a preview."""
@@ -141,7 +141,13 @@ def _paragraphs(told: Any) -> tuple[str, ...]:
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
     """Return texts with their values; a block is markup already and stays as it is."""
     fill = placeholders.Filling(names_in(context), quoting=True).fill
-    return tuple(text if isinstance(text, Markup) else fill(str(text)) for text in texts)
+
+    def filled(text: str) -> str:
+        if isinstance(text, Markup):
+            return text
+        return "".join(part if isinstance(part, Markup) else fill(part) for part in parts(str(text)))
+
+    return tuple(map(filled, texts))
 
 
 def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:
