@@ -3,7 +3,10 @@
 import gc
 import sys
 
-_HOOKS = ("session-start", "session-end", "stop", "subagent-stop", "pre-tool-use", "post-tool-use")
+_HOOKS = (
+    *("session-start", "session-end", "stop", "subagent-stop"),
+    *("pre-tool-use", "post-tool-use", "post-tool-use-failure"),
+)
 
 
 def main() -> int:

@@ -19,7 +19,12 @@ _HOOK = {
     ),
     "pre-tool-use": Entry("hooks:pre_tool_use_command", _EVENTS, "Deny a tool that the current step forbids"),
     "post-tool-use": Entry(
-        "hooks:post_tool_use_command", _EVENTS, "Note which dispatch a sub-agent has claimed"
+        "hooks:post_tool_use_command",
+        _EVENTS,
+        "Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded",
+    ),
+    "post-tool-use-failure": Entry(
+        "hooks:post_tool_use_failure_command", _EVENTS, "Note which command of a step's evidence failed"
     ),
     "pause": Entry("hooks:pause_command", _SET_UP, "Make all hooks of yours silent for a while"),
     "resume": Entry("hooks:resume_command", _SET_UP, "Let paused hooks answer again"),

@@ -99,9 +99,9 @@ def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execut
     text = data.decode("utf-8", "replace")
     if problem or status is None:
         limit = problem or "it was killed"
-        return Execution(Verdict.ERROR, None, seconds, digest_of(data), _end_of(text), limit)
+        return Execution(Verdict.ERROR, None, seconds, digest_of(data), end_of(text), limit)
     verdict, why = judge(check, status, text)
-    kept = "" if verdict is Verdict.PASS else _end_of(text)
+    kept = "" if verdict is Verdict.PASS else end_of(text)
     return Execution(verdict, status, seconds, digest_of(data), kept, why)
 
 
@@ -118,5 +118,6 @@ def _wait(process: subprocess.Popen[bytes], printed: IO[bytes], deadline: float)
     return ""
 
 
-def _end_of(text: str) -> str:
+def end_of(text: str) -> str:
+    """Return the end of an output, as much as a record holds."""
     return text.encode("utf-8", "replace")[-KEPT_OUTPUT:].decode("utf-8", "ignore")

@@ -16,8 +16,8 @@ MOST_ENTRIES = 200_000
 """Folders and files that are looked at for one pattern."""
 LARGEST_FILE = 64 * 1024 * 1024
 FOLDER_DIGEST = "folder"
-_SKIPPED = frozenset({".git", ".flow"})
-"""Folders that a wildcard does not enter."""
+_SKIPPED = frozenset({"__pycache__", "node_modules"})
+"""Folders that a wildcard does not enter, besides hidden ones."""
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -79,7 +79,8 @@ def state_of(values: Mapping[str, str]) -> str:
 def matching(folder: str, pattern: str) -> list[str]:
     """Return the files that *pattern* matches, in order, as paths relative to *folder*.
 
-    Links to folders are not followed, and wildcards do not enter `.git` and `.flow`.
+    As in a shell, wildcards match no hidden file and enter no hidden folder. They enter no folder of caches either, and
+    follow no link.
     """
     if not _WILD.search(pattern):
         return [pattern] if os.path.isfile(resolve(folder, pattern)) else []
@@ -88,9 +89,10 @@ def matching(folder: str, pattern: str) -> list[str]:
     start = "/".join(segments[:wild])
     resolve(folder, start or ".")
     matches = compiled(pattern).match
+    hidden = any(segment.startswith(".") for segment in segments[wild:])
     found = [
         path
-        for path in _files_below(folder, start, deep="**" in segments, most=len(segments))
+        for path in _files_below(folder, start, deep="**" in segments, most=len(segments), hidden=hidden)
         if matches(path)
     ]
     if len(found) > MOST_FILES:
@@ -129,7 +131,7 @@ def _segment(segment: str) -> str:
     return expression
 
 
-def _files_below(folder: str, start: str, *, deep: bool, most: int) -> Iterator[str]:
+def _files_below(folder: str, start: str, *, deep: bool, most: int, hidden: bool) -> Iterator[str]:
     """Yield every regular file below *start*, as a path relative to *folder*, no deeper than *most* unless *deep*."""
     pending = [start]
     left = MOST_ENTRIES
@@ -143,6 +145,8 @@ def _files_below(folder: str, start: str, *, deep: bool, most: int) -> Iterator[
                         f"{start or 'the project'} has more than {MOST_ENTRIES} files and folders"
                     )
                 path = f"{current}/{entry.name}" if current else entry.name
+                if entry.name.startswith(".") and not hidden:
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _SKIPPED and (deep or path.count("/") < most - 1):
                         pending.append(path)

@@ -18,6 +18,7 @@ from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
 from flowrail.hosts.protocol import (
     NOTHING,
     POST_TOOL_USE,
+    POST_TOOL_USE_FAILURE,
     PRE_TOOL_USE,
     SESSION_END,
     SESSION_START,
@@ -33,6 +34,7 @@ from flowrail.machines.definition.tool_rules import SHELLS, Used, forbidding
 #: At most this many sessions of one conversation are read, newest first.
 MOST_OWN = 50
 _FORBIDS = b'"forbids"'
+_RUN, _RUN_WORD = b'"run"', "'run'"
 
 
 def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
@@ -120,9 +122,13 @@ def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer
 
 
 def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer:
-    """Note which session or dispatch a sub-agent has claimed."""
+    """Record a command that is evidence, or note which session or dispatch a sub-agent has claimed."""
     command = hook_input.given.get("command", "")
-    if hook_input.agent is None or hook_input.tool not in SHELLS or not isinstance(command, str):
+    if hook_input.tool not in SHELLS or not isinstance(command, str):
+        return NOTHING
+    if _has_ended(hook_input):
+        _observe(command, hook_input, environment)
+    if hook_input.agent is None:
         return NOTHING
     for named in claims.named_work(command) if "flow" in command else ():
         folders = _session_folders(hook_input, environment)
@@ -135,6 +141,43 @@ def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answe
                 claims.note_claim(environment.state, hook_input.agent, claim)
                 return NOTHING
     return NOTHING
+
+
+def _post_tool_use_failure(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    """Record that a command that is evidence has failed."""
+    command = hook_input.given.get("command", "")
+    is_shell = hook_input.tool in SHELLS and isinstance(command, str)
+    if is_shell and not hook_input.interrupted:
+        _observe(command, hook_input, environment)
+    return NOTHING
+
+
+def _has_ended(hook_input: HookInput) -> bool:
+    """Return whether a command has ended, and without an interpretation of its exit status as harmless.
+
+    Hosts whose answer has another form report failed commands in the same way, so their events prove nothing.
+    """
+    given, response = hook_input.given, hook_input.response
+    if given.get("run_in_background") or "stdout" not in response:
+        return False
+    return not any(
+        response.get(name) for name in ("interrupted", "backgroundTaskId", "returnCodeInterpretation")
+    )
+
+
+def _observe(command: str, hook_input: HookInput, environment: HookEnvironment) -> None:
+    """Record *command* in each session of the caller whose current step has it as evidence."""
+    if hook_input.agent is None:
+        found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
+    else:
+        child = _child_of(hook_input, environment)
+        found = [child] if child is not None else []
+    for glance in found:
+        evidence = fast_lookup.step_of(glance, _RUN).get("evidence")
+        if isinstance(evidence, dict) and _RUN_WORD in str(evidence):
+            from flowrail.hooks.observations import observe  # imports cattrs, 25 ms
+
+            observe(glance, command, hook_input, environment)
 
 
 def _claim_in(folder: SessionFolder, named: claims.NamedWork) -> Claim | None:
@@ -221,4 +264,5 @@ _ANSWERS = {
     SUBAGENT_STOP: _subagent_stop,
     PRE_TOOL_USE: _pre_tool_use,
     POST_TOOL_USE: _post_tool_use,
+    POST_TOOL_USE_FAILURE: _post_tool_use_failure,
 }

@@ -13,6 +13,7 @@ from flowrail.machines.sessions.host_binding import host_id, usable
 
 SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
 SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
+POST_TOOL_USE_FAILURE = "post-tool-use-failure"
 EVENTS = {
     SESSION_START: "SessionStart",
     SESSION_END: "SessionEnd",
@@ -20,6 +21,7 @@ EVENTS = {
     SUBAGENT_STOP: "SubagentStop",
     PRE_TOOL_USE: "PreToolUse",
     POST_TOOL_USE: "PostToolUse",
+    POST_TOOL_USE_FAILURE: "PostToolUseFailure",
 }
 """Our name of each hook, and the event of the hosts."""
 LONGEST = 4_000
@@ -31,7 +33,8 @@ NOTHING: Answer = {}
 class HookInput(NamedTuple):
     """The input of a hook: which conversation and agent, where, and what happens.
 
-    ``background`` is whether the host still runs background tasks, `None` if the host does not say.
+    ``background`` is whether the host still runs background tasks, `None` if the host does not say. ``response`` is the
+    answer of a tool that succeeded, ``error`` that of one that failed.
     """
 
     host: str | None = None
@@ -41,6 +44,9 @@ class HookInput(NamedTuple):
     tool: str = ""
     given: Mapping[str, Any] = {}
     background: bool | None = None
+    response: Mapping[str, Any] = {}
+    error: str = ""
+    interrupted: bool = False
 
     @property
     def conversations(self) -> tuple[str, ...]:
@@ -57,6 +63,7 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
     if not isinstance(received, dict):
         return None
     given, tasks = received.get("tool_input"), received.get("background_tasks")
+    response = received.get("tool_response")
     return HookInput(
         host=usable(received.get("session_id")) or host_id(environ),
         agent=usable(received.get("agent_id")),
@@ -65,6 +72,9 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
         tool=_text(received, "tool_name"),
         given=given if isinstance(given, dict) else {},
         background=bool(tasks) if isinstance(tasks, list) else None,
+        response=response if isinstance(response, dict) else {},
+        error=_text(received, "error"),
+        interrupted=received.get("is_interrupt") is True,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError
-from flowrail.hosts.protocol import EVENTS, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START
+from flowrail.hosts.protocol import EVENTS, POST_TOOL_USE, POST_TOOL_USE_FAILURE, PRE_TOOL_USE, SESSION_START
 from flowrail.machines.definition.tool_rules import SHELLS, matcher
 from flowrail.storage import files
 from flowrail.text import json as strict_json
@@ -235,7 +235,7 @@ def _entry(event: str, forbidden: Iterable[str]) -> Settings:
     command = {"hooks": [{"type": "command", "command": hook_command(event), "timeout": TIMEOUT}]}
     if event == PRE_TOOL_USE:
         return {"matcher": matcher(forbidden), **command}
-    if event == POST_TOOL_USE:
+    if event in {POST_TOOL_USE, POST_TOOL_USE_FAILURE}:
         return {"matcher": "|".join(sorted(SHELLS)), **command}
     return command
 

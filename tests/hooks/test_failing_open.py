@@ -33,6 +33,7 @@ SAID: dict[str, Callable[..., dict[str, Any]]] = {
     "session-end": claude_code,
     "subagent-stop": claude_code,
     "post-tool-use": claude_code,
+    "post-tool-use-failure": claude_code,
     "pre-tool-use": lambda event, **more: claude_code(
         event, **{"tool_name": "Edit", "tool_input": {}, **more}
     ),

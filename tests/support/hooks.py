@@ -23,6 +23,7 @@ EVENTS = {
     "subagent-stop": "SubagentStop",
     "pre-tool-use": "PreToolUse",
     "post-tool-use": "PostToolUse",
+    "post-tool-use-failure": "PostToolUseFailure",
 }
 
 
@@ -56,6 +57,14 @@ def claude_code(event: str, session: str = A, **more: Any) -> dict[str, Any]:
             "tool_input": {"command": "ls", "description": "List"},
             "tool_response": {"stdout": "", "stderr": "", "interrupted": False, "isImage": False},
             "tool_use_id": "toolu_02",
+            "duration_ms": 12,
+        },
+        "post-tool-use-failure": {
+            "tool_name": "Bash",
+            "tool_input": {"command": "npm test", "description": "Run test suite"},
+            "tool_use_id": "toolu_03",
+            "error": "Command exited with non-zero status code 1",
+            "is_interrupt": False,
         },
     }
     return {**common, **own[event], **more}

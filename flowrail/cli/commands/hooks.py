@@ -78,9 +78,18 @@ pre_tool_use_command = _event(
 
 post_tool_use_command = _event(
     "post-tool-use",
-    """Note which dispatch a sub-agent has claimed
+    """Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded
 
-    Hosts tell their hooks, but not the commands that they run, which sub-agent calls a tool.
+    Hosts tell their hooks, but not the commands that they run, which sub-agent calls a tool. A command
+    counts as evidence if it is exactly the declared one and ran in the project, not in the background.
+    """,
+)
+
+post_tool_use_failure_command = _event(
+    "post-tool-use-failure",
+    """Note which command of a step's evidence failed
+
+    The step then needs a later run that succeeds.
     """,
 )
 

@@ -5,6 +5,7 @@ Running a command holds no lock, and counts only if the session is still where i
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from flowrail import approval
@@ -13,7 +14,7 @@ from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import commands
 from flowrail.evidence.baseline import machine_name
 from flowrail.evidence.evaluate import evaluate, state_of_run
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence.files import UnreadableError, digest_of
 from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.engine import questions
@@ -35,6 +36,16 @@ class UnknownCheckError(UsageError):
     """The current step has no such check."""
 
     code = "UNKNOWN_CHECK"
+
+
+class ObservedCommand(NamedTuple):
+    """A shell line that a host saw end: in which folder, how, and what it printed."""
+
+    line: str
+    folder: str
+    succeeded: bool
+    output: str
+    event: str
 
 
 class _AtStep(NamedTuple):
@@ -94,6 +105,48 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
     )
     record_run(world, session_id, result, at.session)
     return result
+
+
+def observe(world: World, session_id: str, observed: ObservedCommand) -> list[CommandRun]:
+    """Record a command that the agent ran itself for each check that declares exactly it."""
+    at = _at_step(world, world.store.read(session_id).session)
+    if not at.step.evidence:
+        return []
+    folder = at.session.evidence[at.step.id].entry.folder
+    if os.path.realpath(observed.folder) != folder:
+        return []
+    recorded = []
+    for check in at.step.checks.values():
+        if check.run and commands.is_same_command(observed.line, check.run):
+            result = _observed(world, at, check, observed, folder)
+            record_run(world, session_id, result, at.session)
+            recorded.append(result)
+    return recorded
+
+
+def _observed(
+    world: World, at: _AtStep, check: EvidenceCheck, observed: ObservedCommand, folder: str
+) -> CommandRun:
+    verdict, problem = Verdict.FAIL, "the host reported that it failed"
+    if observed.succeeded:
+        verdict, problem = commands.judge(check, 0, observed.output)
+    values = context_of(world, at.opened.workflow, at.step, at.session, {}).values
+    return CommandRun(
+        check=check.id,
+        level=Level.OBSERVED,
+        verdict=verdict,
+        command=tuple(check.run),
+        folder=folder,
+        machine=machine_name(),
+        state=state_of_run(check, folder, values, at.session.revision),
+        at=world.now(),
+        by=world.by,
+        exit_status=0 if observed.succeeded else None,
+        event=observed.event,
+        output_digest=digest_of(observed.output.encode("utf-8", "replace")),
+        output="" if verdict is Verdict.PASS else commands.end_of(observed.output),
+        problem=problem,
+    )
 
 
 def record_run(world: World, session_id: str, result: CommandRun, seen: Session) -> None:
