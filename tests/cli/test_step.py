@@ -12,6 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.sandbox import (
     ASKING,
+    LOOP,
+    LOOP_TEXTS,
     bytes_below,
     flow,
     home_skills,
@@ -86,7 +88,7 @@ def test_the_json_of_a_step_is_what_was_promised() -> None:
         ],
         "started_at": here["started_at"],
         "params": {},
-        "start_command": None,
+        "briefing": None,
     }
     assert {key: here[key] for key in promised} == promised
     assert here["head"] == told("history", session)["steps"][0]["hash"][:16]
@@ -104,26 +106,43 @@ def test_the_xml_of_a_step_is_what_was_promised() -> None:
     ]
 
 
-def test_a_step_shown_again_tells_since_when_and_how_to_begin_another() -> None:
-    first = told("step", "asking", "-p", "topic=login")
+def test_a_step_shown_again_begins_with_a_briefing() -> None:
+    session = told("step", "asking", "-p", "topic=login")["session"]
+    facts = ("-s", "sure=low", "-s", 'where=["src"]')
+    told("step", "asking", "done", *facts, "--found", "the pool is too small", "--remember", "no downtime")
 
     again = told("step", "asking")
-    root = ET.fromstring(flow("step", "asking").out)  # noqa: S314 - our own output
+    root = ET.fromstring(flow("resume", session).out)  # noqa: S314 - our own output
     text = flow("step", "asking", "--format", "text").out
 
-    assert again["resumed"] is True
-    assert again["start_command"] == "flow start asking"
-    assert again["started_at"] == first["started_at"]
-    assert again["params"] == {"topic": "login", "size": 3}
-    assert root.get("resumed") == "true"
-    assert root.get("since") == first["started_at"]
-    resumed = root.find("resumed")
-    assert resumed is not None
-    assert (resumed.text, json.loads(resumed.get("params", ""))) == ("flow start asking", again["params"])
-    assert (
-        f"Resumed; started {first['started_at']} with topic=login, size=3. For a new one: flow start asking"
-        in text
+    briefing = (
+        "You are continuing. The user asked: login. Parameters: size=3. Started just now, last report just now. "
+        "Done so far: look (iterate; found: the pool is too small). Remember: no downtime."
     )
+    assert again["resumed"] is True
+    assert again["briefing"]["done"] == [
+        {"step": "look", "outcome": "iterate", "found": "the pool is too small"}
+    ]
+    assert next(iter(root)).tag == "briefing"
+    assert root.findtext("briefing") == briefing
+    assert briefing in text
+    assert "flow start" not in text
+
+
+def test_a_briefing_leaves_out_what_was_rewound() -> None:
+    put_skill("loop", LOOP, texts=LOOP_TEXTS)
+    session = told("step", "loop")["session"]
+    for number, outcome in enumerate(("ok", "iterate", "iterate")):
+        told("step", "loop", outcome, "--found", f"finding {number}")
+    told("session", "rewind", session, "--to", "1")
+    told("step", "loop", "ok", "--found", "finding 3")
+
+    done = told("resume", session)["briefing"]["done"]
+
+    assert [(step["step"], step["found"]) for step in done] == [
+        ("first", "finding 0"),
+        ("second", "finding 3"),
+    ]
 
 
 def test_parameters_of_an_open_session_are_fixed() -> None:

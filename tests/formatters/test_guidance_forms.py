@@ -22,10 +22,11 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Move, Report, Session
+from flowrail.machines.sessions.session import Dispatched, Move, Report, Session
 from flowrail.machines.sessions.store import StoredSession
-from flowrail.text.safe_text import visible
+from flowrail.text.safe_text import one_line, visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
 LOOK = workflow(
@@ -47,6 +48,26 @@ LOOK = workflow(
     params={"topic": Arg(default="slow login"), "areas_wanted": Arg(type="list")},
 )
 NOON = "2026-01-02T12:00:00Z"
+BRIEFING = Briefing(
+    asked={"topic": 'it\'s "here" & <now>', "areas_wanted": ("a",), "mode": ""},
+    topic='it\'s "here" & <now>',
+    started_at=NOON,
+    moved_at="2026-01-02T13:20:00Z",
+    now="2026-01-02T14:00:00Z",
+    done=(DoneStep("look", "iterate", "the pool is exhausted"), DoneStep("look", "ok")),
+    earlier=3,
+    found=("d1-2: the cache is cold",),
+    remember=("the user wants no downtime", "ask before deploying."),
+    dispatches=(
+        *(
+            Dispatched(f"d0-{number}", "explore", status="done", outcome="ok", ended_at=NOON)
+            for number in (1, 2)
+        ),
+        Dispatched("d0-3", "explore", status="claimed", expires_at="2026-01-02T14:20:00Z"),
+        Dispatched("d0-4", "explore"),
+        Dispatched("d0-5", "explore"),
+    ),
+)
 
 
 def begun(**params: Any) -> Session:
@@ -55,7 +76,8 @@ def begun(**params: Any) -> Session:
 
 def told_resumed() -> Guidance:
     session = begun(topic='it\'s "here"', areas_wanted=["a"])
-    return guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
+    told = guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
+    return told._replace(briefing=BRIEFING)
 
 
 def told_later() -> Guidance:
@@ -134,7 +156,10 @@ def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str]
         ),
         params={"topic": Arg()},
     )
-    told = guide(definition, start(definition, {"topic": topic}, now=NOON), resumed=resumed)
+    session = start(definition, {"topic": topic}, now=NOON)
+    told = guide(definition, session)
+    if resumed:
+        told = told._replace(briefing=Briefing(session.params, session.topic, NOON, NOON, NOON))
 
     tree = ET.fromstring(as_xml.render(told).encode())  # noqa: S314 - what we just made
 
@@ -149,11 +174,7 @@ def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str]
     assert wants["fact"].get("example") == visible(example)
     assert (wants["fact"].text or "").endswith(visible(about))
     if resumed:
-        resumption = tree.find("resumed")
-        assert resumption is not None
-        assert (
-            json.loads(resumption.get("params") or "") == {"topic": visible(topic)} or visible(topic) != topic
-        )
+        assert one_line(topic)[:60] in (tree.findtext("briefing") or "")
 
 
 @given(st.lists(ANY, min_size=6, max_size=6))
@@ -168,7 +189,9 @@ def test_nothing_foreign_reaches_a_terminal_unescaped(texts: list[str]) -> None:
         ),
         params={"topic": Arg()},
     )
-    told = guide(definition, start(definition, {"topic": topic}, now=NOON), resumed=True)
+    session = start(definition, {"topic": topic}, now=NOON)
+    told = guide(definition, session, resumed=True)
+    told = told._replace(briefing=Briefing(session.params, session.topic, NOON, NOON, NOON))
 
     for shown in (as_text.render(told), as_text.standing(told)):
         assert visible(shown) == shown

@@ -69,11 +69,10 @@ def test_a_step_is_told_as_a_command_tells_it_with_calls_beside_the_commands(too
     assert by_tool["notes"] == []
     for each in by_tool["next"]:
         del each["call"]
-    asked = {"resumed", "start_command"}  # a session that is shown again says how another is begun
-    for key in by_command.keys() - asked:
+    for key in by_command.keys() - {"resumed", "briefing"}:
         assert by_tool[key] == by_command[key], key
     again = tools.told("step", skill="small")
-    assert again["start_call"] == {"tool": "start", "arguments": {"skill": "small"}}
+    assert again["briefing"] == by_command["briefing"]
 
 
 def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:

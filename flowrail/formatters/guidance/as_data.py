@@ -49,7 +49,7 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
         "next": [_way(way) for way in guidance.next],
         "started_at": guidance.started_at,
         "params": guidance.params,
-        "start_command": guidance.start_command,
+        "briefing": _briefing(guidance),
         "join": _join(guidance),
         "findings": [each._asdict() for each in guidance.findings],
         "parent": guidance.parent._asdict() if guidance.parent else None,
@@ -63,6 +63,18 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
         "answers": [answer._asdict() for answer in guidance.answers],
         "forbids": guidance.forbids,
         "evidence": [check._asdict() for check in guidance.evidence],
+    }
+
+
+def _briefing(guidance: Guidance) -> dict[str, Any] | None:
+    briefing = guidance.briefing
+    if briefing is None:
+        return None
+    return {
+        "done": [step._asdict() for step in briefing.done],
+        "earlier": briefing.earlier,
+        "found": list(briefing.found),
+        "remember": list(briefing.remember),
     }
 
 

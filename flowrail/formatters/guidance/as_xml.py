@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from flowrail.formatters.blocks.elements import content
-from flowrail.formatters.guidance.as_data import example_text, in_short, result_of
+from flowrail.formatters.guidance.as_data import example_text, result_of
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
     FINDING,
@@ -60,26 +59,23 @@ ENOUGH = (
 
 def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as one well-formed element, one step and its ways on."""
-    flags = {
-        "replayed": REPLAYED if guidance.replayed else None,
-        "resumed": guidance.resumed or None,
-        "since": guidance.started_at if guidance.resumed else None,
-    }
     head = attributes(
         session=guidance.session,
         revision=guidance.revision,
         skill=guidance.skill,
         status=guidance.status,
         source=guidance.source,
-        **flags,
+        replayed=REPLAYED if guidance.replayed else None,
     )
     return "\n".join([f"<step_output{head}>", *_body(guidance, show), "</step_output>"])
 
 
 def _body(guidance: Guidance, show: Show) -> list[str]:
     parts: list[str] = []
-    if guidance.resumed:
-        parts.append(_resumed(guidance, show))
+    if guidance.briefing is not None:
+        from flowrail.formatters.guidance.briefing import briefing_text  # only a resumed step has one
+
+        parts.append(f"<briefing>{xml_text(briefing_text(guidance.briefing))}</briefing>")
     step = guidance.step
     if step is not None:
         where = attributes(
@@ -110,13 +106,6 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
     if guidance.next:
         parts += ["<next>", *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
     return parts
-
-
-def _resumed(guidance: Guidance, show: Show) -> str:
-    params = json.dumps(in_short(guidance.params), ensure_ascii=False)
-    return (
-        f"<resumed{attributes(params=params)}>{xml_verbatim(shown(guidance.start_command, show))}</resumed>"
-    )
 
 
 def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:

@@ -5,8 +5,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowrail.machines.engine.questions import later
+from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import CANCELLED, CLAIMED, PENDING, Dispatched
-from flowrail.text.phrases import ago
+from flowrail.text.phrases import ago, in_words
+from flowrail.text.safe_text import one_line, shortened
+
+LONGEST_REQUEST, LONGEST_PARAM, LONGEST_FOUND = 600, 100, 300
+
+
+def briefing_text(briefing: Briefing) -> str:
+    """Return what an agent reads first when it continues a session: one paragraph, without commands."""
+    sentences = ["You are continuing."]
+    beginning = briefing.topic.removesuffix("…")
+    texts = {name: one_line(value) for name, value in briefing.asked.items() if isinstance(value, str)}
+    topic = next((name for name, text in texts.items() if beginning and text.startswith(beginning)), None)
+    if topic is not None:
+        request = shortened(in_words(briefing.asked[topic]), LONGEST_REQUEST)
+        sentences.append(_sentence("Your task" if briefing.for_agent else "The user asked", request))
+    others = [
+        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
+        for name, value in briefing.asked.items()
+        if name != topic and value not in (None, "", (), [])
+    ]
+    sentences += [_sentence("Parameters", ", ".join(others))] if others else []
+    started = f"started {ago(briefing.started_at, briefing.now)}"
+    sentences.append(f"{started.capitalize()}, last report {ago(briefing.moved_at, briefing.now)}.")
+    earlier = f"{briefing.earlier} earlier reports, then " if briefing.earlier else ""
+    done = earlier + ", ".join(map(_done, briefing.done)) if briefing.done else "nothing yet"
+    sentences.append(_sentence("Done so far", done))
+    if briefing.found:
+        sentences.append(_sentence("Agents found", _listed(briefing.found)))
+    progress = agents_progress(briefing.dispatches, briefing.now)
+    sentences += [f"{progress}."] if progress else []
+    if briefing.remember:
+        sentences.append(_sentence("Remember", _listed(briefing.remember)))
+    return " ".join(sentences)
+
+
+def _sentence(label: str, text: str) -> str:
+    return f"{label}: {text}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return "; ".join(shortened(text, LONGEST_FOUND).rstrip(".") for text in texts)
+
+
+def _done(step: DoneStep) -> str:
+    found = f"; found: {shortened(step.found, LONGEST_FOUND)}" if step.found else ""
+    return f"{step.step} ({step.outcome}{found})"
 
 
 def agents_progress(dispatches: Sequence[Dispatched], now: str) -> str:

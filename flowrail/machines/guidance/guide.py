@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from flowrail.machines.engine.agents import WorkResult
     from flowrail.machines.engine.joins import Join
     from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
+    from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView
     from flowrail.machines.sessions.session import RecordedFinding
 
 MOST_CASES = 12
@@ -99,7 +99,8 @@ class Guidance(NamedTuple):
     params: Mapping[str, Any]
     replayed: bool = False
     resumed: bool = False
-    start_command: Command | None = None
+    briefing: "Briefing | None" = None
+    """For an agent that continues a session and may not remember it."""
     dispatches: "tuple[DispatchView, ...]" = ()
     join: "Join | None" = None
     questions: "tuple[QuestionView, ...]" = ()
@@ -167,9 +168,6 @@ def guide(
         params=session.params,
         replayed=replayed,
         resumed=resumed,
-        start_command=Command("start", session.skill, params=_given_again(workflow, session), store=store)
-        if resumed and not session.parent  # one of an agent's own would be nobody's work
-        else None,
         topic=session.topic,
         parent=session.parent,
         ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
@@ -194,12 +192,6 @@ def guide(
     if reviewed or (session.parent is not None and session.parent.review):
         told = told._replace(finding_command=Command("finding add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, told)))
-
-
-def _given_again(workflow: Workflow, session: Session) -> dict[str, Any]:
-    """Return the required parameters of this session, for the command that starts another one."""
-    needed = [name for name, arg in workflow.params.items() if arg.required and name in session.params]
-    return {name: session.params[name] for name in needed}
 
 
 def farewell(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
+from flowrail.machines.sessions.session import Dispatched
 
 
 class DispatchView(NamedTuple):
@@ -85,3 +86,33 @@ class LoopView(NamedTuple):
     mended_in: str | None = None
     unreviewed: bool = False
     """Whether the review of the round failed and put nothing on record."""
+
+
+class DoneStep(NamedTuple):
+    """A step that was reported, its outcome, and what was found."""
+
+    step: str
+    outcome: str
+    found: str = ""
+
+
+class Briefing(NamedTuple):
+    """What an agent must know to continue a session that it does not remember.
+
+    ``asked`` are the parameters of the session. ``done`` are the newest reports, the oldest first, and
+    ``earlier`` counts those before them. ``found`` and ``remember`` are what sub-agents and reports passed on.
+    """
+
+    asked: Mapping[str, object]
+    topic: str
+    started_at: str
+    moved_at: str
+    now: str
+    done: tuple[DoneStep, ...] = ()
+    earlier: int = 0
+    found: tuple[str, ...] = ()
+    remember: tuple[str, ...] = ()
+    dispatches: tuple[Dispatched, ...] = ()
+    """The current step's dispatches as they are now."""
+    for_agent: bool = False
+    """Whether the session does the work of a sub-agent."""

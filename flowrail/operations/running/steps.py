@@ -360,6 +360,11 @@ def _look(world: World, kept: StoredSession) -> Answer:
     answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)
+    if kept.session.is_open:
+        from flowrail.operations.running.briefing import briefing_of  # only a resumed step reads the journal
+
+        briefing = briefing_of(world.store, kept.session, world.now())
+        answer = answer._replace(guidance=answer.guidance._replace(briefing=briefing))
     return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
 
 
@@ -491,8 +496,6 @@ def prepare_answer(
         from_agents=agents,
         now=now,
     )
-    if told.start_command and opened.named_root:
-        told = told._replace(start_command=told.start_command.with_options(root=opened.named_root))
     return Answer(told, session, opened.workflow, (*opened.notes, *notes))
 
 

@@ -18,7 +18,7 @@ from flowrail.testing.walks.stage import Reply
 KEYS = ("session", "skill", "status", "revision", "step", "actions", "dispatches", "questions", "next")
 PRINTED_COMMANDS = frozenset({"start", "step", "resume", "claim", "answer", "finding add"})
 """The commands that the answer of a step prints."""
-_DIFFERS_ON_RESUME = {"resumed", "replayed", "start_command"}
+_DIFFERS_ON_RESUME = {"resumed", "replayed", "briefing"}
 
 
 def problems(reply: Reply, workflow: Workflow) -> Iterator[str]:
@@ -69,7 +69,7 @@ def commands_in(data: Mapping[str, Any]) -> Iterator[Command]:
     yield from (dispatch["command"] for dispatch in data["dispatches"])
     for question in data["questions"]:
         yield from (option["command"] for option in question["options"])
-    for key in ("start_command", "then_command", "finding_command"):
+    for key in ("then_command", "finding_command"):
         if data.get(key):
             yield data[key]
 

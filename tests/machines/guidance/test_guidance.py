@@ -13,12 +13,11 @@ from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 from flowrail.cli.facts import named_values
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import StepContext
-from flowrail.machines.definition.values import Arg, arg_from
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import (
-    Guidance,
     OfferedTransition,
     guide,
     wants_of,
@@ -284,33 +283,6 @@ def test_a_text_function_that_raises_is_told_in_one_line_with_its_place() -> Non
 
     assert caught.value.code == "HANDLER_FAILED"
     assert "raised KeyError: 'mode'" in caught.value.message
-
-
-def test_a_resumed_session_says_how_to_begin_another() -> None:
-    definition = linear("a", params={"topic": Arg(default="it's")})
-    session = start(definition, now="noon")
-
-    told: Guidance = guide(definition, session, head="abc", store="/x", resumed=True, replayed=True)
-
-    assert (told.resumed, told.replayed, told.head, told.started_at) == (True, True, "abc", "noon")
-    assert told.params == {"topic": "it's"}
-    assert str(told.start_command) == "flow start dull --store /x"
-    assert guide(definition, session).start_command is None
-
-
-def test_the_command_that_begins_another_has_what_it_cannot_do_without() -> None:
-    params = {
-        "task": Arg(required=True),
-        "areas": arg_from({"type": "list", "required": True}),
-        "mode": Arg(default="full"),
-    }
-    definition = linear("a", params=params)
-    session = start(definition, {"task": "it's late", "areas": ["a b"], "mode": "quick"})
-
-    told: Guidance = guide(definition, session, resumed=True)
-
-    line = shlex.split(str(told.start_command))
-    assert line == ["flow", "start", "dull", "-p", "task=it's late", "-p", 'areas=["a b"]']
 
 
 def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end() -> None:

@@ -1,0 +1,49 @@
+"""What happened in a session so far, for an agent that continues it and may not remember it."""
+
+from __future__ import annotations
+
+from flowrail.machines.guidance.views import Briefing, DoneStep
+from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.running.child_sessions import reconciled
+
+MOST_STEPS = 12
+"""A briefing names at most this many reports, the newest."""
+MOST_FOUND = 12
+
+
+def briefing_of(store: Store, session: Session, now: str) -> Briefing:
+    """Return what an agent must know to continue *session*."""
+    done, earlier = _done(store, session)
+    from_agents = [memory for memory in session.memory if memory.kind == FOUND and memory.source]
+    return Briefing(
+        asked=session.params,
+        topic=session.topic,
+        started_at=session.started_at,
+        moved_at=session.moved_at,
+        now=now,
+        done=done,
+        earlier=earlier,
+        found=tuple(f"{memory.source}: {memory.text}" for memory in from_agents[-MOST_FOUND:]),
+        remember=tuple(memory.text for memory in session.memory if memory.kind == REMEMBER),
+        dispatches=reconciled(store, session).dispatches,
+        for_agent=session.parent is not None,
+    )
+
+
+def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int]:
+    """Return the newest reports that were not rewound, the oldest first, and how many came before them."""
+    done: list[DoneStep] = []
+    revision = session.revision
+    for record in store.newest_first(session.id):
+        if revision == 0 or len(done) == MOST_STEPS:
+            break
+        move = record.session.last
+        if record.session.revision != revision:
+            continue
+        if record.kind == "rewind":
+            revision = int(record.note["to"])
+        elif record.kind == "move" and move is not None:
+            done.append(DoneStep(move.step, move.outcome, move.found))
+            revision -= 1
+    return tuple(reversed(done)), revision
