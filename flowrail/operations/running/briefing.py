@@ -35,7 +35,7 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int]:
     """Return the newest reports that were not rewound, the oldest first, and how many came before them."""
     done: list[DoneStep] = []
     revision = session.revision
-    for record in store.newest_first(session.id):
+    for record in store.newest_first(session.id) if revision else ():
         if revision == 0 or len(done) == MOST_STEPS:
             break
         move = record.session.last
