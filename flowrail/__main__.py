@@ -24,10 +24,10 @@ def main() -> int:
         from flowrail.cli.hook_entry import run as run_hook  # a host calls it on every tool: not even click
 
         return run_hook(words[1])
-    from flowrail.cli.lazy_imports import load_click
+    from flowrail.cli.lazy_imports import load_click  # before anything imports click
 
     load_click()
-    from flowrail.cli.main import main as run
+    from flowrail.cli.main import main as run  # imports click
 
     status = run()
     gc.freeze()

@@ -28,7 +28,7 @@ class _Later(ModuleType):
         super().__init__(name)
         vars(self).update(known)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(import_module(self.__name__), name)
@@ -40,7 +40,7 @@ class _Maker:
     def __init__(self, module: str, name: str) -> None:
         self._where = (module, name)
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         module, name = self._where
         return getattr(import_module(module), name)(*args, **kwargs)
 

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
-def stacked(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+def stacked(*decorators: Callable[[object], Any]) -> Callable[[F], F]:
     """Return one decorator for several, the first on top."""
 
     def decorate(function: F) -> F:
@@ -31,7 +31,7 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
 
     def ask(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         del param
-        from flowrail.cli import completion
+        from flowrail.cli import completion  # only a shell that completes needs it
 
         return completion.complete(kind, dict(ctx.params), incomplete)
 

@@ -29,11 +29,11 @@ def show(guidance: Guidance, form: str | None) -> None:
 
         data(as_data(guidance))
     elif form == "xml":
-        from flowrail.formatters.guidance.as_xml import render as as_xml
+        from flowrail.formatters.guidance.as_xml import render as as_xml  # the same
 
         text(as_xml(guidance))
     else:
-        from flowrail.formatters.guidance.as_text import render as as_text
+        from flowrail.formatters.guidance.as_text import render as as_text  # the same
 
         text(as_text(guidance))
 
@@ -68,11 +68,11 @@ def document(what: object) -> str:
     return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=_plain))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     return str(value) if isinstance(value, (Command, Hint)) else list(value)
 
 
-def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, Any]]) -> None:
+def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, object]]) -> None:
     """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
     collect_garbage()  # JSON with indents leaves cycles behind, for every item some
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice, takewhile
-from typing import Any
 
 from flowrail.diagrams.extract import end_id
 from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, TraceEntry
@@ -111,12 +110,12 @@ def _entry(record: Record, move: Move | None, seconds: float | None) -> TraceEnt
     )
 
 
-def _facts(facts: Mapping[str, object]) -> dict[str, Any]:
+def _facts(facts: Mapping[str, object]) -> dict[str, object]:
     """Return the first facts, each shortened."""
     return {name: _beginning(value, [LONGEST_VALUE]) for name, value in islice(facts.items(), MOST_FACTS)}
 
 
-def _beginning(value: object, left: list[int]) -> Any:
+def _beginning(value: object, left: list[int]) -> object:
     """Return the beginning of *value* with about *left* characters; the list counts down."""
     left[0] -= len(value) if isinstance(value, str) else 1
     if isinstance(value, str):

@@ -24,7 +24,7 @@ def problems(document: bytes, schema: str) -> list[str]:
     return _mismatches(value, json.loads(schema))
 
 
-def _mismatches(value: Any, schema: dict[str, Any]) -> list[str]:
+def _mismatches(value: Any, schema: dict[str, object]) -> list[str]:
     # Few steps demand JSON, and the import takes longer than a step.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError

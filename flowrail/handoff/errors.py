@@ -11,7 +11,7 @@ error:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import HandoffError
@@ -64,7 +64,7 @@ class HandoffRefusedError(HandoffError):
         self.preserved = preserved
         self.beside = {"recoverable": recoverable, "payload_preserved": preserved}
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Return the error document of the schema."""
         return {"error": {"code": self.code, "message": self.message, "details": self.details, **self.beside}}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
@@ -192,7 +192,7 @@ def _find_earlier(context: HandoffContext, handoff: Handoff, *, again: bool) -> 
     return next(iter((*sent, *unsent, *failed, *received)), None)
 
 
-def _target_note(target: HandoffTarget) -> Mapping[str, Any]:
+def _target_note(target: HandoffTarget) -> Mapping[str, object]:
     candidate = target.candidate
     return {"path": candidate.path, "scope": candidate.scope.value, "hides": list(candidate.hides)}
 

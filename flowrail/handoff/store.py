@@ -175,8 +175,8 @@ class Handoffs:
 
 
 def _encoding(_: SideFiles) -> Encoding[HandoffRecord]:
-    def encode(record: HandoffRecord) -> dict[str, Any]:
-        data: dict[str, Any] = to_plain(record)
+    def encode(record: HandoffRecord) -> dict[str, object]:
+        data: dict[str, object] = to_plain(record)
         del data["hash"]
         return data
 

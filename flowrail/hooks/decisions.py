@@ -237,7 +237,7 @@ def _with_agents(store: Store, session: Session) -> Session:
         return session
 
 
-def _steps(store: Store, session_id: str) -> Sequence[Mapping[str, Any]]:
+def _steps(store: Store, session_id: str) -> Sequence[Mapping[str, object]]:
     try:
         steps = store.definition(session_id)["workflow"]["steps"]
     except (FlowError, KeyError, TypeError):

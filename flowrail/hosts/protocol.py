@@ -26,7 +26,7 @@ EVENTS = {
 """Our name of each hook, and the event of the hosts."""
 LONGEST = 4_000
 """The most characters of an answer's text, which becomes part of the agent's context."""
-Answer = Mapping[str, Any]
+Answer = Mapping[str, object]
 NOTHING: Answer = {}
 
 

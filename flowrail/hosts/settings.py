@@ -267,14 +267,14 @@ def _event_groups(settings: Settings) -> dict[str, list[Any]]:
     return {name: groups for name, groups in events.items() if isinstance(groups, list)}
 
 
-def _commands(groups: list[Any]) -> Iterator[str]:
+def _commands(groups: list[object]) -> Iterator[str]:
     for group in groups:
         for hook in _hooks_of(group):
             yield _command_of(hook)
 
 
 def _without_ours(groups: list[Any]) -> list[Any]:
-    result: list[Any] = []
+    result: list[object] = []
     for group in groups:
         own = _hooks_of(group)
         left = [hook for hook in own if not _is_ours(_command_of(hook))]
@@ -285,7 +285,7 @@ def _without_ours(groups: list[Any]) -> list[Any]:
     return result
 
 
-def _hooks_of(group: object) -> list[Any]:
+def _hooks_of(group: object) -> list[object]:
     inner = group.get("hooks") if isinstance(group, dict) else None
     return inner if isinstance(inner, list) else []
 

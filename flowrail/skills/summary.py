@@ -67,7 +67,7 @@ def _item(found: Skill) -> dict[str, Any]:
     return _head(found, found.name, loaded)
 
 
-def _head(found: Skill, address: str, loaded: skill_folder.Loaded) -> dict[str, Any]:
+def _head(found: Skill, address: str, loaded: skill_folder.Loaded) -> dict[str, object]:
     definition = loaded.definition
     return {
         "name": address,
@@ -84,7 +84,7 @@ def _head(found: Skill, address: str, loaded: skill_folder.Loaded) -> dict[str, 
     }
 
 
-def _step(definition: Workflow, step: StepDef) -> dict[str, Any]:
+def _step(definition: Workflow, step: StepDef) -> dict[str, object]:
     return {
         "id": step.id,
         "title": step.name,
@@ -103,7 +103,7 @@ def _step(definition: Workflow, step: StepDef) -> dict[str, Any]:
     }
 
 
-def _dispatch(step: StepDef) -> dict[str, Any] | None:
+def _dispatch(step: StepDef) -> dict[str, object] | None:
     work = step.work
     if work is None:
         return None
@@ -117,5 +117,5 @@ def _dispatch(step: StepDef) -> dict[str, Any] | None:
     }
 
 
-def _value(name: str, arg: Arg) -> dict[str, Any]:
+def _value(name: str, arg: Arg) -> dict[str, object]:
     return {"name": name, **to_plain(arg)}

@@ -187,7 +187,7 @@ DIRECTIVES = {
 }
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> dict[str, object]:
     """Add the directives to Sphinx."""
     app.add_config_value("flow_roots", [], "env", [list, tuple])
     for name, directive in DIRECTIVES.items():

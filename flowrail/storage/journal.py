@@ -91,7 +91,7 @@ class Chained(Protocol):
 T = TypeVar("T", bound=Chained)
 
 
-def _keep_whole(_data: dict[str, Any], _body: bytes) -> None:
+def _keep_whole(_data: dict[str, object], _body: bytes) -> None:
     return None
 
 
@@ -366,7 +366,7 @@ def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journ
         os.close(fd)
 
 
-def _body(data: dict[str, Any]) -> bytes:
+def _body(data: dict[str, object]) -> bytes:
     """Return the text of a line before its hash."""
     try:
         return _json(data).encode()[:-1]

@@ -21,7 +21,7 @@ from flowrail.text import limits
 from flowrail.text.safe_text import shortened
 
 T = TypeVar("T")
-Hook = Callable[[Any, Any], Any]
+Hook = Callable[[Any, object], Any]
 
 _PROBLEMS = 10
 _LONGEST_PROBLEM = 200
@@ -90,7 +90,7 @@ def _is_tuple(kind: object) -> bool:
 
 
 def _mapping(kind: Any, converter: Converter) -> Hook:
-    if get_args(kind)[1] is Any:
+    if get_args(kind)[1] is object:
         return _checked(dict, lambda: lambda value, _: value)
     return _checked(dict, lambda: mapping_structure_factory(kind, converter, structure_to=dict))
 
@@ -112,7 +112,7 @@ def _checked(plain: type[Any] | tuple[type[Any], ...], make: Callable[[], Hook])
     """
     generated = cache(make)
 
-    def structure(value: object, kind: object) -> Any:
+    def structure(value: object, kind: object) -> object:
         if not isinstance(value, plain) or len(value) > limits.VALUES:
             raise TypeError(f"got {type(value).__name__}")
         return generated()(value, kind) if value or is_namedtuple(kind) else value

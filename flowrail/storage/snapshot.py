@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.storage import files
@@ -52,7 +52,7 @@ def read(path: str) -> Snapshot | None:
     return Snapshot(int(end[1]), end[2].decode())
 
 
-def content(path: str) -> dict[str, Any] | None:
+def content(path: str) -> dict[str, object] | None:
     """Return the content of the copy at *path*, or `None` if it is not JSON."""
     try:
         data = json.loads(_bytes(path))

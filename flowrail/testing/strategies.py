@@ -69,7 +69,7 @@ def sessions(workflow: Workflow, *, most: int = 12) -> st.SearchStrategy[Session
     return walked()
 
 
-def parameters(workflow: Workflow) -> st.SearchStrategy[Mapping[str, Any]]:
+def parameters(workflow: Workflow) -> st.SearchStrategy[Mapping[str, object]]:
     """Return parameters to start *workflow* with."""
     return st.sampled_from(list(starts(workflow)))
 

@@ -30,7 +30,7 @@ class JsonRefusedError(JsonError):
     code = "JSON_REFUSED"
 
 
-def load(text: str, *, source: str, values: int = limits.JSON_VALUES) -> Any:
+def load(text: str, *, source: str, values: int = limits.JSON_VALUES) -> object:
     """Return the value of a JSON *text* with at most so many *values*.
 
     Raises `JsonError`, with the line of a syntax error.
@@ -68,7 +68,7 @@ def problem(value: object, *, values: int = limits.JSON_VALUES) -> str | None:
     level = [value]
     count = 0
     for _ in range(limits.DEPTH + 1):
-        below: list[Any] = []
+        below: list[object] = []
         for item in level:
             if isinstance(item, float) and not math.isfinite(item):
                 return f"holds {item}, which is not a JSON number"
@@ -102,7 +102,7 @@ def _refused(what: str, source: str) -> JsonRefusedError:
     )
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]

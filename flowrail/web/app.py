@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -116,7 +116,7 @@ def _enter(site: Site, request: Request) -> Response:
     return response
 
 
-def _answer(site: Site, session_id: str, body: Mapping[str, Any]) -> None:
+def _answer(site: Site, session_id: str, body: Mapping[str, object]) -> None:
     answers = body.get("answers")
     if not isinstance(answers, Mapping) or not answers:
         raise UsageError("an answer names its questions", hint='send {"answers": {"question": ["option"]}}')
@@ -125,11 +125,11 @@ def _answer(site: Site, session_id: str, body: Mapping[str, Any]) -> None:
     questions.answer(site.world, session_id, given, reason, expect=_revision(body))
 
 
-def _abandon(site: Site, session_id: str, body: Mapping[str, Any]) -> None:
+def _abandon(site: Site, session_id: str, body: Mapping[str, object]) -> None:
     steps.abandon(site.world, session_id, str(body.get("reason", "")), expect=_revision(body))
 
 
-def _revision(body: Mapping[str, Any]) -> int:
+def _revision(body: Mapping[str, object]) -> int:
     revision = body.get("revision")
     if type(revision) is not int:
         raise UsageError("a change names the revision that it was decided at", hint='send "revision"')
@@ -153,7 +153,7 @@ def _page(
 
 
 def _change(
-    handler: Callable[[Site, str, Mapping[str, Any]], None], site: Site
+    handler: Callable[[Site, str, Mapping[str, object]], None], site: Site
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return the route of a change: a JSON object in, the new state or an error document out."""
 
@@ -172,7 +172,7 @@ def _change(
     return route
 
 
-async def _body(request: Request) -> Mapping[str, Any]:
+async def _body(request: Request) -> Mapping[str, object]:
     data = b""
     async for part in request.stream():
         data += part

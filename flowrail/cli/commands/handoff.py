@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import click
 
@@ -170,7 +169,7 @@ def _problem_type_fact(session: Session | None, asked: MenuRequest) -> dict[str,
 
 def _offer(
     context: HandoffContext, session: Session | None, candidate: Candidate, facts: dict[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the command that hands off to a candidate, and the loop that this would be, if it is one."""
     skill = candidate.skill
     if session is None:

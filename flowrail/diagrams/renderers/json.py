@@ -40,7 +40,7 @@ def as_data(picture: Picture) -> dict[str, Any]:
     }
 
 
-def _session_data(picture: Picture, trace: Trace) -> dict[str, Any]:
+def _session_data(picture: Picture, trace: Trace) -> dict[str, object]:
     return {
         "session": trace.session,
         "status": trace.status,
@@ -62,7 +62,7 @@ def _session_data(picture: Picture, trace: Trace) -> dict[str, Any]:
     }
 
 
-def path_data(trace: Trace) -> list[dict[str, Any]]:
+def path_data(trace: Trace) -> list[dict[str, object]]:
     """Return the records of a session as plain data."""
     return [
         {

@@ -212,13 +212,13 @@ _ENTRY_WRITTEN = {
     "handoff": dict.fromkeys(_HANDOFF),
     "meta": dict.fromkeys(key for _, key in _META),
 }
-_WRITTEN: Mapping[str, Any] = {
+_WRITTEN: Mapping[str, object] = {
     "updated_at": None,
     "meta": dict.fromkeys(("last_scan", "total_workflows")),
     "workflows": _ENTRY_WRITTEN,
 }
 """What a sync writes, None standing for all of a value; what has no key here is a person's own."""
-_OWN: Mapping[str, Any] = {}
+_OWN: Mapping[str, object] = {}
 
 
 def _lost(before: object, after: object, written: Mapping[str, Any]) -> Path | None:

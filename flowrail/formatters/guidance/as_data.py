@@ -89,7 +89,7 @@ def _told(guidance: Guidance, show: Show) -> list[str]:
     return [*before, "\n".join(own_pieces(guidance)), *after]
 
 
-def _join(guidance: Guidance) -> dict[str, Any] | None:
+def _join(guidance: Guidance) -> dict[str, object] | None:
     join = guidance.join
     if join is None:
         return None
@@ -102,7 +102,7 @@ def _join(guidance: Guidance) -> dict[str, Any] | None:
     }
 
 
-def _way(way: OfferedTransition) -> dict[str, Any]:
+def _way(way: OfferedTransition) -> dict[str, object]:
     return {
         "outcome": way.outcome,
         "facts": way.facts,
@@ -124,7 +124,7 @@ def plain(value: object, keep: Keep = str) -> Any:
     return keep(value) if isinstance(value, Command) else value
 
 
-def in_short(values: Mapping[str, object]) -> dict[str, Any]:
+def in_short(values: Mapping[str, object]) -> dict[str, object]:
     """Return *values* as plain data, those that are long as a text that is cut."""
     texts = {name: in_words(value) for name, value in values.items()}
     return {
@@ -146,7 +146,7 @@ def example_text(value: object) -> str:
 
 def session_item(
     kept: StoredSession, *, store: str | None = None, lost: bool = False, keep: Keep = str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return one session of a list."""
     session = kept.session
     return {
@@ -171,7 +171,7 @@ def session_item(
     }
 
 
-def broken_item(session_id: str, problem: FlowError | None) -> dict[str, Any]:
+def broken_item(session_id: str, problem: FlowError | None) -> dict[str, object]:
     """Return a session of a list that cannot be read."""
     return {
         "session": session_id,

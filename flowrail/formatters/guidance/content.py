@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import element
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
-Keep: TypeAlias = Callable[[Command], Any]
+Keep: TypeAlias = Callable[[Command], object]
 """What stands for a command in plain data: its shell line, or the command itself."""
 
 FENCE = "flow:"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.guidance.as_data import plain
@@ -84,7 +82,7 @@ def _pieces(handed: Handed) -> list[str | Markup]:
     return [*text_pieces(handed.prompt, Again(handed.resources)), *more]
 
 
-def handed_data(handed: Handed, keep: Keep = str) -> dict[str, Any]:
+def handed_data(handed: Handed, keep: Keep = str) -> dict[str, object]:
     """Return the same as plain data."""
     return {
         "session": handed.session,
@@ -103,7 +101,7 @@ def handed_data(handed: Handed, keep: Keep = str) -> dict[str, Any]:
     }
 
 
-def ended_data(ended: Ended, show: Show = str) -> dict[str, Any]:
+def ended_data(ended: Ended, show: Show = str) -> dict[str, object]:
     """Return the end of a piece of work."""
     return {
         "session": ended.session,
@@ -121,7 +119,7 @@ def put_text(put: Put, show: Show = str) -> str:
     return str(as_xml(put.written, answer=show(put.answer)))
 
 
-def put_data(put: Put, show: Show = str, keep: Keep = str) -> dict[str, Any]:
+def put_data(put: Put, show: Show = str, keep: Keep = str) -> dict[str, object]:
     """Return questions that were put, also as a host's question tool takes them."""
     return {
         "session": put.session,
@@ -133,7 +131,7 @@ def put_data(put: Put, show: Show = str, keep: Keep = str) -> dict[str, Any]:
     }
 
 
-def _question(each: AskedQuestion) -> dict[str, Any]:
+def _question(each: AskedQuestion) -> dict[str, object]:
     return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
@@ -158,6 +156,6 @@ def answered(guidance: Guidance, place: str, show: Show = str) -> str:
     return f"Recorded. Continue with the step. This prints it again:\n{resume}"
 
 
-def finding_data(home: str, finding: RecordedFinding) -> dict[str, Any]:
+def finding_data(home: str, finding: RecordedFinding) -> dict[str, object]:
     """Return a finding and the session that keeps it."""
     return {"session": home, **plain(finding._asdict()), "open": finding.is_open}

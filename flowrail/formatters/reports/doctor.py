@@ -33,7 +33,7 @@ def _facts(facts: Sequence[str]) -> Iterator[str]:
 
 
 def _found(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    by_kind: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    by_kind: dict[tuple[str, str], list[Mapping[str, object]]] = {}
     for finding in findings:
         if finding["section"] == name:
             by_kind.setdefault((finding["severity"], finding["code"]), []).append(finding)

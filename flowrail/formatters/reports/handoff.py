@@ -21,7 +21,7 @@ from flowrail.text.table import table
 
 def as_data(
     context: HandoffContext, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a handoff as data, with the commands that continue it."""
     handoff = handoff if handoff.foreign else _with_current_paths(context, handoff)
     missing = missing_parts(context.store, handoff)

@@ -109,7 +109,7 @@ def _transition(item: dict[str, Any]) -> str:
     return f"{item['reported']}{facts}{decided}{capped}{skipped}{checked}"
 
 
-def _beginning(value: Any, room: Iterator[int]) -> Any:
+def _beginning(value: Any, room: Iterator[int]) -> object:
     """Return as much of plain data as *room* has numbers for, each of which is a character at least; long texts are cut."""
     if isinstance(value, Mapping):
         return {

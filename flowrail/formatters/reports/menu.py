@@ -84,7 +84,7 @@ def data(
     }
 
 
-def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, Any]]:
+def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, object]]:
     """Return the skills that fit, or the first *top*; with *everything* also the others."""
     fitting = [_item(ranked, menu.asked, place <= menu.length) for place, ranked in menu.places[:top]]
     unfit = [_unfit_item(skill.candidate, skill.reasons, menu.asked) for skill in menu.unfit]
@@ -105,7 +105,7 @@ def bundled(menu: Menu, *, everything: bool = False) -> str:
     return section("Bundled skills that can take over", [*lines, *more])
 
 
-def place_data(root: Root) -> dict[str, Any]:
+def place_data(root: Root) -> dict[str, object]:
     """Return a folder of skills as plain data; ``problem`` is empty if it is usable."""
     return {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}
 
@@ -228,7 +228,7 @@ def _cache(kept: SessionMenu | None) -> str:
     )
 
 
-def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, Any]:
+def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, object]:
     return {
         **ranked.candidate.data(),
         **ranked.score.data(),
@@ -240,7 +240,7 @@ def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, Any]:
     }
 
 
-def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: MenuRequest) -> dict[str, Any]:
+def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: MenuRequest) -> dict[str, object]:
     return {
         **candidate.data(),
         "score": None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.ranking.explain import Explanation
@@ -35,7 +33,7 @@ def render(why: Explanation, menu: Menu, discovery: Discovery) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def data(why: Explanation, menu: Menu) -> dict[str, Any]:
+def data(why: Explanation, menu: Menu) -> dict[str, object]:
     """Return the same as plain data, in the form of a menu with at most one candidate."""
     candidate = why.candidate
     place = menu.place(candidate) if candidate else 0

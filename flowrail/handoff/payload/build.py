@@ -363,7 +363,7 @@ def _filled(**values: object) -> dict[str, object]:
     return {name: value for name, value in values.items() if value}
 
 
-def _convergent(value: object) -> Any:
+def _convergent(value: object) -> object:
     """THEME | ARCHETYPES | CONFIDENCE | EVIDENCE; EVIDENCE."""
     if not isinstance(value, str):
         return value
@@ -376,7 +376,7 @@ def _convergent(value: object) -> Any:
     }
 
 
-def _divergent(value: object) -> Any:
+def _divergent(value: object) -> object:
     """ARCHETYPE | INSIGHT | CONFIDENCE."""
     if not isinstance(value, str):
         return value
@@ -391,7 +391,7 @@ def _divergent(value: object) -> Any:
     }
 
 
-def _term(value: object) -> Any:
+def _term(value: object) -> object:
     """TERM | RATIONALE."""
     if not isinstance(value, str):
         return value

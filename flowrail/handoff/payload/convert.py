@@ -105,7 +105,7 @@ def convert(version: str, handoff: Mapping[str, object], target: str) -> Convert
     return result
 
 
-def with_token_count(handoff: Mapping[str, object]) -> dict[str, Any]:
+def with_token_count(handoff: Mapping[str, object]) -> dict[str, object]:
     """Return a 3.0 payload with its token count."""
     return put(handoff, "meta.token_count", token_count(handoff))
 
@@ -164,7 +164,7 @@ def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     level = text_at(old, "meta.convergence_level")
     summary, was_cut = _summary(old)
     gaps = texts_at(old, "insights.uncertainties")
-    new: dict[str, Any] = {
+    new: dict[str, object] = {
         "version": "3.0",
         "schema_type": "universal",
         "timestamp": written_time(old["timestamp"]),
@@ -286,7 +286,7 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         **({"checksum": checksum} if has_checksum else {}),
     }
     working = {"quality": old.get("quality"), "task_id": task_id}
-    new: dict[str, Any] = {
+    new: dict[str, object] = {
         "version": "3.0",
         "schema_type": "universal",
         "timestamp": written_time(old["timestamp"]),
@@ -334,7 +334,7 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     return ConversionStep(with_token_count(new), added, lost)
 
 
-_STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], ConversionStep]] = {
+_STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, object]], ConversionStep]] = {
     ("1.0", "2.0"): from_1_to_2,
     ("2.0", "3.0"): from_2_to_3,
     ("3.0", "2.0"): from_3_to_2,
@@ -396,7 +396,7 @@ def _fits_2(key: str, value: object) -> bool:
     return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in fields)
 
 
-def _pick(part: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
+def _pick(part: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
     return {name: part[name] for name in names if part.get(name) is not None}
 
 

@@ -58,7 +58,7 @@ def read(data: bytes, *, source: str) -> Payload:
     return Payload(version, handoff, sha256(data).hexdigest(), len(data), source, problems, text)
 
 
-def detect(value: object) -> tuple[str, Mapping[str, Any], tuple[PayloadProblem, ...]]:
+def detect(value: object) -> tuple[str, Mapping[str, object], tuple[PayloadProblem, ...]]:
     """Return the version of a document, its handoff, and the problems if it has no known version."""
     if isinstance(value, Mapping) and {"producer", "consumer"} <= value.keys():
         return "1.2", value, ()
@@ -94,7 +94,7 @@ def render(handoff: Mapping[str, object], form: str) -> bytes:
         ) from None
 
 
-def put(handoff: Mapping[str, object], path: str, value: object) -> dict[str, Any]:
+def put(handoff: Mapping[str, object], path: str, value: object) -> dict[str, object]:
     """Return *handoff* with *value* at a dotted *path*. Missing mappings are added."""
     name, dot, rest = path.partition(".")
     inner = handoff.get(name)

@@ -179,11 +179,11 @@ def _without_seal(handoff: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _normal(value: object) -> Any:
+def _normal(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _normal(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -126,7 +126,7 @@ class _Values:
         return values if always or None in values else [None, *values]
 
     def _tried(self, name: str) -> list[object]:
-        values: dict[Any, None] = {}
+        values: dict[object, None] = {}
         for arg in self.declared[name]:
             found = self.tries(self.workflow, name, arg)
             self.left -= 10 * len(found)

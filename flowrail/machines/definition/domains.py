@@ -32,7 +32,7 @@ class ChoiceSet:
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", tuple(freeze_deep(each) for each in self.choices))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(self.choices)
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ class Constant:
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", freeze_deep(self.value))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter((self.value,))
 
     def __len__(self) -> int:

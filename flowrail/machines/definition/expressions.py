@@ -25,7 +25,7 @@ DEEPEST = 20
 MOST_KEPT = 500_000
 """So many characters of expressions are kept as they were read: all of a workflow's, which may have 500,000."""
 WORDS = frozenset({"and", "or", "not", "in"})
-CONSTANTS: Mapping[str, Any] = {
+CONSTANTS: Mapping[str, object] = {
     "true": True,
     "false": False,
     "null": None,
@@ -71,7 +71,7 @@ class Expression(NamedTuple):
     tree: Node
     names: frozenset[str]
 
-    def value(self, values: Mapping[str, object]) -> Any:
+    def value(self, values: Mapping[str, object]) -> object:
         """Return what the expression comes to over *values*.
 
         Raises `RuleError` where it orders things that have no order, such as a text and a number.
@@ -82,7 +82,7 @@ class Expression(NamedTuple):
         """Return whether the expression is true over *values*."""
         return bool(_value(self.tree, values))
 
-    def comparisons(self) -> list[tuple[str, str, Any]]:
+    def comparisons(self) -> list[tuple[str, str, object]]:
         """Return each comparison of a name with a literal, as (name, operator, literal)."""
         return list(_comparisons(self.tree))
 
@@ -170,7 +170,7 @@ def _name_or_literal(node: ast.expr, names: set[str]) -> Node:
     raise RuleError(f"can only compare names and literals, not `{in_quotes(ast.unparse(node))}`")
 
 
-def _value(node: Node, values: Mapping[str, object]) -> Any:
+def _value(node: Node, values: Mapping[str, object]) -> object:
     kind = node[0]
     if kind == "value":
         return node[1]
@@ -222,7 +222,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _comparisons(node: Node) -> list[tuple[str, str, Any]]:
+def _comparisons(node: Node) -> list[tuple[str, str, object]]:
     if node[0] in {"value", "name"}:
         return []
     found = [pair for child in node[1:] for pair in _comparisons(child)]

@@ -19,7 +19,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 
 LENGTH = 16
-_ALWAYS: Mapping[str, Any] = {
+_ALWAYS: Mapping[str, object] = {
     "when": None,
     "limit": None,
     "reports": {},
@@ -55,7 +55,7 @@ def structure(step: StepDef) -> dict[str, Any]:
     return {**_ALWAYS, **_deciding(step.as_written())}
 
 
-def _deciding(part: object) -> dict[str, Any]:
+def _deciding(part: object) -> dict[str, object]:
     """Return the deciding keys of a part that do not have their default."""
     return {
         name: _form(value)
@@ -66,7 +66,7 @@ def _deciding(part: object) -> dict[str, Any]:
     }
 
 
-def _form(value: object) -> Any:
+def _form(value: object) -> object:
     """Return *value* in the form whose digest is taken: a nested part is the list of its ranked keys."""
     if callable(value) and value is not Parameter.empty:
         return {"function": True}

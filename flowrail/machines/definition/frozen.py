@@ -36,7 +36,7 @@ class Frozen(dict[K, V]):
     def __deepcopy__(self, memo: object) -> Frozen[K, V]:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (dict(self),))
 
 
@@ -125,7 +125,7 @@ def freeze(mapping: Mapping[K, V] | None) -> Frozen[K, V]:
     return Frozen(mapping or {}) if mapping is None or isinstance(mapping, Mapping) else mapping
 
 
-def freeze_items(value: Any) -> Any:
+def freeze_items(value: object) -> object:
     """Return a text as a tuple of it, and any other sequence as a tuple.
 
     Anything else is returned as it is, for the validation to report.

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 from flowrail.machines.definition.frozen import FrozenObject
 
 Scalar = str | int | float | bool
-Value = Annotated[Any, "value"]
+Value = Annotated[object, "value"]
 """A text, a number, true, false, or a list of them."""
 
 
@@ -112,10 +112,10 @@ class DefinitionPart(FrozenObject):
         super().__init__(*args, **given)
 
 
-_known: dict[type[Any], Mapping[str, DeclaredKey]] = {}
+_known: dict[type[object], Mapping[str, DeclaredKey]] = {}
 
 
-def keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
+def keys_of(part: type[object]) -> Mapping[str, DeclaredKey]:
     """Return the keys that the fields of *part* declare, by the name in a file."""
     if part not in _known:
         _known[part] = _keys_of(part)
@@ -151,7 +151,7 @@ def _shape(hint: Any) -> Shape:
         return Shape("mapping", (_shape(args[1]),))
     if origin is not None and issubclass(origin, Sequence):
         return Shape("list", (_shape(args[0]),))
-    if hint is Any:
+    if hint is object:
         return Shape("value", nullable=True)
     return Shape(next(kind for plain, kind in _PLAIN.items() if issubclass(hint, plain)))
 

@@ -38,10 +38,10 @@ class DocumentProblem(NamedTuple):
     """If the key is unknown: the keys that could have been meant."""
 
 
-class Call(dict[str, Any]):
+class Call(dict[str, object]):
     """The arguments of a call in a Python file that is read, not run; ``part`` is the class that is called."""
 
-    def __init__(self, part: type[Any], arguments: Mapping[str, Any]) -> None:
+    def __init__(self, part: type[object], arguments: Mapping[str, object]) -> None:
         super().__init__(arguments)
         self.part = part
 
@@ -77,7 +77,7 @@ class Reader:
         self.positions: dict[Path, list[int]] = {}
         """For each list of which items were left out, the positions of the others in the data."""
 
-    def part(self, data: object, kind: type[Any], path: Path) -> Any:
+    def part(self, data: object, kind: type[object], path: Path) -> Any:
         """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
         keys = keys_of(kind)
         if self.has_code:
@@ -96,10 +96,10 @@ class Reader:
                 self._wrong((*path, name), "is missing", "add it")
         return MISSING if missing else self._made(kind, given, path)
 
-    def _given(self, data: Mapping[Any, Any], kind: type[Any], path: Path) -> dict[str, Any]:
+    def _given(self, data: Mapping[Any, object], kind: type[object], path: Path) -> dict[str, object]:
         """Return the values of *data* that have the right shape, by field."""
         keys = keys_of(kind)
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for name, value in data.items():
             declared = keys.get(name)
             if declared is None or not (declared.key.in_file or self.is_stored or self.has_code):
@@ -113,7 +113,7 @@ class Reader:
                 )
         return given
 
-    def _in_python(self, data: object, kind: type[Any], path: Path) -> Any:
+    def _in_python(self, data: object, kind: type[object], path: Path) -> object:
         """Return what Python gives for *kind* as a mapping by key, `MISSING` if it is anything else."""
         if isinstance(data, kind):
             return _arguments(data)
@@ -132,7 +132,7 @@ class Reader:
             path, f"is of type {given.__name__}, not {expected}", f"write `{kind.__name__}(...)`"
         )
 
-    def _made(self, kind: type[Any], given: dict[str, Any], path: Path) -> Any:
+    def _made(self, kind: type[Any], given: dict[str, Any], path: Path) -> object:
         if not is_dataclass(kind):
             steps = given.pop("steps", ())
             return kind(given.pop("name"), *steps, validate=False, origin=self.place(path), **given)
@@ -140,7 +140,7 @@ class Reader:
             given["origin"] = self.place(path)
         return kind(**given)
 
-    def value(self, data: object, shape: Shape, path: Path) -> Any:
+    def value(self, data: object, shape: Shape, path: Path) -> object:
         """Return *data* if it has *shape*, `MISSING` otherwise."""
         if data is None and shape.nullable:  # in a file: not given
             return None if self.is_stored or self.has_code else MISSING
@@ -178,7 +178,7 @@ class Reader:
                 return self.value(data, member, path)
         return self._misfit(shape, path)
 
-    def _list(self, data: object, of: Shape, path: Path) -> Any:
+    def _list(self, data: object, of: Shape, path: Path) -> object:
         if self.has_code and of.kind == "text" and isinstance(data, str):
             return (data,)
         if not isinstance(data, (list, tuple)):
@@ -191,10 +191,10 @@ class Reader:
             self.positions[path] = [index for index, _ in kept]
         return tuple(item for _, item in kept)
 
-    def _mapping(self, data: object, of: Shape, path: Path) -> Any:
+    def _mapping(self, data: object, of: Shape, path: Path) -> object:
         if not isinstance(data, Mapping):
             return self._misfit(Shape("mapping"), path)
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for name, item in data.items():
             if not isinstance(name, str):
                 self._wrong((*path, str(name)), "has a name that is no text", "quote it")
@@ -205,7 +205,7 @@ class Reader:
         return freeze(values)
 
     def _other_key(
-        self, name: object, value: object, kind: type[Any], keys: Mapping[str, DeclaredKey], path: Path
+        self, name: object, value: object, kind: type[object], keys: Mapping[str, DeclaredKey], path: Path
     ) -> None:
         if self.is_stored and kind is StepDef and name == CODE:
             return
@@ -221,11 +221,11 @@ class Reader:
         known = (*(known for known, each in keys.items() if each.key.in_file), *sorted(files - keys.keys()))
         self._note(DocumentProblem(path, "is no key here", known=known))
 
-    def _misfit(self, shape: Shape, path: Path) -> Any:
+    def _misfit(self, shape: Shape, path: Path) -> object:
         what, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
         return self._wrong(path, what, remedy)
 
-    def _wrong(self, path: Path, what: str, remedy: str) -> Any:
+    def _wrong(self, path: Path, what: str, remedy: str) -> object:
         self._note(DocumentProblem(path, what, remedy))
         return MISSING
 
@@ -241,11 +241,11 @@ _AS_MAPPING = (Arg, Rule)
 """Parts for which Python takes a mapping."""
 
 
-def _is_field(kind: type[Any], name: object) -> bool:
+def _is_field(kind: type[object], name: object) -> bool:
     return is_dataclass(kind) and any(field.name == name for field in fields(kind))
 
 
-def _arguments(part: Any) -> dict[str, Any]:
+def _arguments(part: Any) -> dict[str, object]:
     """Return what *part* was made of, by key: fields with another value than the default, and unknown arguments."""
     given = dict(getattr(part, UNKNOWN_ARGUMENTS, {}))
     for name, declared in keys_of(type(part)).items():
@@ -257,7 +257,7 @@ def _arguments(part: Any) -> dict[str, Any]:
     return given
 
 
-def _quotable(name: object) -> Any:
+def _quotable(name: object) -> object:
     """Return a name, or a mapping to names, that findings can quote."""
     if isinstance(name, Mapping):
         return {key: _quotable(value) for key, value in name.items()}
@@ -294,7 +294,7 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, (str, int, float, bool))
 
 
-_IS: Mapping[str, Callable[[Any], bool]] = {
+_IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": _is_number,

@@ -17,14 +17,14 @@ _TYPES = {"text": "string", "integer": "integer", "number": "number", "boolean":
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a workflow file."""
-    parts: dict[str, Any] = {}
+    parts: dict[str, object] = {}
     whole = _object(Workflow, parts)
     parts.pop(Workflow.__name__, None)
     return {"$schema": SCHEMA_ID, "title": "flowrail workflow", **whole, "$defs": dict(sorted(parts.items()))}
 
 
-def _object(part: type[Any], parts: dict[str, Any]) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
+def _object(part: type[object], parts: dict[str, object]) -> dict[str, object]:
+    properties: dict[str, object] = {}
     for name, declared in keys_of(part).items():
         if declared.key.in_file:
             properties[name] = _property(declared, parts)
@@ -44,7 +44,7 @@ def _object(part: type[Any], parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _property(declared: DeclaredKey, parts: dict[str, Any]) -> dict[str, Any]:
+def _property(declared: DeclaredKey, parts: dict[str, object]) -> dict[str, object]:
     default = declared.default
     has_default = default not in (MISSING, inspect.Parameter.empty, None, "", (), {})
     return {
@@ -55,7 +55,7 @@ def _property(declared: DeclaredKey, parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _file(declared: DeclaredKey) -> dict[str, Any]:
+def _file(declared: DeclaredKey) -> dict[str, object]:
     if declared.key.file == declared.name:
         return {"type": "string", "description": declared.key.doc}
     return {
@@ -64,7 +64,7 @@ def _file(declared: DeclaredKey) -> dict[str, Any]:
     }
 
 
-def _of(shape: Shape, parts: dict[str, Any]) -> dict[str, Any]:
+def _of(shape: Shape, parts: dict[str, object]) -> dict[str, object]:
     schema = _plain(shape, parts)
     if not shape.nullable or shape.kind == "value":
         return schema
@@ -73,7 +73,7 @@ def _of(shape: Shape, parts: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def _plain(shape: Shape, parts: dict[str, Any]) -> dict[str, Any]:
+def _plain(shape: Shape, parts: dict[str, object]) -> dict[str, object]:
     if shape.kind == "part" and shape.part is not None:
         name = shape.part.__name__
         if name not in parts:

@@ -47,7 +47,7 @@ def _text_to_plain(text: str) -> Any:
 def _part_to_plain(part: object, *, sparse: bool) -> dict[str, Any]:
     code = [name for name in DECIDING if callable(getattr(part, name))] if isinstance(part, StepDef) else []
     written = part.as_written() if hasattr(part, "as_written") else part
-    plain: dict[str, Any] = {}
+    plain: dict[str, object] = {}
     for name, declared in keys_of(type(part)).items():
         value = getattr(written, declared.field)
         if (

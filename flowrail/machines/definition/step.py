@@ -94,7 +94,7 @@ def _context_values(values: Mapping[str, Any]) -> ContextValues:
     return ContextValues({name: freeze_deep(value) for name, value in values.items()})
 
 
-Handler: TypeAlias = Callable[..., Outcome | tuple[Outcome, Mapping[str, Any]]]
+Handler: TypeAlias = Callable[..., Outcome | tuple[Outcome, Mapping[str, object]]]
 TextFunction: TypeAlias = Callable[[StepContext], str]
 ActionsFunction: TypeAlias = Callable[[StepContext], Sequence[str]]
 Condition: TypeAlias = str | Callable[[StepContext], bool]
@@ -347,7 +347,7 @@ def _with_default(arg: Arg, default: object, hint: object) -> Arg:
     return replace(arg, type=kind, default=arg.default if arg.has_default else default)
 
 
-def _outcome_or_as_written(key: Any) -> Any:
+def _outcome_or_as_written(key: Any) -> object:
     try:
         return Outcome(key)
     except ValueError:
@@ -358,37 +358,37 @@ def _step_or_end(target: object) -> str | None:
     return target if target is None or isinstance(target, str) else str(target)
 
 
-def _each_value(values: Any, convert: Callable[[Any], Any]) -> Any:
+def _each_value(values: object, convert: Callable[[object], object]) -> object:
     """Return a mapping with each value converted; anything else as it is, for the validation."""
     if not isinstance(values, Mapping):
         return values
     return freeze({name: convert(value) for name, value in values.items()})
 
 
-def _each_item(items: Any, convert: Callable[[Any], Any]) -> Any:
+def _each_item(items: object, convert: Callable[[object], object]) -> object:
     """Return a list with each item converted; anything else as it is, for the validation."""
     listed = freeze_items(items)
     return tuple(convert(item) for item in listed) if isinstance(listed, tuple) else items
 
 
-def _actions(actions: Any) -> Any:
+def _actions(actions: object) -> object:
     """Return instructions as a tuple; ``...``, which the author still has to write, as a text."""
     if callable(actions):
         return actions
     return _each_item(actions, lambda item: UNWRITTEN if item is ... else item)
 
 
-def _checks(checks: Any) -> Any:
+def _checks(checks: object) -> object:
     return (checks,) if isinstance(checks, EvidenceCheck) else freeze_items(checks)
 
 
-def _rule(rule: Any) -> Any:
+def _rule(rule: object) -> object:
     if isinstance(rule, (list, tuple)) and 1 <= len(rule) <= len(fields(Rule)):
         rule = Rule(*rule)
     return part_from(Rule, rule)
 
 
-def _variant(variant: Any) -> Any:
+def _variant(variant: object) -> object:
     if isinstance(variant, (list, tuple)) and 1 <= len(variant) <= len(fields(Variant)):
         return Variant(*variant)
     return variant

@@ -85,7 +85,7 @@ class Arg(DefinitionPart):
         """Return the same with its type written out."""
         return self if self.type else replace(self, type=self.kind)
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str) -> object:
         """Return the value that *text* from a command line stands for.
 
         Raises `ValueError` with what is wrong, in words that fit after the parameter's name.
@@ -110,7 +110,7 @@ class Arg(DefinitionPart):
         return any(_same(value, choice) for choice in self.choices or ())
 
     @cached_property
-    def _scalars(self) -> frozenset[tuple[bool, Any]]:
+    def _scalars(self) -> frozenset[tuple[bool, object]]:
         return frozenset(
             (isinstance(each, bool), each) for each in self.choices or () if isinstance(each, _SCALAR)
         )
@@ -131,7 +131,7 @@ class Arg(DefinitionPart):
             return Constant(_hashable(self.example))
         return Constant(_hashable(self.default)) if self.has_default else None
 
-    def sample(self) -> Any:
+    def sample(self) -> object:
         """Return one value that is taken: the example, the default, or the plainest there is."""
         for value in (self.example, self.default if self.has_default else None, *(self.choices or ())):
             if value is not None and self.problem(value) is None:
@@ -177,12 +177,12 @@ def kind_of(value: object) -> str:
     return "string"
 
 
-def arg_from(spec: Any) -> Any:
+def arg_from(spec: object) -> Any:
     """Return a mapping as the `Arg` that it describes. Anything else is returned as it is, for the validation."""
     return part_from(Arg, spec)
 
 
-def part_from(part: type[Any], data: Any) -> Any:
+def part_from(part: type[object], data: object) -> object:
     """Return a mapping as the definition class *part* that it describes, and anything else as it is."""
     if not isinstance(data, Mapping):
         return data
@@ -221,7 +221,7 @@ def _read_boolean(text: str) -> bool:
     raise ValueError(f"takes true or false, not {_short(text)}")
 
 
-def _read_list(text: str) -> list[Any]:
+def _read_list(text: str) -> list[object]:
     stripped = text.strip()
     if not stripped.startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
@@ -232,7 +232,7 @@ def _read_list(text: str) -> list[Any]:
     return list(value)
 
 
-_READERS: Mapping[str, Callable[[str], Any]] = {
+_READERS: Mapping[str, Callable[[str], object]] = {
     "string": str,
     "integer": _read_whole,
     "number": _read_number,
@@ -247,7 +247,7 @@ _A_KIND = {
     "boolean": "true or false",
     "list": "a list",
 }
-_IS_KIND: Mapping[str, Callable[[Any], bool]] = {
+_IS_KIND: Mapping[str, Callable[[object], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
@@ -265,5 +265,5 @@ def _short(value: object, longest: int = 60) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _hashable(value: object) -> Any:
+def _hashable(value: object) -> object:
     return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value

@@ -98,7 +98,7 @@ class Workflow:
         *steps: StepDef,
         entry_point: str | None = None,
         description: str = "",
-        params: Mapping[str, Arg | Mapping[str, Any]] | None = None,
+        params: Mapping[str, Arg | Mapping[str, object]] | None = None,
         validate: bool = True,
         origin: str | None = None,
         then: str | None = None,
@@ -151,7 +151,7 @@ class Workflow:
         object.__setattr__(same, "folder", folder)
         return same
 
-    def _all_params(self, declared: Any) -> Any:
+    def _all_params(self, declared: object) -> object:
         """Return the declared parameters and those that only handlers declare."""
         if not isinstance(declared, Mapping):
             return declared

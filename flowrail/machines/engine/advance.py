@@ -62,7 +62,7 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.text.safe_text import shortened
 
-NOTHING: Frozen[str, Any] = Frozen()
+NOTHING: Frozen[str, object] = Frozen()
 MOST_EXTRA_ROUNDS = 2
 """How often the user is offered another round as it was."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
@@ -89,7 +89,7 @@ class _Chosen(NamedTuple):
 
 def start(
     workflow: Workflow,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
     *,
     session_id: str = "",
     source: str = "library",
@@ -118,7 +118,7 @@ def start(
     return entered(workflow, begun, now)
 
 
-def topic_of(workflow: Workflow, params: Mapping[str, Any]) -> str:
+def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
     """Return what a session with these parameters is about: its first text parameter that is free text."""
     for name, arg in workflow.params.items():
         value = params.get(name)
@@ -299,7 +299,7 @@ def _choose(
     step: StepDef,
     session: Session,
     report: Report,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     call: Call,
     evidence: Sequence[EvidenceResult],
 ) -> _Chosen:
@@ -384,7 +384,7 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
 
 
 def _judge(
-    workflow: Workflow, step: StepDef, session: Session, chosen: _Chosen, state: Mapping[str, Any]
+    workflow: Workflow, step: StepDef, session: Session, chosen: _Chosen, state: Mapping[str, object]
 ) -> _Judged:
     """Put the engine where the session stands, send the event, and read where it went."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])

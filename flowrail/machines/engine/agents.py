@@ -94,7 +94,7 @@ class Ended(NamedTuple):
     replayed: bool = False
 
 
-def recorded_dispatches(session: Session, note: Mapping[str, Any]) -> tuple[Dispatched, ...]:
+def recorded_dispatches(session: Session, note: Mapping[str, object]) -> tuple[Dispatched, ...]:
     """Return the dispatches of *session* as the *note* of its next move has them, if it has any."""
     recorded = note.get("dispatches")
     return from_plain(recorded, tuple[Dispatched, ...]) if recorded else session.dispatches
@@ -140,7 +140,7 @@ def held_by(session: Session, token: str) -> Dispatched:
     )
 
 
-def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[Dispatched, ...]:
+def entering(step: StepDef, values: Mapping[str, object], revision: int) -> tuple[Dispatched, ...]:
     """Return the dispatches that entering *step* records, one for each item."""
     work = step.work
     if work is None:
@@ -172,7 +172,7 @@ class _Given:
         self._sizes: dict[int, int] = {}
         self._long = self._told = self._line = 0
 
-    def kept(self, value: Any) -> Any:
+    def kept(self, value: object) -> object:
         """Return *value*; a text as the one that was given before, where it was."""
         if not isinstance(value, str):
             self._in_line(self._size(value))
@@ -198,7 +198,7 @@ class _Given:
         if self._line > limits.RECORD_BYTES:
             raise too_large("the record", self._line, limits.RECORD_BYTES)
 
-    def _size(self, value: Any) -> int:
+    def _size(self, value: object) -> int:
         """Return how much of the line a value takes at least; each is measured once, however many are given it."""
         if not isinstance(value, (list, tuple, Mapping)):
             return 1
@@ -210,7 +210,7 @@ class _Given:
         return self._sizes[id(value)]
 
 
-def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) -> str:
+def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> str:
     """Return what a free-form agent is told."""
     work = step.work
     told = work.prompt if work is not None else ()
@@ -218,7 +218,7 @@ def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) ->
     return "\n\n".join(map(fill, told))
 
 
-def untold(step: StepDef, dispatch: Dispatched) -> dict[str, Any]:
+def untold(step: StepDef, dispatch: Dispatched) -> dict[str, object]:
     """Return the variables and the item of *dispatch* that its prompt has no placeholder for."""
     work = step.work
     if work is None:
@@ -295,7 +295,7 @@ def share(total: int) -> int:
     return RESULTS // max(1, total)
 
 
-def cut(result: Mapping[str, Any], most: int, where: str) -> dict[str, Any]:
+def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object]:
     """Return *result* in *most* bytes or little more: what is too long is named with *where* it stands."""
     sizes = {name: len(json.dumps(value, default=list)) for name, value in result.items()}
     left = most - sum(len(name) + 4 for name in sizes)
@@ -308,7 +308,7 @@ def cut(result: Mapping[str, Any], most: int, where: str) -> dict[str, Any]:
     return kept
 
 
-def _items(work: Dispatch, values: Mapping[str, Any], step: StepDef) -> list[Any]:
+def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[object]:
     if work.over is None:
         return [None]
     items = values.get(work.over) if isinstance(work.over, str) else work.over
@@ -320,7 +320,7 @@ def _items(work: Dispatch, values: Mapping[str, Any], step: StepDef) -> list[Any
     return list(items)
 
 
-def check_number(step: StepDef, items: Sequence[Any]) -> None:
+def check_number(step: StepDef, items: Sequence[object]) -> None:
     """Refuse a list with more items than are handed out at once."""
     if len(items) > MOST_DISPATCHES:
         raise TooManyDispatchesError(
@@ -330,7 +330,7 @@ def check_number(step: StepDef, items: Sequence[Any]) -> None:
         )
 
 
-def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+def _filled(value: object, values: Mapping[str, object]) -> object:
     """Return a variable's value: a placeholder alone keeps the kind of what it stands for."""
     if not isinstance(value, str):
         return value

@@ -81,7 +81,7 @@ def plan(
     new: Workflow,
     *,
     given: Mapping[str, str] | None = None,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
 ) -> MigrationPlan:
     """Return what it means for *session* that its workflow was *old*, `None` where lost, and is *new*."""
     given = dict(given or {})
@@ -148,8 +148,8 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
     def now(step: str) -> str:
         return names.get(step, step)
 
-    def put(counts: Mapping[str, Any], both: Any) -> Frozen[str, Any]:
-        made: dict[str, Any] = {}
+    def put(counts: Mapping[str, object], both: Any) -> Frozen[str, Any]:
+        made: dict[str, object] = {}
         for step, value in counts.items():
             if now(step) in workflow:
                 made[now(step)] = both(made[now(step)], value) if now(step) in made else value
@@ -174,7 +174,7 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
     )
 
 
-def note_of(decided: MigrationPlan, before: Session, after: Session) -> dict[str, Any]:
+def note_of(decided: MigrationPlan, before: Session, after: Session) -> dict[str, object]:
     """Return what the record of a migration says."""
     return {
         "verdict": decided.verdict,
@@ -188,7 +188,7 @@ def note_of(decided: MigrationPlan, before: Session, after: Session) -> dict[str
     }
 
 
-def given_params(session: Session, workflow: Workflow) -> dict[str, Any]:
+def given_params(session: Session, workflow: Workflow) -> dict[str, object]:
     """Return the parameters of *session* that *workflow* has and that are not its defaults, which need not fit."""
     return {
         name: value
@@ -274,7 +274,9 @@ def _verdict(
     return TEXTS if any(each.change == TEXTS for each in steps) else IDENTICAL
 
 
-def _params(session: Session, new: Workflow, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+def _params(
+    session: Session, new: Workflow, given: Mapping[str, object]
+) -> tuple[Mapping[str, object], list[str]]:
     """Return the parameters under the new definition, and what is the matter with them."""
     kept = given_params(session, new)
     try:

@@ -28,7 +28,7 @@ from flowrail.text.markup import Markup, parts
 NO_SESSION = "SESSION"
 """How a text reads where no session was begun, as in a preview."""
 
-Call = Callable[[Callable[..., Any], StepContext, Mapping[str, Any]], Any]
+Call = Callable[[Callable[..., object], StepContext, Mapping[str, object]], Any]
 """How an author's function is called; whoever runs a command may put a time limit around it."""
 
 
@@ -67,7 +67,7 @@ def in_context(
     return StepContext(step.id, {**defaults, **params, **facts}, state, visit, step.limit, session)
 
 
-def names_in(context: StepContext) -> dict[str, Any]:
+def names_in(context: StepContext) -> dict[str, object]:
     """Return every value that an expression or a placeholder may name."""
     results = {
         f"{EVIDENCE}{check}.{name}": getattr(result, name)
@@ -124,10 +124,10 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
     return _filled(step.actions, context)
 
 
-def _making(make: Callable[[Any], Any], function: Callable[..., Any]) -> Callable[..., Any]:
+def _making(make: Callable[[object], object], function: Callable[..., object]) -> Callable[..., object]:
     """Return *function* with *make* at its end: that may run more of an author's code, and for longer."""
 
-    def made(context: StepContext) -> Any:
+    def made(context: StepContext) -> object:
         return make(function(context))
 
     made.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
@@ -182,10 +182,10 @@ def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
     return Decision(Outcome(outcome), _kept(step, values))
 
 
-def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
     """Return what a handler wants kept as it will be read again."""
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
+        plain: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
     except (TypeError, ValueError, RecursionError) as error:
         raise HandlerError(
             f"the handler of step `{step.id}` returned values that cannot be saved: {_one_line(error)}",
@@ -201,7 +201,7 @@ def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _supplied(step: StepDef, context: StepContext) -> dict[str, Any]:
+def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
     """Return the arguments that the handler declares, from facts, parameters and defaults."""
     known = {**context.step_state, **context.workflow_params}
     supplied: dict[str, Any] = {}
@@ -233,7 +233,9 @@ class StoppedFromOutside(BaseException):
     """What ends an author's function that takes too long. No error, so that who catches every one does not catch it."""
 
 
-def call_plainly(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
+def call_plainly(
+    function: Callable[..., object], context: StepContext, arguments: Mapping[str, object]
+) -> object:
     """Call an author's function; what it raises becomes one line with its file and line."""
     try:
         return function(context, **arguments)
@@ -257,7 +259,7 @@ caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
 """How functions of a title, a text or a condition are called: those that tell, and decide nothing."""
 
 
-def function_name(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., object]) -> str:
     """Return what to call an author's function."""
     return f"`{getattr(function, '__qualname__', type(function).__name__)}`"
 

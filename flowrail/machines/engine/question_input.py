@@ -268,7 +268,7 @@ def _read_json(text: str, source: str) -> tuple[Question, ...]:
     return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
 
 
-def _from_json(value: Any, path: Path, found: _Found) -> Question:
+def _from_json(value: object, path: Path, found: _Found) -> Question:
     given = _fitting(value, _QUESTION_KEYS, path, found)
     options = enumerate(given.get("options", []))
     return Question(
@@ -282,12 +282,12 @@ def _from_json(value: Any, path: Path, found: _Found) -> Question:
     )
 
 
-def _option_from_json(value: Any, path: Path, found: _Found) -> Option:
+def _option_from_json(value: object, path: Path, found: _Found) -> Option:
     given = _fitting(value, _OPTION_KEYS, path, found)
     return Option(given.get("label", ""), given.get("description", ""))
 
 
-def _fitting(value: Any, keys: Mapping[str, type], path: Path, found: _Found) -> dict[str, Any]:
+def _fitting(value: object, keys: Mapping[str, type], path: Path, found: _Found) -> dict[str, Any]:
     """Return what of *value* is of the right kind; the rest is wrong."""
     if not isinstance(value, dict):
         found.wrong(path, "is not an object")

@@ -7,7 +7,7 @@ one that an agent put only stands beside the step's text once it is answered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -129,12 +129,12 @@ def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Sess
     return session._replace(questions=tuple(questions), status=status)
 
 
-def entering(step: StepDef, values: Mapping[str, Any], after: str) -> tuple[AskedQuestion, ...]:
+def entering(step: StepDef, values: Mapping[str, object], after: str) -> tuple[AskedQuestion, ...]:
     """Return the questions that entering *step* opens; *after* turns a deadline into a moment."""
     return tuple(_asked(question, values, after) for question in step.questions)
 
 
-def _asked(question: Question, values: Mapping[str, Any], now: str) -> AskedQuestion:
+def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQuestion:
     labels = _labels(question, values)
     written = [option.label for option in question.options]
     return AskedQuestion(
@@ -154,7 +154,7 @@ def _asked(question: Question, values: Mapping[str, Any], now: str) -> AskedQues
     )
 
 
-def _labels(question: Question, values: Mapping[str, Any]) -> list[str]:
+def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
     """Return what the options are called now: one line each that stands for no other, whatever is put in."""
     labels: list[str] = []
     for number, option in enumerate(question.options, 1):

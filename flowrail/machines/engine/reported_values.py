@@ -78,7 +78,7 @@ def _handler_problems(workflow: Workflow, given: Mapping[str, Any]) -> list[str]
     return list(dict.fromkeys(problems))
 
 
-def _how_to_start(workflow: Workflow, given: Mapping[str, Any]) -> Hint:
+def _how_to_start(workflow: Workflow, given: Mapping[str, object]) -> Hint:
     missing = {name: "…" for name, arg in workflow.params.items() if arg.required and name not in given}
     show = Hint("see its parameters: ", Command("show", workflow.name))
     return (
@@ -125,7 +125,7 @@ def _undeclared_problems(given: Mapping[str, Any]) -> list[str]:
 LEFT_OPEN = frozenset({"…", "..."})
 
 
-def read_values(given: Mapping[str, Any], declared: Mapping[str, Arg]) -> dict[str, Any]:
+def read_values(given: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
     """Return *given* with each text as a value of its declared kind.
 
     A name that is not declared keeps its text. The check that follows refuses it.
@@ -177,7 +177,7 @@ def how_to_give(name: str, arg: Arg | None) -> str:
     return f"`{name}={in_quotes(takes)}`{'' if arg.required else ' (optional)'}"
 
 
-def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any]) -> list[str]:
+def _problems(declared: Mapping[str, Arg], given: Mapping[str, object]) -> list[str]:
     problems: list[str] = []
     for name, value in given.items():
         arg = declared.get(name)

@@ -50,8 +50,8 @@ class MachineState:
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         self.step: str | None = None
-        self.params: Mapping[str, Any] = params or {}
-        self.facts: Mapping[str, Any] = {}
+        self.params: Mapping[str, object] = params or {}
+        self.facts: Mapping[str, object] = {}
         self.visits: dict[str, int] = {}
         self.granted: Mapping[str, int] = {}
 
@@ -92,7 +92,7 @@ def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
     machine: type[WorkflowMachine] | None = workflow.derived.get("machine")
     if machine is None:
         if not workflow.derived.get("checked"):
-            from flowrail.machines.definition.validation import validate
+            from flowrail.machines.definition.validation import validate  # reads texts and expressions
 
             validate(workflow)
         machine = workflow.derived["machine"] = _build(workflow)
@@ -154,7 +154,7 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
             made = states[step.id].to(to, cond=guard)
             events.setdefault(event, TransitionList()).add_transitions(made)
     told = workflow.description.encode("utf-8", "replace").decode()  # Python refuses half a character there
-    body: dict[str, Any] = {"__module__": __name__, "__doc__": told, "workflow": workflow}
+    body: dict[str, object] = {"__module__": __name__, "__doc__": told, "workflow": workflow}
     body.update({state_name(step_id): state for step_id, state in states.items()})
     body.update({f"end_{value[1:]}": state for value, state in ends.items() if value in used})
     body.update(events)

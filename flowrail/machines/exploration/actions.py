@@ -33,7 +33,7 @@ FOUND = "a finding of a test"
 REASON = "a test wants to see what follows"
 """What is recorded beside every answer: a limit takes some answers only with a reason."""
 
-Literals = Mapping[str, frozenset[Any]]
+Literals = Mapping[str, frozenset[object]]
 
 
 class Act(NamedTuple):
@@ -62,7 +62,7 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
                 yield Act(outcome, told, ended, findings, given)
 
 
-def starts(workflow: Workflow) -> Iterator[Frozen[str, Any]]:
+def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
     """Yield the parameters to start with, as few as will do first."""
     seen = read_in(workflow)
     tried = {
@@ -92,7 +92,7 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
     return advance(workflow, session, Report(act.report, act.facts), call=call)
 
 
-def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[Any]:
+def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
     """Return the values of *name* that may make a difference, `None` for none being given."""
     return [None if value is _LEFT_OUT else value for value in _tried(arg, read_in(workflow), name)]
 
@@ -101,7 +101,7 @@ def read_in(workflow: Workflow) -> Literals:
     """Return every name that decides something, with the literals it is compared with."""
     known: Literals | None = workflow.derived.get("literals")
     if known is None:
-        found: dict[str, set[Any]] = {name: set() for name in _asked_for(workflow)}
+        found: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
         for source in _expressions(workflow):
             try:
                 expression = parse(source)
@@ -134,7 +134,7 @@ def _expressions(workflow: Workflow) -> Iterator[str]:
         yield from (each for each in conditions if isinstance(each, str))
 
 
-def _compared(node: object) -> Iterator[tuple[Collection[str], Collection[Any]]]:
+def _compared(node: object) -> Iterator[tuple[Collection[str], Collection[object]]]:
     """Yield the names and the literals that stand beside each other in a comparison."""
     if not isinstance(node, tuple) or node[0] in {"value", "name"}:
         return
@@ -171,7 +171,7 @@ def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Froz
         yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
 
 
-def _tried(arg: Arg, seen: Literals, name: str) -> list[Any]:
+def _tried(arg: Arg, seen: Literals, name: str) -> list[object]:
     """Return the values to try, the plainest first; one alone where nothing depends on it."""
     plain = freeze_deep(arg.sample())
     if name not in seen:
@@ -181,7 +181,7 @@ def _tried(arg: Arg, seen: Literals, name: str) -> list[Any]:
     return fitting if arg.required else [*fitting, _LEFT_OUT]
 
 
-def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[Any]:
+def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[object]:
     domain = arg.domain
     if domain is not None and len(domain) <= MOST_VALUES:
         yield from domain
@@ -197,7 +197,7 @@ def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[Any]:
         yield ()
 
 
-def _combined(tried: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def _combined(tried: Mapping[str, list[object]]) -> Iterator[dict[str, object]]:
     """Yield combinations, the first values first; all of them only where they are few."""
     count = 1
     for values in tried.values():

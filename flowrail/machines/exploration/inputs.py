@@ -44,7 +44,7 @@ def extract_schema(workflow: Workflow) -> Schema:
     }
 
 
-def generate_inputs(workflow: Workflow) -> Iterator[dict[str, Any]]:
+def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
     """Yield every combination of values at every step, in the order of the steps.
 
     A step is left out where its condition does not hold over the values at hand.

@@ -186,7 +186,9 @@ def guide(
         return farewell(told, workflow, session, store=store, place=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
     if session.dispatches or session.questions or reviewed or from_agents or session.decided or step.work:
-        from flowrail.machines.guidance.agents import with_others
+        from flowrail.machines.guidance.agents import (
+            with_others,
+        )  # only for steps with agents, questions or reviews
 
         told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
     if reviewed or (session.parent is not None and session.parent.review):
@@ -199,7 +201,7 @@ def farewell(
 ) -> Guidance:
     """Return what is told of a run that has ended: to its user, or to be handed back word for word."""
     if session.parent:
-        from flowrail.machines.guidance.agents import handed_back
+        from flowrail.machines.guidance.agents import handed_back  # only for sessions of sub-agents
 
         return told._replace(result=handed_back(session, place))
     then = workflow.then if session.status == "completed" else None
@@ -228,7 +230,7 @@ def _waits_for(guidance: Guidance) -> tuple[str, ...]:
     return (*answers, f"all of {open_}" if missing > 1 else open_)
 
 
-def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> Command:
+def step_command(session: Session, outcome: str, facts: Mapping[str, object], store: str | None) -> Command:
     """Return the command that reports *outcome* of the current step and nothing else."""
     return Command(
         "step",
@@ -327,7 +329,7 @@ def _destination(
     session: Session,
     step: StepDef,
     outcome: Outcome | None,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     wanted: Mapping[str, Arg],
 ) -> tuple[str | None, bool, bool]:
     """Return where a report leads, whether it ends the run, and whether the limit changes it."""

@@ -13,7 +13,7 @@ _PLAIN: Mapping[str, type] = {
 
 
 def signature_of(
-    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, value_of: Callable[[ast.expr], Any]
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, value_of: Callable[[ast.expr], object]
 ) -> Signature:
     """Return the signature that a function is written with: its parameters, and the outcomes it may return.
 
@@ -41,7 +41,7 @@ def signature_of(
 
 
 def _parameter(
-    each: ast.arg, kind: Any, default: ast.expr | None, value_of: Callable[[ast.expr], Any]
+    each: ast.arg, kind: Any, default: ast.expr | None, value_of: Callable[[ast.expr], object]
 ) -> Parameter | None:
     stands = Parameter.empty if default is None else None
     if each.annotation is None or _is_plain(each.annotation):
@@ -65,7 +65,7 @@ def _returned(returns: ast.expr | None) -> type | None:
     return _PLAIN.get(returns.id) if isinstance(returns, ast.Name) else None
 
 
-def _outcomes(returns: ast.expr | None, value_of: Callable[[ast.expr], Any]) -> Any:
+def _outcomes(returns: ast.expr | None, value_of: Callable[[ast.expr], object]) -> object:
     """Return ``Literal[…]`` of the outcomes that an annotation names, alone or first in a tuple."""
     for each in (returns, *_parts(returns, "tuple")[:1]):
         named = _parts(each, "Literal")

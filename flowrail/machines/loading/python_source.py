@@ -33,7 +33,7 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 MOST_VALUES = 50_000
 MOST_JOINED = 10_000_000
 """Characters of all texts that are joined with `+` in one file."""
-_PARTS: Mapping[str, type[Any]] = {
+_PARTS: Mapping[str, type[object]] = {
     part.__name__: part
     for part in (StepDef, Arg, Dispatch, GateConfig, Option, Question, Rule, Suppression, Variant)
 }
@@ -56,7 +56,7 @@ class ComputedFunction:
             hints["return"] = signature.return_annotation
             self.__annotations__ = {name: hint for name, hint in hints.items() if hint is not Signature.empty}
 
-    def __call__(self, _context: StepContext, **_arguments: object) -> Any:
+    def __call__(self, _context: StepContext, **_arguments: object) -> object:
         """Refuse to run."""
         raise TypeError(f"{self.__qualname__} was read, not loaded")
 
@@ -196,7 +196,7 @@ class _Source:
         """Return the value of a constant that *node* names, otherwise *node*."""
         return self.constants.get(node.id, node) if isinstance(node, ast.Name) else node
 
-    def _workflow(self, call: ast.Call) -> dict[str, Any]:
+    def _workflow(self, call: ast.Call) -> dict[str, object]:
         options = {word.arg: word.value for word in call.keywords if word.arg}
         steps = list(call.args)
         if steps and "name" not in options:
@@ -260,7 +260,7 @@ class _Source:
             return ComputedFunction(_source(node), self._signature(node), is_async=is_async)
         return self._value(node, path)
 
-    def _value(self, node: ast.expr, path: Path) -> Any:
+    def _value(self, node: ast.expr, path: Path) -> object:
         """Return the value of *node* as plain data, and remember the line of each path in it."""
         self.values_left -= 1
         if self.values_left < 0:
@@ -288,7 +288,7 @@ class _Source:
             what = f"`{node.id}`" if isinstance(node, ast.Name) else "a value"
             raise _ComputedError(node, what) from None
 
-    def _constant(self, node: ast.Name, path: Path) -> Any:
+    def _constant(self, node: ast.Name, path: Path) -> object:
         if node.id in self.resolving:
             raise _ComputedError(node, f"`{node.id}`")
         self.resolving.add(node.id)
@@ -305,8 +305,8 @@ class _Source:
                 return left + right
         raise _ComputedError(node, "a value")
 
-    def _dict(self, node: ast.Dict, path: Path) -> dict[Any, Any]:
-        data: dict[Any, Any] = {}
+    def _dict(self, node: ast.Dict, path: Path) -> dict[object, object]:
+        data: dict[object, object] = {}
         for key_node, value in zip(node.keys, node.values, strict=True):
             if key_node is None:
                 raise _ComputedError(node, "a mapping")
@@ -379,7 +379,7 @@ class _Source:
                 self._computed(argument.lineno, f"what `{argument.arg}` takes")
         return signature
 
-    def _literal(self, node: ast.expr) -> Any:
+    def _literal(self, node: ast.expr) -> object:
         """Return a value in a signature, an `Arg` made; ValueError if it is not literal."""
         try:
             value = self._value(node, ("signature",))

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def skill(
     name: str,
     *,
     total_steps: int | None = None,
-    steps: Mapping[int, Mapping[str, Any]] | None = None,
+    steps: Mapping[int, Mapping[str, object]] | None = None,
     description: str = "",
 ) -> Callable[[F], F]:
     """Turn a function's ``STEPS`` into a linear workflow, found as ``function.workflow``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, Locate, Path
@@ -39,7 +38,7 @@ class _Texts:
         self._texts: dict[str, str] = {}
         self._length = 0
 
-    def put_into(self, data: Mapping[str, object]) -> dict[str, Any]:
+    def put_into(self, data: Mapping[str, object]) -> dict[str, object]:
         """Return *data* with the text of each file where its name was."""
         steps = data.get("steps")
         if not isinstance(steps, list):
@@ -54,7 +53,7 @@ class _Texts:
                 return f"{name}:{_line_of(text, path[length:])}"
         return self.place(path)
 
-    def _step(self, data: object, path: Path) -> Any:
+    def _step(self, data: object, path: Path) -> object:
         if not isinstance(data, Mapping) or not isinstance(data.get("id"), str):
             return data
         step = dict(data)
@@ -83,14 +82,14 @@ class _Texts:
             }
         return step
 
-    def _variant(self, data: object, path: Path) -> Any:
+    def _variant(self, data: object, path: Path) -> object:
         if not isinstance(data, Mapping) or not isinstance(data.get("text"), str) or data.get("actions"):
             return data
         at = (*path, "text")
         rest = {key: value for key, value in data.items() if key != "text"}
         return {**rest, "actions": self._file(data["text"], at, at)}
 
-    def _check(self, data: object, path: Path) -> Any:
+    def _check(self, data: object, path: Path) -> object:
         if not isinstance(data, Mapping) or not isinstance(data.get("schema"), str):
             return data
         at = (*path, "schema")

@@ -71,12 +71,12 @@ def encoding(side_files: SideFiles) -> Encoding[Record]:
 
 
 def _encode(record: Record) -> dict[str, Any]:
-    data: dict[str, Any] = to_plain(record)
+    data: dict[str, object] = to_plain(record)
     del data["hash"]
     return data
 
 
-def _split(data: dict[str, Any], line: bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
+def _split(data: dict[str, object], line: bytes) -> tuple[dict[str, object], dict[str, bytes]] | None:
     if len(line) <= limits.INLINE_TEXT_BYTES and not _has_references(line):
         return None
     texts: dict[str, bytes] = {}

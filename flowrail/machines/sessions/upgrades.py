@@ -12,10 +12,10 @@ from typing import Any
 from flowrail.errors import StorageError
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT
 
-Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+Upgrade = Callable[[dict[str, object]], dict[str, object]]
 
 
-def _with_typed_parts(session: dict[str, Any]) -> dict[str, Any]:
+def _with_typed_parts(session: dict[str, Any]) -> dict[str, object]:
     """Upgrade format 1, which held mappings where format 2 holds records, empty ones instead of null."""
     last, received, host = session.get("last"), session.get("received"), session.get("host")
     if last:
@@ -38,7 +38,7 @@ SESSIONS: dict[int, Upgrade] = {1: _with_typed_parts}
 """For each earlier format of a session, the function that turns it into the next one."""
 
 
-def _with_named_rules_and_variants(data: dict[str, Any]) -> dict[str, Any]:
+def _with_named_rules_and_variants(data: dict[str, object]) -> dict[str, object]:
     """Return a stored definition in which rules and variants are mappings, as in a workflow file."""
     workflow = data.get("workflow")
     steps = workflow.get("steps") if isinstance(workflow, dict) else None
@@ -47,7 +47,7 @@ def _with_named_rules_and_variants(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "workflow": {**workflow, "steps": [_step_with_names(step) for step in steps]}}
 
 
-def _step_with_names(step: object) -> Any:
+def _step_with_names(step: object) -> object:
     if not isinstance(step, dict):
         return step
     named = dict(step)
@@ -74,12 +74,12 @@ def session_of_today(data: dict[str, Any]) -> dict[str, Any]:
     return upgraded(data, SESSIONS, FORMAT, "session")
 
 
-def definition_of_today(data: dict[str, Any]) -> dict[str, Any]:
+def definition_of_today(data: dict[str, object]) -> dict[str, object]:
     """Return what a session keeps of its workflow, in the newest format."""
     return upgraded(data, DEFINITIONS, DEFINITION_FORMAT, "definition")
 
 
-def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, what: str) -> dict[str, Any]:
+def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, what: str) -> dict[str, object]:
     """Return *data* in format *newest*; data without a format is of the first."""
     number = data.get("format", 1)
     if type(number) is not int or not 1 <= number <= newest:

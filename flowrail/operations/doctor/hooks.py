@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import DocumentError
@@ -19,7 +18,7 @@ def hooks_section(world: DoctorContext) -> Section:
     """Return which settings hold our hooks, and what is wrong with them."""
     facts: list[str] = []
     findings: list[Finding] = []
-    data: list[dict[str, Any]] = []
+    data: list[dict[str, object]] = []
     installed: dict[str, list[SettingsFile]] = {}
     forbidden = forbidden_tools(skill_roots(world.cwd, world.home, world.environ, world.extra))
     for file in settings_files(world.cwd, world.home, world.environ):

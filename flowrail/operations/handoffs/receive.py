@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.handoff.arrival import ReceiveRequest
 from flowrail.handoff.context import HandoffContext
@@ -34,7 +34,7 @@ def receive_handoff(
     *,
     digest: str = "",
     force: bool = False,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
 ) -> ReceivedHandoff:
     """Receive the payload at *path*. *params* take precedence over the payload's values."""
     started: list[Answer] = []
@@ -63,7 +63,7 @@ def receive_handoff(
 
 
 def _start_session(
-    world: World, opened: Opened, session_id: str, params: Mapping[str, Any], received: ReceivedWork
+    world: World, opened: Opened, session_id: str, params: Mapping[str, object], received: ReceivedWork
 ) -> Answer:
     now = world.now()
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -175,7 +174,7 @@ def finish(
     outcome: str,
     *,
     token: str,
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
     found: str = "",
     remember: str = "",
 ) -> Ended:
@@ -214,7 +213,7 @@ def finish(
     return _ended(world, after, done)
 
 
-def _fitting(result: dict[str, Any], most: int) -> dict[str, Any]:
+def _fitting(result: dict[str, object], most: int) -> dict[str, object]:
     for name in result:
         if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
             raise UsageError(
@@ -310,7 +309,7 @@ def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bo
     return Ended(session.id, dispatch, answer, replayed)
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _json(value: Mapping[str, object]) -> str:
     import json
 
     return json.dumps(dict(value), ensure_ascii=False, default=list)

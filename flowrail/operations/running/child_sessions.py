@@ -7,7 +7,7 @@ parent follows from the child's own journal, so a crash between the two records 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import FlowError, without_traceback
@@ -151,7 +151,7 @@ def finished(
     dispatch: Dispatched,
     *,
     outcome: str,
-    result: Mapping[str, Any],
+    result: Mapping[str, object],
     at: str,
     memory: tuple[Memory, ...] = (),
     total: int = 1,

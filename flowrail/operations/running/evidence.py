@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
@@ -57,7 +57,7 @@ def take_baseline(world: World, workflow: Workflow, step: StepDef, session: Sess
 
 
 def results(
-    world: World, workflow: Workflow, session: Session, facts: Mapping[str, Any]
+    world: World, workflow: Workflow, session: Session, facts: Mapping[str, object]
 ) -> tuple[Session, tuple[EvidenceResult, ...]]:
     """Return the results of all checks of the current step, and *session* with a baseline if it had none."""
     step = workflow.step(str(session.step))
@@ -69,7 +69,7 @@ def results(
 
 
 def context_of(
-    world: World, workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, Any]
+    world: World, workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
 ) -> Context:
     """Return what the checks of the current step are evaluated against."""
     evidence = session.evidence[step.id]
@@ -143,7 +143,9 @@ def worktree_of(project: str, cwd: str) -> str | None:
     return root if word == "gitdir" and is_inside else None
 
 
-def _values(workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _values(
+    workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
+) -> dict[str, object]:
     return names_in(
         in_context(workflow, step, session.params, {**session.state, **facts}, session.visit, session.id)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import reviews
@@ -101,7 +100,7 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
         here = session.parent.session
 
 
-def _has_gate(kept: Mapping[str, Any]) -> bool:
+def _has_gate(kept: Mapping[str, object]) -> bool:
     """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
     workflow = kept.get("workflow")
     steps = workflow.get("steps") if isinstance(workflow, dict) else None

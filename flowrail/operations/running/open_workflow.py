@@ -111,7 +111,7 @@ def of_program(workflow: Workflow) -> Opened:
     return Opened(workflow, _kept_of_program(workflow), PROGRAM)
 
 
-def open_beside(world: World, address: str, session: Session, kept: Mapping[str, Any]) -> Opened:
+def open_beside(world: World, address: str, session: Session, kept: Mapping[str, object]) -> Opened:
     """Return the workflow that an agent of *session* is to run, wherever that agent stands.
 
     One of the same skill is that of the folder which the session runs; any other one is looked for
@@ -143,7 +143,7 @@ def open_session(world: World, session: Session) -> Opened:
     return _compared(session, opened) if opened.changed or not kept["functions"] else opened
 
 
-def is_there(kept: Mapping[str, Any]) -> bool:
+def is_there(kept: Mapping[str, object]) -> bool:
     """Return whether the workflow's file is still where a session found it."""
     if any(type(kept.get(key)) is not str for key in ("source", "folder", "file")):
         return False
@@ -209,7 +209,7 @@ def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, Any]
     )
 
 
-def _kept_of_program(workflow: Workflow) -> dict[str, Any]:
+def _kept_of_program(workflow: Workflow) -> dict[str, object]:
     return {
         "format": DEFINITION_FORMAT,
         "skill": workflow.name,
@@ -276,7 +276,7 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
 
 def _kept(
     workflow: Workflow, loaded: skill_folder.Loaded, file: skill_folder.WorkflowFile, found: Skill
-) -> dict[str, Any]:
+) -> dict[str, object]:
     bundled = found.source == BUNDLED
     return {
         "format": DEFINITION_FORMAT,
@@ -291,7 +291,7 @@ def _kept(
     }
 
 
-def _folder_of(kept: Mapping[str, Any]) -> str:
+def _folder_of(kept: Mapping[str, object]) -> str:
     name = str(kept["folder"])
     return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name
 

@@ -76,13 +76,13 @@ class Answer(NamedTuple):
         return self._replace(guidance=self.guidance._replace(head=head))
 
 
-def begin(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
+def begin(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
     """Start a session of the workflow at *address* and return its first step."""
     return begin_opened(world, address, open_skill(address, world.roots, world.state), params)
 
 
 def begin_opened(
-    world: World, address: str, opened: Opened, params: Mapping[str, Any] | None = None
+    world: World, address: str, opened: Opened, params: Mapping[str, object] | None = None
 ) -> Answer:
     """Start a session of a workflow that is loaded already and return its first step."""
     given = read_values(params or {}, opened.workflow.params)
@@ -95,7 +95,7 @@ def begin_opened(
     return answer.with_head(stored.head)
 
 
-def step_again(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
+def step_again(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
     """Show the current step of the caller's open session of that skill, or start one.
 
     Sessions of other conversations are left alone and mentioned.
@@ -149,7 +149,7 @@ def report(
     address: str,
     outcome: str,
     *,
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
     session_id: str | None = None,
     expect: int | None = None,
     found: str = "",
@@ -229,7 +229,7 @@ def _refuse(
     step: StepDef,
     session: Session,
     refusal: EvidenceMissingError,
-    definition: Mapping[str, Any] | None,
+    definition: Mapping[str, object] | None,
 ) -> NoReturn:
     """Record a claim that lacks evidence, and raise its refusal. The same report is evaluated again each time."""
     from flowrail.operations.running import evidence  # only for steps that demand evidence
@@ -244,7 +244,7 @@ def _refuse(
     raise told from None
 
 
-def _missing(refusal: EvidenceMissingError) -> list[dict[str, Any]]:
+def _missing(refusal: EvidenceMissingError) -> list[dict[str, object]]:
     missing: Any = refusal.details["missing"]
     return list(missing)
 
@@ -293,7 +293,7 @@ def _commit(
     after: Session,
     given: Report,
     now: str,
-    definition: Mapping[str, Any] | None,
+    definition: Mapping[str, object] | None,
 ) -> StoredSession:
     """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock.
 
@@ -400,7 +400,7 @@ def _replayed(
     kept: StoredSession,
     opened: Opened,
     outcome: str,
-    facts: Mapping[str, Any] | None,
+    facts: Mapping[str, object] | None,
     expect: int,
 ) -> Answer:
     """Answer a report again that has been taken already; refuse any other at an old revision."""
@@ -426,7 +426,7 @@ def _asked_already(
     step: StepDef,
     session: Session,
     outcome: str,
-    facts: Mapping[str, Any] | None,
+    facts: Mapping[str, object] | None,
 ) -> bool:
     """Return whether the same report has raised the question of the step's limit, which is still open."""
     if not session.questions or outcome != (DONE if step.decides else Outcome.FAIL):
@@ -499,11 +499,11 @@ def prepare_answer(
     return Answer(told, session, opened.workflow, (*opened.notes, *notes))
 
 
-def _facts(step: StepDef, facts: Mapping[str, Any] | None) -> dict[str, Any]:
+def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, object]:
     return read_values(facts or {}, fact_args(step))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from typing import Any
 
 from flowrail.machines.definition.step import StepContext
 from flowrail.machines.engine.outcome import (
@@ -32,12 +31,12 @@ class _Rung(StoppedFromOutside):
 
 
 def call_limited(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     context: StepContext,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     *,
     seconds: float | None = None,
-) -> Any:
+) -> object:
     """Call *function*; what it prints goes to stderr, and after *seconds* it is stopped."""
     seconds = SECONDS if seconds is None else seconds
     try:

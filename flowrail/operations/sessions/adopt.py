@@ -65,7 +65,7 @@ def adopt(world: World, session_id: str) -> Adopted:
     )
 
 
-def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, Any]:
+def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, object]:
     """Return what the session keeps of its workflow, nothing if it cannot be read; *check* that it is valid."""
     try:
         definition = world.store.definition(session.id)

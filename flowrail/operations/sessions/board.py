@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import Outcome
@@ -154,7 +154,7 @@ class Board:
         return entry
 
 
-def position_of(session: Session, steps: list[Mapping[str, Any]]) -> Position:
+def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position:
     """Return where *session* is among the *steps* of its stored workflow."""
     index = next(number for number, step in enumerate(steps) if step["id"] == session.step)
     step = steps[index]

@@ -66,7 +66,7 @@ def outlook(
     world: World,
     session_id: str,
     maps: Mapping[str, str] | None = None,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
 ) -> Outlook:
     """Return what migrating the session would do; nothing changes."""
     return _outlook(world, world.store.read(session_id).session, maps or {}, params or {})
@@ -76,7 +76,7 @@ def migrate(
     world: World,
     session_id: str,
     maps: Mapping[str, str] | None = None,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
     *,
     accept: bool = False,
 ) -> Done:
@@ -123,7 +123,7 @@ def _on_record(world: World, kept: StoredSession) -> Done | None:
     return Done(decided, answer_of(world, kept, opened), changed=False)
 
 
-def _digest(kept: Mapping[str, Any]) -> str:
+def _digest(kept: Mapping[str, object]) -> str:
     return sha256(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -131,7 +131,7 @@ def _outlook(
     world: World,
     session: Session,
     maps: Mapping[str, str],
-    params: Mapping[str, Any],
+    params: Mapping[str, object],
 ) -> Outlook:
     kept = _kept(world, session.id)
     opened = _as_it_is(world, session, kept)
@@ -143,7 +143,7 @@ def _outlook(
     return Outlook(decided, opened, new, mends=old is not None)
 
 
-def _kept(world: World, session_id: str) -> Mapping[str, Any] | None:
+def _kept(world: World, session_id: str) -> Mapping[str, object] | None:
     """Return what the session keeps of its workflow, `None` where that is damaged."""
     try:
         return world.store.definition(session_id)
@@ -151,7 +151,7 @@ def _kept(world: World, session_id: str) -> Mapping[str, Any] | None:
         return None
 
 
-def _as_it_is(world: World, session: Session, kept: Mapping[str, Any] | None) -> Opened:
+def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None) -> Opened:
     """Return the workflow as it is now: in the folder that it was in, else wherever it is found."""
     if kept is not None and (is_there(kept) or session.skill in world.workflows):
         try:

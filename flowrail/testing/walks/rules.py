@@ -49,7 +49,7 @@ def resume_differences(reply: Reply, resumed: Reply) -> Iterator[str]:
 
 
 def transition_problems(
-    transition: Mapping[str, Any], after: Mapping[str, Any], before: Mapping[str, Any]
+    transition: Mapping[str, object], after: Mapping[str, Any], before: Mapping[str, object]
 ) -> Iterator[str]:
     """Yield how the answer *after* a report contradicts the transition that *before* had announced."""
     if after["revision"] == before["revision"]:

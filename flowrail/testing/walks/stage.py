@@ -74,7 +74,7 @@ class InProcessStage:
         self.world = world
         self.call = call
         self._workflows: dict[str, Workflow] = {}
-        self._verbs: Mapping[str, Callable[[Command], Any]] = {
+        self._verbs: Mapping[str, Callable[[Command], object]] = {
             "start": self._start,
             "step": self._step,
             "resume": self._resume,
@@ -106,10 +106,10 @@ class InProcessStage:
             change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
         return True
 
-    def _start(self, command: Command) -> Any:
+    def _start(self, command: Command) -> object:
         return steps.begin(self.world, command.arguments[0], _texts(command, "params"))
 
-    def _step(self, command: Command) -> Any:
+    def _step(self, command: Command) -> object:
         skill, outcome = command.arguments
         return steps.report(
             self.world,
@@ -121,23 +121,23 @@ class InProcessStage:
             call=self.call,
         )
 
-    def _resume(self, command: Command) -> Any:
+    def _resume(self, command: Command) -> object:
         return steps.resume(self.world, command.arguments[0])
 
-    def _claim(self, command: Command) -> Any:
+    def _claim(self, command: Command) -> object:
         session, dispatch = command.arguments
         return agents.claim(self.world, session, dispatch, token=_text(command, "token") or None)
 
-    def _finish(self, command: Command) -> Any:
+    def _finish(self, command: Command) -> object:
         session, dispatch, outcome = command.arguments
         ended = agents.finish(self.world, session, dispatch, outcome, token=_text(command, "token"))
         return as_working.ended_data(ended)
 
-    def _answer(self, command: Command) -> Any:
+    def _answer(self, command: Command) -> object:
         answers = {name: [label] for name, label in _texts(command, "answers").items()}
         return questions.answer(self.world, command.arguments[0], answers, _text(command, "reason"))
 
-    def _finding(self, command: Command) -> Any:
+    def _finding(self, command: Command) -> object:
         home, found = findings.add_finding(
             self.world,
             command.arguments[0],
@@ -146,7 +146,7 @@ class InProcessStage:
         )
         return as_working.finding_data(home, found)
 
-    def _abandon(self, command: Command) -> Any:
+    def _abandon(self, command: Command) -> object:
         return as_data.session_item(steps.abandon(self.world, command.arguments[0]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.findings import Path, Raw
@@ -205,7 +205,7 @@ def _expressions(workflow: Workflow) -> Iterator[Raw]:
     left = LARGEST_SAID + SAID_BY_EACH * len(workflow.steps)
     most = left
     for index, step in enumerate(workflow.steps):
-        places: list[tuple[Path, Any]] = [(("steps", index, "when"), step.when)]
+        places: list[tuple[Path, object]] = [(("steps", index, "when"), step.when)]
         places += [(("steps", index, "rules", at, "if"), rule.when) for at, rule in enumerate(step.rules)]
         places += [
             (("steps", index, "variants", at, "when"), each.when) for at, each in enumerate(step.variants)
