@@ -12,7 +12,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import NamedTuple
 
 from flowrail import __version__, approval
@@ -28,6 +27,7 @@ from flowrail.skills.bundled_copies import (
     shipped,
 )
 from flowrail.skills.catalog import UnknownSkillError, listing
+from flowrail.storage.digests import sha256
 from flowrail.storage.files import read_bounded, sweep, write_atomic
 from flowrail.text.suggestions import did_you_mean
 

@@ -17,11 +17,11 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
+from flowrail.storage.digests import sha256
 from flowrail.storage.records import RecordError
 from flowrail.text import json as strict_json
 from flowrail.text import limits

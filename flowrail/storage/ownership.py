@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.storage import files
+from flowrail.storage.digests import hmac_sha256
 
 OWNER_FILE = "owner"
 KEY_BYTES = 32
@@ -54,13 +55,11 @@ class Owner:
         return data.strip() == self._mark(folder, first_hash)
 
     def _mark(self, folder: str, first_hash: str) -> bytes:
-        import hmac  # with OpenSSL 3 ms, which hooks that have nothing to say do not need
-
         store, name = os.path.split(folder)
         if store not in self._real:
             self._real[store] = os.path.realpath(store)
         text = f"{name}\0{first_hash}\0{self._real[store]}"
-        return hmac.new(self.key(), os.fsencode(text), "sha256").hexdigest().encode()
+        return hmac_sha256(self.key(), os.fsencode(text)).encode()
 
 
 def user_key(folder: str) -> bytes:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.storage import files
+from flowrail.storage.digests import sha256
 from flowrail.text import limits
 
 _END = re.compile(rb',\n "seq": (\d{1,15}),\n "hash": "([0-9a-f]{64})",\n "check": "([0-9a-f]{16})"\n}\n\Z')

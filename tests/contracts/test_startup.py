@@ -123,6 +123,7 @@ def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
         "flowrail.machines.sessions",
         "flowrail.storage",
         "flowrail.machines.sessions.host_binding",
+        "flowrail.storage.digests",
         "flowrail.storage.ownership",
         "flowrail.text",
         "flowrail.text.limits",

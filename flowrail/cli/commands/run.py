@@ -13,7 +13,6 @@ from flowrail.cli.facts import given_facts, named_values
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance.as_text import standing
 from flowrail.operations.running import steps
 from flowrail.operations.running.time_limit import call_limited
 
@@ -163,4 +162,6 @@ def status_command(session_id: str | None, as_json: bool, store: str | None) -> 
     if as_json:
         output.show(answer.guidance, "json")
     else:
+        from flowrail.formatters.guidance.as_text import standing  # a command prints one form
+
         output.text(standing(answer.guidance))

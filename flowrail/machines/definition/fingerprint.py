@@ -6,7 +6,6 @@ change: that of the whole graph, and that of the current step with its transitio
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -17,6 +16,7 @@ from flowrail.machines.definition.keys import is_default, keys_of
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.storage.digests import sha256
 
 LENGTH = 16
 _ALWAYS: Mapping[str, object] = {
@@ -86,4 +86,4 @@ def _form(value: object) -> object:
 
 def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr)
-    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+    return sha256(text.encode()).hexdigest()[:LENGTH]

@@ -12,7 +12,6 @@ only the very bytes that were hashed are compiled.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate, i
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.suppressions import Suppression, commented
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.storage.digests import sha256
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.safe_text import decode
@@ -132,7 +132,7 @@ def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
 
 def digest(data: bytes) -> str:
     """Return the SHA-256 of *data*."""
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
 
 
 def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError
 from flowrail.machines.sessions.session import FORMAT, Session
+from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import SideFiles
 from flowrail.storage.journal import DamagedError, Encoding, too_large
 from flowrail.storage.records import from_plain, to_plain

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
 from flowrail.storage import snapshot
+from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import FileStore, Held, Kind, SideFiles
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
