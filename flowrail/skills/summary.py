@@ -9,10 +9,9 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.serialization import to_plain
-from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows

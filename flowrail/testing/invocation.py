@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowrail.command import Command
+from flowrail.machines.definition.step import fact_args
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
 from flowrail.testing.walks.subprocess_stage import exit_status
 

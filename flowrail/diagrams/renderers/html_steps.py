@@ -8,8 +8,7 @@ from typing import Any
 
 from flowrail.diagrams.model import MEANING, Node, Picture, Trace, TraceEntry
 from flowrail.diagrams.renderers.document import WorkflowPicture
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.text.markup import attributes, xml_attribute, xml_text
 from flowrail.text.phrases import duration, times
 from flowrail.text.safe_text import shortened

@@ -8,7 +8,7 @@ name every one of them at once.
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
@@ -261,6 +261,22 @@ class StepDef(DefinitionPart):
 def handler_args(step: StepDef) -> dict[str, Arg]:
     """Return the parameters that a step's handler declares with `Arg`, by name."""
     return {name: arg for name, arg in handler_signature(step.handler).items() if isinstance(arg, Arg)}
+
+
+def fact_args(step: StepDef, params: Collection[str] = ()) -> Mapping[str, Arg]:
+    """Return the facts that a report of a step may contain: declared ones, and what its handler takes.
+
+    A value in *params*, given at the start, is not asked for again unless the step lists it in `reports`.
+    """
+    if callable(step.handler):
+        taken = {name: arg for name, arg in handler_args(step).items() if name not in params}
+        return {**taken, **step.reports}
+    return step.reports
+
+
+def accepts_any_fact(step: StepDef) -> bool:
+    """Return whether a report of *step* may contain any fact: its handler declares none, so it may read any."""
+    return callable(step.handler) and not step.reports and not handler_args(step)
 
 
 def handler_signature(handler: object) -> dict[str, Arg | bool]:

@@ -19,7 +19,7 @@ _TWICE = ("**", "**")
 """Means what the first of them means alone."""
 _LONGEST_PATH = 4_096
 """No system opens a file by a longer one."""
-_RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z")
+_RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z"
 _SAME = {
     "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
     "Read": frozenset({"Read", "Grep", "Glob", "LS"}),
@@ -32,15 +32,15 @@ SHELLS = _SAME["Bash"]
 """The tools that run shell commands, under the names that hosts give them."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
-_OWN_TOOL = re.compile(r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z")
+_OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
 """A tool of our own server, under the names that a host gives it."""
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*+'|\"[^\"]*+\"|\S)*+\s+")
-_WRAPPED = re.compile(
+_PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
+_ASSIGNED = r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*+'|\"[^\"]*+\"|\S)*+\s+"
+_WRAPPED = (
     r"(?:command|builtin|exec|time|nohup|nice(?:\s+-n\s*\S+)?|stdbuf(?:\s+-\S+)+|timeout(?:\s+-\S+)*\s+\S+|sudo"
     r"|env|xargs|if|then|elif|else|while|until|do|!)\s+"
 )
-_HOST = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)", re.IGNORECASE)
+_HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
 class Used(NamedTuple):
@@ -55,7 +55,7 @@ class Used(NamedTuple):
 
 def problem(rule: object) -> str | None:
     """Return what is wrong with *rule*, or `None`."""
-    if not isinstance(rule, str) or not (found := _RULE.match(rule)):
+    if not isinstance(rule, str) or not (found := re.match(_RULE, rule)):
         return "is not a rule"
     if len(rule) > LONGEST:
         return f"has more than {LONGEST} characters"
@@ -66,14 +66,14 @@ def problem(rule: object) -> str | None:
 
 def forbidding(rules: Iterable[object], used: Used) -> str | None:
     """Return the first of *rules* that *used* meets; our own commands never meet one."""
-    if _OWN_TOOL.match(used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
+    if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
         return None
     return next((str(rule) for rule in rules if _meets(rule, used)), None)
 
 
 def matcher(rules: Iterable[str]) -> str:
     """Return a regular expression, as hosts take it, of the tools that *rules* forbid and of those that change files."""
-    named = {found["tool"] for rule in rules if (found := _RULE.match(rule))}
+    named = {found["tool"] for rule in rules if (found := re.match(_RULE, rule))}
     tools = {tool for name in named | {"Edit", "Bash"} for tool in _SAME.get(name, (name,))}
     servers = {tool for tool in tools if tool.startswith("mcp__") and tool.count("__") == 1}
     patterns = (tools - servers) | {f"{server}__*" for server in servers}
@@ -81,7 +81,7 @@ def matcher(rules: Iterable[str]) -> str:
 
 
 def _meets(rule: object, used: Used) -> bool:
-    found = _RULE.match(rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
+    found = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
     if found is None or not _is_tool(found["tool"], used.tool):
         return False
     of = found["of"]
@@ -133,7 +133,7 @@ def _parts(command: str) -> Iterator[str]:
     """Yield each simple command of a line of shell, without assignments and wrappers before it."""
     for piece in _split(command):
         part = " ".join(piece.split())
-        while (found := _ASSIGNED.match(part) or _WRAPPED.match(part)) is not None:
+        while (found := re.match(_ASSIGNED, part) or re.match(_WRAPPED, part)) is not None:
             part = part[found.end() :]
         if part:
             yield part
@@ -197,7 +197,7 @@ def _glob(pattern: str, text: str) -> bool:
 def _files(used: Used) -> list[str]:
     named = [str(used.given[key]) for key in _PATHS if isinstance(used.given.get(key), str)]
     patch = used.given.get("command", used.given.get("input")) if used.tool == "apply_patch" else None
-    return [*named, *(_PATCHED.findall(patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
+    return [*named, *(re.findall(_PATCHED, patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
 
 
 def _is_path(pattern: str, path: str, used: Used) -> bool:
@@ -261,5 +261,5 @@ def _with_empty(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
 
 
 def _is_site(domain: str, url: str) -> bool:
-    found = _HOST.match(url)
+    found = re.match(_HOST, url)
     return found is not None and _glob(domain.lower(), found[1].lower())

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
-from flowrail.machines.definition.step import BUILT_IN, VALUE_NAME, StepDef, handler_args
+from flowrail.machines.definition.step import (
+    BUILT_IN,
+    VALUE_NAME,
+    StepDef,
+    accepts_any_fact,
+    fact_args,
+    handler_args,
+)
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import ValuesError
@@ -23,22 +30,6 @@ class MemoryTooLongError(UsageError):
     """A text to remember is longer than a session keeps."""
 
     code = "MEMORY_TOO_LONG"
-
-
-def fact_args(step: StepDef, params: Collection[str] = ()) -> Mapping[str, Arg]:
-    """Return the facts that a report of a step may contain: declared ones, and what its handler takes.
-
-    A value in *params*, given at the start, is not asked for again unless the step lists it in `reports`.
-    """
-    if callable(step.handler):
-        taken = {name: arg for name, arg in handler_args(step).items() if name not in params}
-        return {**taken, **step.reports}
-    return step.reports
-
-
-def accepts_any_fact(step: StepDef) -> bool:
-    """Return whether a report of *step* may contain any fact: its handler declares none, so it may read any."""
-    return callable(step.handler) and not step.reports and not handler_args(step)
 
 
 def default_params(workflow: Workflow) -> dict[str, Any]:

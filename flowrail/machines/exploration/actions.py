@@ -14,14 +14,13 @@ from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.graph import reviews
-from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef, fact_args
 from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, reportable, standing
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.sessions.session import FINISHED, Dispatched, Report, Session
 
 MOST_VALUES = 12

@@ -13,10 +13,9 @@ from typing import Any
 from flowrail.machines.definition.domains import BoundedInt, Constant, Domain
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import freeze_deep
-from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.reported_values import fact_args
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
 RESERVED = frozenset({STEP, TOTAL, ITERATION})

@@ -13,7 +13,7 @@ from flowrail.command import Command, value_text
 from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
-from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef
+from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
@@ -27,7 +27,6 @@ from flowrail.machines.engine.outcome import (
     names_in,
     title_of,
 )
-from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, Session

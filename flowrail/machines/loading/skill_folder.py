@@ -168,9 +168,10 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
     from flowrail.text import yaml as yaml_text
 
     files: dict[str, str] = {}
+    real_path = cache(os.path.realpath)
 
     def read_text(path: str) -> str:
-        data = _taken(file, path, contents)
+        data = _taken(file, path, contents, real_path)
         files[path] = digest(data)
         return decode(data, source=path)
 
@@ -236,10 +237,15 @@ def _largest(path: str) -> int:
     return limits.PYTHON_BYTES if path.endswith(".py") else limits.YAML_BYTES
 
 
-def _taken(file: WorkflowFile, path: str, contents: Mapping[str, bytes] | None) -> bytes:
+def _taken(
+    file: WorkflowFile,
+    path: str,
+    contents: Mapping[str, bytes] | None,
+    real_path: Callable[[str], str] = os.path.realpath,
+) -> bytes:
     """Return a file of the folder, out of *contents* where they are given."""
     if contents is None:
-        return _bytes(file.folder, path)
+        return _bytes(file.folder, path, real_path)
     if path not in contents:
         raise DocumentError("does not exist", hint="write it", place=path)
     return contents[path]

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine.advance import (
@@ -25,7 +25,7 @@ from flowrail.machines.engine.advance import (
 )
 from flowrail.machines.engine.errors import EvidenceMissingError, UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.engine.reported_values import check_memory, fact_args, read_values
+from flowrail.machines.engine.reported_values import check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import ABANDONED, Report, Session, memory_note

@@ -9,13 +9,13 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.gates import QRState, QRStatus, Severity
-from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
-from flowrail.machines.engine.reported_values import fact_args, read_values
+from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill

@@ -10,9 +10,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from flowrail.command import Command
-from flowrail.machines.definition.step import DONE, StepDef
+from flowrail.machines.definition.step import DONE, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.reported_values import fact_args
 from flowrail.testing.walks.stage import Reply
 
 KEYS = ("session", "skill", "status", "revision", "step", "actions", "dispatches", "questions", "next")

@@ -12,11 +12,11 @@ from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 
 from flowrail.cli.facts import named_values
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import StepContext
+from flowrail.machines.definition.step import StepContext, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.reported_values import fact_args, read_values
+from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import (
     OfferedTransition,
     guide,

@@ -17,9 +17,8 @@ from support.sandbox import flow
 
 from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import LazyGroup
-from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef
+from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
 from flowrail.skills.catalog import bundled_folder, listing, workflows
 from flowrail.text.placeholders import placeholders
