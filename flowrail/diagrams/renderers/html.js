@@ -129,7 +129,7 @@
     const enter = (id) => { if (id) visits[id] = (visits[id] || 0) + 1; };
     seen.forEach((entry, number) => {
       for (const [one, two] of entry.path) taken[`${one}\n${two}`] = (taken[`${one}\n${two}`] || 0) + 1;
-      if (entry.begun) visits = named(entry.begun);
+      if (entry.visits) visits = named(entry.visits);
       else if (entry.path.length) enter(entry.path[entry.path.length - 1][1]);
       else if (!number || entry.to !== seen[number - 1].to) enter(entry.to);
     });
@@ -163,7 +163,7 @@
       const tag = node.tabIndex === 0 && details(id) && details(id).querySelector(".state");
       if (tag) {
         tag.className = `tag state ${state}`;
-        tag.textContent = { here: "here now", done: "done", left: "still to come", off: "not on the way" }[state]
+        tag.textContent = { here: "here now", done: "done", left: "still to come", off: "out of reach" }[state]
           + (count ? `, entered ${["", "once", "twice"][count] || `${count} times`}` : "");
       }
     }
@@ -177,7 +177,7 @@
     }
     const { last } = now, title = (id) => titles[id] || id || "";
     const what = last.outcome ? `${title(last.step)}: ${last.outcome}${last.capped ? " (at the limit)" : ""} → ${last.to ? title(last.to) : last.status}`
-      : `${last.kind}${last.besides ? ` ${last.besides}` : ""}${last.to ? `, at ${title(last.to)}` : ""}`;
+      : `${last.kind}${last.note ? ` ${last.note}` : ""}${last.to ? `, at ${title(last.to)}` : ""}`;
     $("told").textContent = `${record + 1} of ${session.path.length} · revision ${last.revision} · ${last.at} · ${what}`
       + `${last.seconds === null ? "" : ` · took ${words(last.seconds)}`}`;
     range.setAttribute("aria-valuetext", $("told").textContent);
@@ -224,7 +224,7 @@
       if (!told) continue;
       node.tabIndex = 0;
       node.setAttribute("role", "button");
-      node.querySelector("title").remove(); // its words stand in the list, and would be read twice
+      node.querySelector("title").remove(); // the list has its words; they would be read twice
       node.dataset.label = [...node.querySelectorAll("text")].map((each) => each.textContent).join(" ");
       node.setAttribute("aria-label", node.dataset.label);
     }

@@ -152,7 +152,7 @@ def _data(drawn: Sequence[WorkflowPicture]) -> str:
 
 def _session(trace: Trace) -> Mapping[str, object]:
     more = [
-        {"way": [list(pair) for pair in entry.path], "besides": entry.note, "begun": entry.visits}
+        {"path": [list(pair) for pair in entry.path], "note": entry.note, "visits": entry.visits}
         for entry in trace.entries
     ]
     return {"path": [{**entry, **also} for entry, also in zip(path_data(trace), more, strict=True)]}
