@@ -47,7 +47,6 @@ EXCEPTIONS = {
 NOT_EDITED_YET = (
     "docs/reference/",
     "flowrail/discovery/",
-    "flowrail/formatters/blocks/",
     "flowrail/formatters/guidance/",
     "flowrail/formatters/reports/",
     "flowrail/handoff/handoff.py",

@@ -315,4 +315,4 @@ def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: i
     actions = review.format_gate_actions(QRState(iteration, status="fail"), GATE)
 
     assert actions[1].startswith(f"Findings that block in round {iteration}: {severities}.")
-    assert ("does not block" in actions[1]) == (iteration > 2)
+    assert ("do not block" in actions[1]) == (iteration > 2)

@@ -1,4 +1,4 @@
-"""Blocks that give work to other agents: to one, to many at once, and what the one who gives it may do."""
+"""Blocks that dispatch work to sub-agents: to one or to many at once, and the limits of the dispatching agent."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def format_subagent_dispatch(
     command: str = "",
     model: str | None = None,
 ) -> Markup:
-    """Return how to launch one agent: what it runs first, and what it needs to know.
+    """Return how to launch one agent: the command that it runs first, and its context.
 
-    It runs *command*, such as ``flow claim …``, or else *script_path*: a step of a script or module, or a workflow,
-    such as ``planner/explore``, with *context_vars* as its parameters. With *free_form* it runs nothing and works
+    The agent runs *command*, such as ``flow claim …``, or *script_path*: a step of a script or module, or a workflow
+    such as ``planner/explore`` with *context_vars* as its parameters. With *free_form* it runs nothing and works
     from the step's text.
     """
     invoke = command
@@ -50,19 +50,18 @@ def format_subagent_dispatch(
 
 
 _LAUNCH = (
-    "Launch one agent of this kind. Its prompt begins with the command in invoke, to be run before "
-    "anything else, and goes on with the context, word for word. What it has to do is printed by the "
-    "command: add nothing."
+    "Launch one agent of this kind. Its prompt is the command in invoke, which it must run first, and "
+    "then the context, word for word. The command prints the agent's instructions, so add none."
 )
 _LAUNCH_FREE = (
     "Launch one agent of this kind. Its prompt is the text of this step and the context, word for "
-    "word; there is no script to run."
+    "word. It runs no script."
 )
 
 
 def format_model_selection(model: str, reason: str = "") -> Markup:
-    """Return which model to launch an agent with, and why; advice, for hosts that let one choose."""
-    about = f"Launch with this model where the host lets you choose{f': {reason}' if reason else '.'}"
+    """Return which model to launch an agent with, and why. Hosts without a choice of models ignore it."""
+    about = f"Launch with this model if the host lets you choose{f': {reason}' if reason else '.'}"
     return element("model_selection", about, model=model)
 
 
@@ -81,9 +80,9 @@ def format_template_dispatch(
     join: str = "all",
     model: str | None = None,
 ) -> Markup:
-    """Return one prompt for many targets: an agent each, ``$name`` standing for the target's value.
+    """Return one prompt for many targets, one agent each; ``$name`` is replaced by the target's value.
 
-    *commands* are what each runs first, one for each target. Every ``$name`` of *template* must have
+    *commands* are the first commands of the agents, one for each target. Every ``$name`` of *template* must have
     a value in every target.
     """
     names = placeholders(template)
@@ -107,9 +106,9 @@ def format_roster_dispatch(
     join: str = "all",
     model: str | None = None,
 ) -> Markup:
-    """Return what all agents have to know, once, and a task for each of them, by name.
+    """Return the shared context of all agents, and a task for each of them, by name.
 
-    *commands* are what each runs first, one for each task, in the order of *tasks*.
+    *commands* are the first commands of the agents, one for each task, in the order of *tasks*.
     """
     first = _first_commands(commands, len(tasks))
     how = f"{_at_once(len(tasks), join)} The prompt of each: {_BEGINNING if commands else ''}{_SHARED}"
@@ -119,30 +118,30 @@ def format_roster_dispatch(
     return block("roster_dispatch", lines, agent=agent, count=len(tasks), join=join, model=model)
 
 
-_BEGINNING = "first the command in its invoke, to be run before anything else; then "
-_FILLED = "the template, every $name in it replaced by the value that its target gives."
+_BEGINNING = "first the command in its invoke, which it must run first; then "
+_FILLED = "the template, with each $name replaced by its target's value."
 _SHARED = "the shared context, word for word, then its own task and no other."
 
 
 def format_conditional_dispatch(condition: str, dispatch: str, otherwise: str = "") -> Markup:
-    """Return a dispatch that is made only where *condition* holds; without *otherwise*, nothing else is."""
+    """Return a dispatch for the case that *condition* holds, and what to do in the other case."""
     return block(
         "conditional_dispatch",
         [
             element("when", condition),
             block("then", [dispatch]),
-            element("otherwise", otherwise or "Launch nothing and go on."),
+            element("otherwise", otherwise or "Launch nothing and continue."),
         ],
     )
 
 
 def format_orchestrator_constraint() -> Markup:
-    """Return what the agent that launches others leaves to them."""
+    """Return what the agent that launches others must leave to them."""
     lines = (
         "You direct this work; you do not do it.",
-        "Launch the agents, hand on what they need word for word, report what they return.",
-        "Reading into the matter, editing and mending are theirs, however small it looks.",
-        "What you do here in passing is reviewed by nobody.",
+        "Launch the agents, pass on their context word for word, and report what they return.",
+        "Research, edits and fixes are their work, however small they look.",
+        "Nobody reviews changes that you make yourself.",
     )
     return block("orchestrator_constraint", lines)
 
@@ -167,6 +166,6 @@ def _at_once(count: int, join: str) -> str:
     waits = {"all": "all of them have returned", "any": "one of them has returned a result"}
     until = waits.get(join, f"{join} of them have returned a result")
     return (
-        f"Launch all {count} at once, in one message, and none after looking at another's result. "
-        f"Go on when {until}."
+        f"Launch all {count} at once, in one message. Do not wait for the result of one before you launch "
+        f"another. Continue when {until}."
     )

@@ -1,7 +1,7 @@
-"""Blocks of what a step tells: what is expected, forbidden, to be checked, to be read.
+"""Blocks of a step's instructions: expected results, forbidden actions, checks, resources.
 
-Each is a pure function that returns `Markup`, to be put among plain strings in a step's actions.
-Plain text in it is escaped; a block inside a block is not escaped again.
+Each is a pure function that returns `Markup`, for use among plain strings in a step's actions. Plain text in it is
+escaped; a block inside a block is not escaped again.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ def format_state_banner(
     *,
     limit: int | None = None,
 ) -> Markup:
-    """Return where a loop stands: its name, the round, of how many, and what this round is for."""
+    """Return the state of a loop: its name, the attempt and its limit, and the purpose of this attempt."""
     head = {"checkpoint": checkpoint, "iteration": iteration, "limit": limit, "mode": mode}
     return block("state_banner", explanation, **head) if explanation else element("state_banner", "", **head)
 
 
 def format_expected_output(items: Sequence[str]) -> Markup:
-    """Return what the step's result consists of; the agent compares before it reports."""
+    """Return the parts of the step's result, which the agent checks before it reports."""
     return listing("expected_output", "item", items)
 
 
 def format_forbidden(actions: Sequence[str]) -> Markup:
-    """Return what must not be done."""
+    """Return forbidden actions."""
     return listing("forbidden", "action", actions)
 
 
 def format_incorrect_behavior(examples: Sequence[str], consequence: str = "") -> Markup:
-    """Return examples of doing it wrong, and what comes of it.
+    """Return examples of incorrect behaviour, and their consequence.
 
-    A wrong example beside the instruction keeps from the mistake better than the instruction alone:
-    contrastive demonstrations, Chia et al. 2023.
+    A wrong example beside the instruction prevents more errors than the instruction alone: contrastive
+    demonstrations, Chia et al. 2023.
     """
     lines = [element("example", example) for example in examples]
     if consequence:
@@ -53,57 +53,54 @@ def format_routing(cases: Mapping[str, str]) -> Markup:
 
 
 def format_resource(name: str, text: str, purpose: str | None = None) -> Markup:
-    """Return a text that the step needs, quoted whole.
-
-    What is quoted where it is needed cannot be left unread or remembered wrongly.
-    """
+    """Return a text that the step needs, quoted in full, so that the agent cannot skip or misremember it."""
     return block("resource", [text], name=name, purpose=purpose)
 
 
 def format_detection_questions(questions: Sequence[str], category: str | None = None) -> Markup:
-    """Return questions that find a kind of mistake, numbered, to be answered one by one.
+    """Return numbered questions that find one kind of problem, to be answered one by one.
 
-    Short questions answered apart from each other are answered better than one large one: chain of
-    verification in its factored form, Dhuliawala et al. 2023.
+    Short questions are answered better separately than as one large question: factored chain of verification,
+    Dhuliawala et al. 2023.
     """
     lines = [element("question", text, n=number) for number, text in enumerate(questions, 1)]
     return block("detection_questions", lines, category=category)
 
 
 def format_verification_checklist(checks: Sequence[str], name: str | None = None) -> Markup:
-    """Return what is to be checked, numbered, so that each check can be answered by its number."""
+    """Return numbered checks, so that each can be answered by its number."""
     lines = [element("check", text, n=number) for number, text in enumerate(checks, 1)]
     return block("verification_checklist", lines, name=name)
 
 
 def format_factored_verification_rationale() -> Markup:
-    """Return why, and in which order, claims are checked one by one and without the draft in view.
+    """Return how to check claims one by one without looking at the draft, and why.
 
-    Chain of verification, Dhuliawala et al. 2023: a model that checks with its draft before it
-    repeats the draft's mistakes; answering each check by itself, without it, repeats fewer.
+    Chain of verification, Dhuliawala et al. 2023: a model that sees its draft while it checks repeats the draft's
+    errors. Answering each check separately, without the draft, repeats fewer.
     """
     lines = (
         (
-            "Check one claim at a time, with neither the draft nor your other answers in view: "
-            "who reads the draft while checking finds what it says."
+            "Check one claim at a time, without looking at the draft or at your other answers. If you read "
+            "the draft while you check, you tend to confirm it."
         ),
-        "1. From the criteria alone, write down what should be there.",
-        "2. Then look at the place itself, and write down what is there, quoted.",
-        "3. Then compare the two. Where they differ is a finding; where you did not look is not checked.",
+        "1. From the criteria alone, write down what you expect to find.",
+        "2. Look at the place itself, and quote what it contains.",
+        "3. Compare the two. Each difference is a finding. A place that you did not look at is not checked.",
     )
     return block("factored_verification", lines)
 
 
 def format_open_question_guidance() -> Markup:
-    """Return how to ask when checking: for what there is, never for yes or no.
+    """Return how to phrase questions in a check: as open questions, never as yes or no.
 
-    Chain of verification, Dhuliawala et al. 2023: asked for yes or no, models tend to agree with
-    what the question says, right or wrong; an open question makes them answer from facts.
+    Chain of verification, Dhuliawala et al. 2023: models tend to agree with a yes-or-no question, right or wrong.
+    They answer an open question from facts.
     """
     lines = (
-        "Ask what there is, not whether it is in order: to yes or no, the answer is yes.",
+        "Ask open questions. The answer to a yes-or-no question is usually yes.",
         element("instead_of", "Are errors handled here?"),
-        element("ask", "What happens to an error here, from the line that raises it on?"),
-        "Answer with a quotation and its place before you judge.",
+        element("ask", "What happens to an error here, starting from the line that raises it?"),
+        "Quote the relevant lines and their place before you judge.",
     )
     return block("open_question_guidance", lines)

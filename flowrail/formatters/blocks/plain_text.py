@@ -1,4 +1,4 @@
-"""Steps of scripts as plain text, for those who do not need XML, and the commands that go on."""
+"""Steps of scripts as plain text, and the commands that print them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowrail.text.safe_text import one_line, visible
 
 
 def format_text_step_header(step: int, total: int, title: str) -> str:
-    """Return where a step stands, underlined."""
+    """Return the number and title of a step, underlined."""
     return _underlined(f"Step {step} of {total}: {one_line(title)}")
 
 
@@ -22,9 +22,9 @@ def format_text_output(
     brief: str = "",
     next_title: str | None = None,
 ) -> str:
-    """Return a step: where it stands, what it is for, what to do, and what the next one is called.
+    """Return a step: its number and title, its purpose, its actions, and the title of the next step.
 
-    Without *next_title* it is the last one.
+    Without *next_title* it is the last step.
     """
     parts = [format_text_step_header(step, total, title)]
     if brief:
@@ -35,12 +35,12 @@ def format_text_output(
 
 
 def format_step(body: str, next_command: str = "", title: str = "") -> str:
-    """Return a step as its text and the one command that follows; without one it is the last."""
+    """Return the text of a step and its next command; without a command it is the last step."""
     head = [_underlined(one_line(title))] if title else []
     following = (
         f"When this is done, run exactly this:\n    {one_line(next_command)}"
         if next_command
-        else "This is the last step. Nothing is to be run after it."
+        else "This is the last step. Run nothing after it."
     )
     return "\n\n".join([*head, visible(body), following])
 

@@ -1,8 +1,8 @@
-"""Blocks of review loops: what the reviewer is told, what it returns, what the gate says.
+"""Blocks of review loops: the reviewer's instructions and answer, and the decision of the gate.
 
-Three things keep an agent from talking itself past a review, and `format_gate_step` has all of them:
-the state banner (which round this is), the stop condition (nothing is mended here, one command
-follows) and the re-verify mode (the command carries the round, so that what was mended is reviewed).
+Three things keep an agent from arguing its way past a review, and `format_gate_step` has all of them: the state
+banner (the round), the stop condition (no fixes in this step, one next command) and the re-verify mode (the command
+carries the round, so that fixes are reviewed).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
 from flowrail.text.markup import Markup, Verbatim, xml_text
 
 LIMIT = 5
-"""Rounds of review after which the user is asked."""
+"""The number of rounds after which the user is asked."""
 MORE_ROUNDS = 2
-"""How often the user is offered another one."""
+"""How often the user is offered another round."""
 
 
 def format_qr_banner(qr: QRState, qr_name: str, *, fresh_review: bool = False) -> Markup:
-    """Return one line that opens a review: of what, in which round, and how the last one went.
+    """Return the first line of a review: its subject, the round, and the result of the last round.
 
-    It says that findings were there, never which: a reviewer who knows them confirms that they are
-    gone and finds nothing else. Chain of verification, Dhuliawala et al. 2023.
+    The line never lists findings: a reviewer who knows them confirms that they are fixed and finds nothing else.
+    Chain of verification, Dhuliawala et al. 2023.
     """
     name = xml_text(qr_name.upper())
     if qr.state is LoopState.INITIAL:
@@ -45,16 +45,16 @@ def format_qr_banner(qr: QRState, qr_name: str, *, fresh_review: bool = False) -
 
 
 def format_post_qr_routing(*, self_fix: bool = False, fix_target: AgentRole | str | None = None) -> Markup:
-    """Return what to do when the reviewer has returned: route, and nothing else.
+    """Return what to do with the reviewer's result: run the next command, and nothing else.
 
-    Whoever waits for a reviewer does not read this again afterwards, so the reviewer's own answer
-    says it once more: `format_qr_file_output`.
+    An agent that waits for a reviewer does not read this again afterwards, so the reviewer's own answer repeats it:
+    `format_qr_file_output`.
     """
     who = "you, in the step that if_fail prints" if self_fix else _agent(fix_target)
     lines = (
-        element("case", "run if_pass", result="PASS, without a finding"),
+        element("case", "run if_pass", result="PASS, without findings"),
         element("case", "run if_fail", result="anything else"),
-        f"Whether a finding blocks is the gate's to say, not yours. It is mended by {who}; not here.",
+        f"The gate decides whether a finding blocks, not you. Findings are fixed by {who}, not here.",
     )
     return block("post_qr_routing", lines)
 
@@ -62,13 +62,13 @@ def format_post_qr_routing(*, self_fix: bool = False, fix_target: AgentRole | st
 def format_qr_file_output(passed: bool, report_path: str | None = None, gate_command: str = "") -> Markup:
     """Return the whole answer of a reviewer that wrote its report to a file.
 
-    An orchestrator acts on what a sub-agent returns and does not look back at what it was told
-    before. So the answer itself says what comes next, and leaves the findings in the file.
+    An orchestrator acts on a sub-agent's answer and does not look at its earlier instructions again. The answer
+    therefore contains the next command, and the findings stay in the file.
     """
     run = f"run the gate now: {gate_command}" if gate_command else "run the gate step now."
     lines: list[str] = [Verbatim(f"Stop here and {run}")]
     if not passed:
-        lines.append("Do not open the report and mend nothing yet. Hand on its path; the gate says to whom.")
+        lines.append("Do not open the report, and fix nothing yet. Pass on its path as the gate says.")
     status = QRStatus.PASS if passed else QRStatus.FAIL
     return block("qr_result", [block("orchestrator_action", lines)], status=status, report=report_path)
 
@@ -76,12 +76,12 @@ def format_qr_file_output(passed: bool, report_path: str | None = None, gate_com
 def format_gate_actions(
     qr: QRState, gate: GateConfig, *, limit: int = LIMIT, policy: Policy = DEFAULT_POLICY
 ) -> list[str]:
-    """Return what a gate tells: where the loop stands, what blocks, who mends, what not to do."""
+    """Return the actions of a gate: the state of the loop, the blocking findings, who fixes them, what is forbidden."""
     if qr.status is None:
         banner = format_state_banner(gate.qr_name, qr.iteration, "review", limit=limit)
         return [
             banner,
-            "The review has not been reported yet. End it, then run the command that fits.",
+            "The review has not been reported yet. Finish it, then run the command that applies.",
             _STOP,
         ]
     if qr.passed:
@@ -89,13 +89,13 @@ def format_gate_actions(
         return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _GO_ON]
     blocking = policy.blocking(qr.iteration)
     named = ", ".join(severity for severity in Severity if severity in blocking)
-    others = "" if len(blocking) == len(Severity) else " Any other is kept and does not block."
+    others = "" if len(blocking) == len(Severity) else " Other findings are recorded and do not block."
     blocked = f"Findings that block in round {qr.iteration}: {named}.{others}"
     if qr.iteration >= limit:
         banner = format_state_banner(gate.qr_name, qr.iteration, "ask-user", limit=limit)
         return [banner, blocked, _limit_question(qr, gate, limit), _STOP]
     banner = format_state_banner(gate.qr_name, qr.iteration, "re-verify", limit=limit)
-    return [banner, blocked, *_mending(gate), _STOP]
+    return [banner, blocked, *_fixing(gate), _STOP]
 
 
 def format_gate_step(
@@ -110,10 +110,10 @@ def format_gate_step(
     limit: int = LIMIT,
     policy: Policy = DEFAULT_POLICY,
 ) -> Markup:
-    """Return a whole gate: a router that mends nothing, and prints the one command that follows.
+    """Return a whole gate step: it fixes nothing and prints the one next command.
 
-    Failed, that command leads to the work step in the next round; at *limit* the user is asked first.
-    Without a verdict it is the gate itself, with the verdict to be given.
+    After a failed review, that command leads to the work step in the next round; at *limit* the user is asked first.
+    Without a verdict, the commands run the gate again with each verdict.
     """
     return format_step_output(
         script,
@@ -150,41 +150,41 @@ def _result(qr: QRState, gate: GateConfig, limit: int) -> tuple[str, str]:
 
 _STOP = format_forbidden(
     [
-        "Mending anything, or launching an agent, in this step",
-        "Counting a finding that blocks as minor",
-        "Going on by another way than the command below",
+        "Fixing anything or launching an agent in this step",
+        "Treating a blocking finding as minor",
+        "Continuing with any command but the one below",
     ]
 )
-_GO_ON = format_forbidden(["Asking whether to go on", "Reviewing again what has passed"])
+_GO_ON = format_forbidden(["Asking whether to continue", "Reviewing again what has passed"])
 
 
-def _mending(gate: GateConfig) -> list[str]:
-    who = "you mend them" if gate.self_fix else f"they are mended by {_agent(gate.fix_target)}"
-    handed = "" if gate.self_fix else " Hand on the findings, or the path of their report, word for word."
+def _fixing(gate: GateConfig) -> list[str]:
+    who = "fix them yourself" if gate.self_fix else f"{_agent(gate.fix_target)} fixes them"
+    handed = "" if gate.self_fix else " Pass on the findings, or the path of their report, word for word."
     return [
-        f"In step {gate.work_step} {who}.{handed}",
-        "The review after that is a fresh one, of the whole work: the reviewer is not told what was found.",
+        f"In step {gate.work_step}, {who}.{handed}",
+        "The next review covers the whole work again. Do not show the reviewer the earlier findings.",
     ]
 
 
 def _agent(role: AgentRole | str | None) -> str:
-    return f"an agent of the kind {role or AgentRole.DEVELOPER}"
+    return f"a sub-agent of kind {role or AgentRole.DEVELOPER}"
 
 
 def _limit_question(qr: QRState, gate: GateConfig, limit: int) -> Markup:
-    onward = "run if_pass" if gate.pass_step is not None else "the procedure ends here; run nothing"
+    onward = "run if_pass" if gate.pass_step is not None else "the workflow ends here; run nothing"
     back = "run if_fail" if gate.pass_step is not None else "run the command below"
     ways = {
-        "another-round": f"everything that blocks is mended and reviewed: {back}",
-        "must-only": f"one more round, in which only MUST findings are mended: {back}",
-        "accept-the-risk": f"what is open stays, with the reason written down: {onward}",
-        "stop": "the procedure ends as failed: run nothing",
+        "another-round": f"fix and review all blocking findings: {back}",
+        "must-only": f"one more round that fixes only MUST findings: {back}",
+        "accept-the-risk": f"open findings stay, with the reason recorded: {onward}",
+        "stop": "the workflow ends as failed: run nothing",
     }
     if qr.iteration >= limit + MORE_ROUNDS:
         del ways["another-round"]
     lines = [
-        f"{gate.qr_name} has failed {qr.iteration} times. Tell the user what still blocks; ask how to go on.",
-        "The answer is theirs to give; write it down.",
+        f"{gate.qr_name} has failed {qr.iteration} times. Tell the user which findings still block, and ask how to continue.",
+        "The user decides; record the answer.",
         *(element("option", what, label=label) for label, what in ways.items()),
     ]
     return block("limit_question", lines)

@@ -1,4 +1,4 @@
-"""The frame of a script's step: where it stands, what to do, and the command that follows."""
+"""The blocks of a script's step: its number, its actions, and the next command."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from flowrail.text.markup import Markup, Verbatim
 
 
 def format_step_header(script: str, step: int, total: int, title: str, phase: str | None = None) -> Markup:
-    """Return which step of how many this is, counted from 1."""
+    """Return the title of a step with its number, counted from 1, and the number of steps."""
     return element("step_header", title, script=script, step=step, total=total, phase=phase)
 
 
 def format_current_action(actions: Sequence[str]) -> Markup:
-    """Return what to do now: plain strings, escaped, and blocks as they are, a line each."""
+    """Return the actions of a step, one per line: plain strings are escaped, blocks are not."""
     return block("current_action", actions)
 
 
 def format_invoke_after(command: NextCommand) -> Markup:
-    """Return the command to run afterwards, or the two of which one is; nothing after the last step."""
+    """Return the next command, or one command for each result of a review; nothing after the last step."""
     match command:
         case FlatCommand():
             return element("invoke_after", Verbatim(command.command))
@@ -43,17 +43,18 @@ def format_invoke_after(command: NextCommand) -> Markup:
 
 
 def format_next_block(command: NextCommand) -> Markup:
-    """Return the command once more, to be read again before it is run; nothing after the last step.
+    """Return the next command a second time, to be read again before it is run; nothing after the last step.
 
-    Read twice, an instruction is followed more closely, since the second reading has the whole of
-    the first in view: RE2, re-reading, Xu et al. 2024.
+    Models follow an instruction more closely if they read it twice: RE2, re-reading, Xu et al. 2024.
     """
     match command:
         case FlatCommand():
-            return block("next", ["Read it again, then run it as it stands:", Verbatim(command.command)])
+            return block(
+                "next", ["Read the command again, then run it unchanged:", Verbatim(command.command)]
+            )
         case BranchCommand():
             lines = [
-                "Read both again, then run the one that fits, as it stands.",
+                "Read both commands again, then run the one that applies, unchanged.",
                 Verbatim(f"Passed: {command.if_pass}"),
                 Verbatim(f"Did not pass: {command.if_fail}"),
             ]
@@ -62,21 +63,21 @@ def format_next_block(command: NextCommand) -> Markup:
 
 
 def format_gate_result(status: QRStatus | str, message: str) -> Markup:
-    """Return what a gate came to."""
+    """Return the decision of a gate."""
     return element("gate_result", message, status=status)
 
 
 def format_xml_mandate() -> Markup:
-    """Return how to read what is printed, once, in the first step."""
+    """Return how to read the output of each step, for the first step."""
     lines = (
-        "One step is printed at a time.",
-        "1. Do what current_action says, all of it, and nothing of a later step.",
+        "Each command prints one step.",
+        "1. Do everything in current_action, and nothing of a later step.",
         (
-            "2. Then run the command in invoke_after, word for word. Where there are two, run if_pass "
-            "if the work or its review passed, and if_fail if it did not."
+            "2. Then run the command in invoke_after, word for word. If there are two, run if_pass if the "
+            "work or its review passed, and if_fail if it did not."
         ),
-        "3. next repeats the command for a second reading. It is run once.",
-        "The command prints the next step. None is skipped, changed or guessed.",
+        "3. next repeats the command for a second reading. Run it only once.",
+        "The command prints the next step. Do not skip, change or guess commands.",
     )
     return block("xml_mandate", lines)
 
@@ -93,7 +94,7 @@ def format_step_output(
     gate_result: tuple[QRStatus | str, str] | None = None,
     mandate: bool = False,
 ) -> Markup:
-    """Return a whole step as one element; *mandate* puts in how to read it, for the first step."""
+    """Return a whole step as one element; *mandate* adds how to read it, for the first step."""
     parts = [
         format_step_header(script, step, total, title, phase),
         format_xml_mandate() if mandate else "",
@@ -106,7 +107,7 @@ def format_step_output(
 
 
 def next_command(routing: Routing, *, script: str, step: int, total: int | None = None) -> NextCommand:
-    """Return the command that a step's *routing* stands for, of the step with number *step*."""
+    """Return the next command of step number *step*, according to its *routing*."""
     match routing:
         case LinearRouting():
             return FlatCommand(format_invoke_command(script, step + 1, total))
