@@ -44,6 +44,7 @@ MEANINGS = {
     "command": "the complete command; run it as it is",
     "commands": "how many commands a walk took, or the commands that repeat it; the approved commands",
     "complexity": "the complexity of work that the skill is meant for",
+    "computed": "whether parts of the workflow are only known when its Python runs",
     "conversation": "the conversation of a host, by its id: the one that a session belongs to, or that wrote a record",
     "count": "how often",
     "counts": "how many skills were found, accept handoffs, fit, and are shown",

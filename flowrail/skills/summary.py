@@ -1,4 +1,4 @@
-"""What is on the shelf: skills in sight and what each holds, as plain data. Nothing is run."""
+"""Skills and what each contains, as plain data. Python is read as text unless the caller reads it otherwise."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.skill_folder import ReadFile
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 
 
-def items(roots: Sequence[Root]) -> list[dict[str, Any]]:
+def items(roots: Sequence[Root], read: ReadFile = skill_folder.read) -> list[dict[str, Any]]:
     """Return one item a skill, with the number of its mistakes instead of a refusal."""
-    return [_item(found) for found in listing(roots)]
+    return [_item(found, read) for found in listing(roots)]
 
 
-def show(address: str, roots: Sequence[Root]) -> dict[str, Any]:
+def show(address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read) -> dict[str, Any]:
     """Return everything about one workflow but its steps' texts."""
     found = find(address, roots)
-    loaded = skill_folder.read(workflow_file(address, found))
+    loaded = read(workflow_file(address, found))
     definition = loaded.definition
     return {
         **_head(found, address, loaded),
@@ -41,9 +42,11 @@ def addresses(found: Skill) -> Iterator[str]:
     yield from (file.address for file in workflows(found))
 
 
-def definition_of(address: str, roots: Sequence[Root]) -> tuple[Workflow, tuple[Finding, ...]]:
-    """Return a workflow as far as it can be read without running anything, and what was found."""
-    loaded = skill_folder.read(workflow_file(address, find(address, roots)))
+def definition_of(
+    address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read
+) -> tuple[Workflow, tuple[Finding, ...]]:
+    """Return a workflow and its findings; by default as far as it can be read without running anything."""
+    loaded = read(workflow_file(address, find(address, roots)))
     return loaded.definition, loaded.findings
 
 
@@ -56,10 +59,10 @@ def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
     return {name: "…" for name, arg in definition.params.items() if arg.required}
 
 
-def _item(found: Skill) -> dict[str, Any]:
+def _item(found: Skill, read: ReadFile) -> dict[str, Any]:
     file = workflow_file(found.name, found)
     try:
-        loaded = skill_folder.read(file)
+        loaded = read(file)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
         loaded = skill_folder.Loaded(Workflow(found.name, validate=False), (finding,), {})
@@ -79,6 +82,7 @@ def _head(found: Skill, address: str, loaded: skill_folder.Loaded) -> dict[str, 
         "params": [_value(name, arg) for name, arg in definition.params.items()],
         "gates": [step.id for step in definition.steps if step.gate is not None],
         "workflows": [each for each in addresses(found) if each != found.name],
+        "computed": loaded.is_computed,
         "errors": sum(finding.severity == "error" for finding in loaded.findings),
     }
 

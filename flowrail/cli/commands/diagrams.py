@@ -9,6 +9,7 @@ import click
 
 from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import environment
+from flowrail.cli.reader import reader
 from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.handoff import handoff_picture, lifecycle_picture
@@ -16,6 +17,7 @@ from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.loading.skill_folder import ReadFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import draw, embedded_diagrams
 from flowrail.storage.files import MissingFileError, NotRegularFileError
@@ -54,6 +56,7 @@ class StaleError(FlowError):
 @click.option(
     "--check", is_flag=True, help="With --inject: list the blocks that differ, write nothing, exit 1 if any."
 )
+@options.run
 @options.root
 @options.store
 def diagram_command(
@@ -65,6 +68,7 @@ def diagram_command(
     into: str | None,
     pages: tuple[str, ...],
     check: bool,
+    run_code: bool,
     roots: tuple[str, ...],
     store: str | None,
 ) -> int:
@@ -73,7 +77,7 @@ def diagram_command(
     With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
     nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
     diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
-    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill.
+    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill without --run.
     """
     if pages:
         others = {"--session": session_id, "--alone": alone, "--link": link, "--output": into}
@@ -85,22 +89,26 @@ def diagram_command(
                 f"{given[0]} is about a picture of its own, and --inject about the blocks of pages",
                 hint="leave one of them out; a block's name says what it holds",
             )
+        here = environment(store, roots)
         return _inject(
-            skill, pages, environment(store, roots), roots=roots, check=check, as_json=form == "json"
+            skill, pages, here, run_code=run_code, roots=roots, check=check, as_json=form == "json"
         )
     if check:
         raise UsageError("--check is about --inject", hint=Command("diagram", inject="PATH", check=True))
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     here = environment(store, roots)
+    read = reader(roots, run_code=run_code)
     if session_id is not None:
         first = draw.of_session(session_id, skill, here.store)
     else:
-        first = draw.of_skill(skill or "", here.roots)
+        first = draw.of_skill(skill or "", here.roots, read)
     together = form in pictures.WITH_OTHERS and not alone
-    subjects = draw.with_agents(first, here.roots) if together else [first]
+    subjects = draw.with_agents(first, here.roots, read) if together else [first]
     if any(each.computed for each in subjects):
-        output.notes(["parts of the workflow are computed when it runs; they are left out"])
+        output.notes(
+            ["parts of the workflow are only known when its Python runs, and are left out: add --run"]
+        )
     for each in subjects:
         if each.mistakes:
             mistakes = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
@@ -118,11 +126,12 @@ def _inject(
     paths: Sequence[str],
     here: Environment,
     *,
+    run_code: bool,
     roots: Sequence[str],
     check: bool,
     as_json: bool,
 ) -> int:
-    found = list(_pages(skill, paths, here))
+    found = list(_pages(skill, paths, here, reader(roots, run_code=run_code)))
     stale = [made for each in found for made in each.made if not made.fresh]
     if not check:
         for each in found:
@@ -134,7 +143,9 @@ def _inject(
         raise StaleError(
             f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
             + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
-            hint=Command("diagram", *([skill] if skill else []), inject=tuple(paths), root=tuple(roots)),
+            hint=Command(
+                "diagram", *([skill] if skill else []), inject=tuple(paths), run=run_code, root=tuple(roots)
+            ),
             blocks=[made._asdict() for made in stale],
         )
     blocks = count(sum(len(each.made) for each in found), "block")
@@ -144,7 +155,9 @@ def _inject(
     return 0
 
 
-def _pages(skill: str | None, paths: Sequence[str], here: Environment) -> Iterator[embedded_diagrams.Page]:
+def _pages(
+    skill: str | None, paths: Sequence[str], here: Environment, read: ReadFile
+) -> Iterator[embedded_diagrams.Page]:
     """Yield each page with its blocks generated again. Files in a folder that are not pages are ignored."""
     if not all(paths):
         raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
@@ -153,7 +166,7 @@ def _pages(skill: str | None, paths: Sequence[str], here: Environment) -> Iterat
         named = plain if os.path.realpath(plain) == os.path.realpath(each) else each
         for path in embedded_diagrams.pages_below(named):
             try:
-                yield embedded_diagrams.page(path, here.roots, default=skill)
+                yield embedded_diagrams.page(path, here.roots, default=skill, read=read)
             except (MissingFileError, NotRegularFileError, embedded_diagrams.PageElsewhereError) as error:
                 if path == named:
                     raise

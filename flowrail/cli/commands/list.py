@@ -7,19 +7,28 @@ import click
 from flowrail.cli import options, output
 from flowrail.operations.environment import Environment
 from flowrail.skills import summary
-from flowrail.text.phrases import count
+from flowrail.text.phrases import count, listed
 from flowrail.text.table import table
 
 
 @click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))
+@options.run
 @options.as_json
 @options.root
-def list_command(as_json: bool, roots: tuple[str, ...]) -> None:
+def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
     """List the skills
 
-    If several skills share a name, lists the one that runs. Runs no code of a skill.
+    If several skills share a name, lists the one that runs. Runs no code of a skill without --run.
     """
-    items = summary.items(Environment(roots=roots).roots)
+    if run_code:
+        from flowrail.cli.reader import reader  # loads the engine, which a list does without
+
+        items = summary.items(Environment(roots=roots).roots, reader(roots, run_code=True, skips=True))
+    else:
+        items = summary.items(Environment(roots=roots).roots)
+    computed = [str(item["name"]) for item in items if item["computed"]]
+    if computed and not run_code:
+        output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])
     if as_json:
         output.data({"skills": items})
     else:
@@ -36,7 +45,7 @@ def _skill_row(item: dict[str, object]) -> list[str]:
     inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]
     return [
         str(item["name"]),
-        f"{item['total_steps']}{inner}",
+        f"{item['total_steps'] or '?' if item['computed'] else item['total_steps']}{inner}",
         str(len(item["gates"]) or ""),  # type: ignore[arg-type]
         params,
         _source(item),

@@ -8,6 +8,7 @@ import click
 
 from flowrail.cli import options, output, pictures, streams
 from flowrail.cli.environment import world
+from flowrail.cli.reader import reader
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import plain
@@ -19,7 +20,7 @@ from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills import check
 from flowrail.operations.skills.coverage import drawn, histories
-from flowrail.skills.summary import definition_of
+from flowrail.operations.skills.draw import of_skill
 from flowrail.testing.record import replay
 from flowrail.testing.record.python_test import source
 from flowrail.testing.record.script import script
@@ -37,10 +38,12 @@ from flowrail.testing.walks.subprocess_stage import SubprocessStage
 @click.option(
     "--strict", is_flag=True, help="Fail also if a transition is not taken or a step not entered by any walk."
 )
+@options.run
 @options.as_json
 @options.root
 def test_command(
     targets: tuple[str, ...],
+    run_code: bool,
     processes: bool,
     walk: str | None,
     strict: bool,
@@ -54,6 +57,7 @@ def test_command(
     findings or none. Sessions are in a temporary folder. Project skills in Python run only if they
     are approved. Exits 1 if a walk fails. For JUnit XML, run `pytest --flow --junitxml FILE`.
     """
+    del run_code  # walks run the code in any case
     here = world(store=None, roots=roots)
     about = Environment(roots=roots)
     files = check.files(targets, about.roots, about.cwd)
@@ -125,6 +129,7 @@ DRAWN = ("mermaid", "dot", "svg", "png")
     help="Exit 1 if fewer transitions were taken, in percent.",
 )
 @pictures.into
+@options.run
 @options.store
 @options.root
 def coverage_command(
@@ -133,6 +138,7 @@ def coverage_command(
     form: str,
     at_least: int,
     into: str | None,
+    run_code: bool,
     store: str | None,
     roots: tuple[str, ...],
 ) -> int:
@@ -140,15 +146,18 @@ def coverage_command(
 
     Counts the transitions of the walks of `flow test`. With --sessions, counts those in the journals of
     the store; also shows where sessions stop, how long steps take, and gates that never failed.
-    Journals are only read, and no code of the skill is run. A diagram shows a count on every transition.
+    Journals are only read, and no code of the skill is run without --run. A diagram shows a count on every transition.
     """
     life: coverage.SessionCoverage | None = None
     is_part = False
     if lived:
         here = Environment(store=store, roots=roots)
-        workflow, findings = definition_of(skill, here.roots)
-        if any(finding.code == "FR190" for finding in findings):
-            output.notes(["parts of the workflow are computed when it runs; they are left out"])
+        subject = of_skill(skill, here.roots, reader(roots, run_code=run_code))
+        workflow = subject.workflow
+        if subject.computed:
+            output.notes(
+                ["parts of the workflow are only known when its Python runs, and are left out: add --run"]
+            )
         life = coverage.of_sessions(workflow, histories(here.store, skill))
         covered = life.coverage
     else:

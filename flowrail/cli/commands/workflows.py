@@ -9,6 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
 from flowrail.cli.facts import named_values
+from flowrail.cli.reader import reader
 from flowrail.command import Command
 from flowrail.discovery.git import Revision
 from flowrail.errors import UsageError
@@ -34,19 +35,31 @@ from flowrail.text.suggestions import did_you_mean
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--against", metavar="REV", help="Also show what changed since this git revision.")
+@options.run
 @options.as_json
 @options.root
 def check_command(
-    targets: tuple[str, ...], strict: bool, against: str | None, as_json: bool, roots: tuple[str, ...]
+    targets: tuple[str, ...],
+    strict: bool,
+    against: str | None,
+    run_code: bool,
+    as_json: bool,
+    roots: tuple[str, ...],
 ) -> int:
     """Find errors in a workflow
 
     Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
-    Checks only SKILL.md if a skill has no workflow. Runs no code of a skill. Exits 1 on any error.
+    Checks only SKILL.md if a skill has no workflow. Runs no code of a skill without --run. Exits 1 on any error.
     To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
     here = Environment(roots=roots)
-    reports = check.check(targets, here.roots, here.cwd, problems=fence_problems)
+    reports = check.check(
+        targets,
+        here.roots,
+        here.cwd,
+        problems=fence_problems,
+        read=reader(roots, run_code=run_code, skips=not targets),
+    )
     changes = _changes(targets, here, against) if against is not None else None
     if as_json:
         output.data(_report_data(reports, changes))
@@ -205,14 +218,18 @@ def schema_command(name: str | None) -> None:
 
 @click.command("show", epilog=options.examples("flow show problem-analysis", "flow show planner/plan-docs"))
 @options.skill
+@options.run
 @options.as_json
 @options.root
-def show_command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
+def show_command(skill: str, run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
     """Show a skill's steps, transitions and parameters
 
-    Runs no code of the skill.
+    Runs no code of the skill without --run.
     """
-    item = summary.show(skill, Environment(roots=roots).roots)
+    item = summary.show(skill, Environment(roots=roots).roots, reader(roots, run_code=run_code))
+    if item["computed"]:
+        again = Command("show", skill, run=True, root=roots)
+        output.notes([f"parts of the workflow are only known when its Python runs: {again}"])
     if as_json:
         output.data(item)
     else:

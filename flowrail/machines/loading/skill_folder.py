@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate, in_order, raise_errors
@@ -30,6 +30,7 @@ from flowrail.text import limits
 from flowrail.text.safe_text import decode
 
 MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
+COMPUTED = "FR190"
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
 _QUOTES = r"(?sm)^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})"
 _INSIDE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z"
@@ -49,6 +50,10 @@ class WorkflowFile(NamedTuple):
         return self.path.endswith(".py")
 
 
+ReadFile: TypeAlias = "Callable[[WorkflowFile], Loaded]"
+"""Reads a workflow: `read` as text, or `operations.running.open_workflow.run_file` by running it."""
+
+
 class Loaded(NamedTuple):
     """A workflow, what was found in it, and the digests of every file it came from."""
 
@@ -58,9 +63,14 @@ class Loaded(NamedTuple):
     suppressions: tuple[Suppression, ...] = ()
     locate: Locate | None = None
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether parts of the workflow are only known when its Python file runs."""
+        return any(finding.code == COMPUTED for finding in self.findings)
+
     def advice(self) -> list[Finding]:
         """Return the warnings about the workflow, if it has no errors."""
-        if any(finding.severity == "error" or finding.code == "FR190" for finding in self.findings):
+        if any(finding.severity == "error" or finding.code == COMPUTED for finding in self.findings):
             return []
         # Checks are for `flow check`; a workflow starts without them.
         from flowrail.machines.checks.check import advise
@@ -159,7 +169,8 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
 
     data = _taken(file, file.path, contents)
     workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
-    return Loaded(workflow.located(file.folder), (), {file.path: digest(data)})
+    suppressions = (*workflow.ignore, *commented(data, file.path))
+    return Loaded(workflow.located(file.folder), (), {file.path: digest(data)}, suppressions)
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:

@@ -86,6 +86,12 @@ def open_folder(folder: str, roots: Sequence[Root], state: str, *, address: str 
 
     The folder counts as what *roots* say of it, and as a project's if they say nothing.
     """
+    found = skill_in(folder, roots)
+    return _opened(found, workflow_file(address or found.name, found), roots, state)
+
+
+def skill_in(folder: str, roots: Sequence[Root]) -> Skill:
+    """Return the skill in *folder*, as what *roots* say of it."""
     parent, name = os.path.split(os.path.abspath(folder))
     real = os.path.realpath(parent)
     same = [root for root in roots if os.path.realpath(root.path) == real]
@@ -97,11 +103,11 @@ def open_folder(folder: str, roots: Sequence[Root], state: str, *, address: str 
             hint=Hint("add a workflow.yaml or a workflow.py; see all problems: ", Command("check", folder)),
             folder=folder,
         )
-    return _opened(found, workflow_file(address or name, found), roots, state)
+    return found
 
 
 def _opened(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
-    loaded = skill_folder.run(file, _allowed(found, file, roots, state))
+    loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
     workflow = loaded.workflow()
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
 
@@ -178,7 +184,7 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
     if file is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
     try:
-        loaded = skill_folder.run(file, _allowed(found, file, roots, state))
+        loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
         workflow = loaded.workflow()
     except TrustError as error:
         error.hint = _of_that_folder(error.hint, session.skill, place, roots)
@@ -296,7 +302,7 @@ def _folder_of(kept: Mapping[str, object]) -> str:
     return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name
 
 
-def _allowed(
+def allowed_contents(
     found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
 ) -> Mapping[str, bytes] | None:
     """Return the folder's content where running it has to be allowed, `None` where it need not."""

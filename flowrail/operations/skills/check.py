@@ -1,6 +1,6 @@
 """Check workflows that a user names by skill or path, and compare them with an earlier revision.
 
-Workflows are read as text. Nothing in them runs.
+Workflows are read as text, and nothing in them runs, unless the caller reads them otherwise.
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ class Past(Protocol):
 
 
 def check(
-    targets: Sequence[str], roots: Sequence[Root], cwd: str, *, problems: Problems | None = None
+    targets: Sequence[str],
+    roots: Sequence[Root],
+    cwd: str,
+    *,
+    problems: Problems | None = None,
+    read: skill_folder.ReadFile = skill_folder.read,
 ) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all in sight.
 
@@ -67,7 +72,7 @@ def check(
     bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
     reports = (
-        [_checked(file, roots, problems, interfaces) for file in files(others, roots, cwd)]
+        [_checked(file, roots, problems, interfaces, read) for file in files(others, roots, cwd)]
         if others or not bare
         else []
     )
@@ -247,9 +252,10 @@ def _checked(
     roots: Sequence[Root],
     problems: Problems | None,
     interfaces: WorkflowInterfaces,
+    read: skill_folder.ReadFile,
 ) -> CheckReport:
     try:
-        loaded = skill_folder.read(file)
+        loaded = read(file)
         interfaces.add(file, loaded)
         beside = (
             *references.findings(file, loaded, roots, interfaces, problems),

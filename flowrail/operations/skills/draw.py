@@ -1,4 +1,4 @@
-"""What is drawn of a skill or a session: its workflow, those that its agents run, its records. Nothing is run."""
+"""What is drawn of a skill or a session: its workflow, those that its agents run, its records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
-from flowrail.errors import StorageError, UsageError
+from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.skill_folder import COMPUTED, ReadFile
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of
@@ -33,27 +35,39 @@ class Subject(NamedTuple):
     address: str = ""
 
 
+class ComputedWorkflowError(FlowError):
+    """No step of a workflow in Python can be read without running its file."""
+
+    code = "COMPUTED_WORKFLOW"
+
+
 class OtherSkillError(UsageError):
     """The session runs another workflow than the one that was named."""
 
     code = "OTHER_SKILL"
 
 
-def of_skill(address: str, roots: Sequence[Root]) -> Subject:
+def of_skill(address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read) -> Subject:
     """Return the workflow at *address* as far as it can be read."""
-    definition, findings = drawable(*definition_of(address, roots))
+    definition, findings = drawable(*definition_of(address, roots, read))
     return Subject(
         definition,
-        computed=any(finding.code == "FR190" for finding in findings),
+        computed=any(finding.code == COMPUTED for finding in findings),
         mistakes=sum(finding.severity == "error" for finding in findings),
         address=address,
     )
 
 
 def drawable(definition: Workflow, findings: Sequence[Finding]) -> tuple[Workflow, Sequence[Finding]]:
-    """Return both; raise what is wrong where so much is that there is no step to be drawn."""
+    """Return both; raise an error if there is no step that could be drawn."""
     if not definition.steps:
         raise_errors(definition.name, findings)
+    if not definition.steps and any(finding.code == COMPUTED for finding in findings):
+        raise ComputedWorkflowError(
+            f"the steps of `{definition.name}` are computed when its workflow.py runs",
+            hint="run it, if it is your own or approved: add `--run` to the command",
+            workflow=definition.name,
+        )
     return definition, findings
 
 
@@ -78,7 +92,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     return Subject(workflow, store.records(session_id))
 
 
-def with_agents(first: Subject, roots: Sequence[Root]) -> list[Subject]:
+def with_agents(first: Subject, roots: Sequence[Root], read: ReadFile = skill_folder.read) -> list[Subject]:
     """Return *first* and every workflow that its agents run, and theirs; those that cannot be read are left out."""
     found = {first.workflow.name: first}
     waiting = [first.workflow]
@@ -88,8 +102,8 @@ def with_agents(first: Subject, roots: Sequence[Root]) -> list[Subject]:
             if run is None or run in found or len(found) >= MOST:
                 continue
             try:
-                found[run] = of_skill(run, roots)
-            except (UsageError, WorkflowError):
+                found[run] = of_skill(run, roots, read)
+            except (UsageError, WorkflowError, ComputedWorkflowError):
                 continue
             waiting.append(found[run].workflow)
     return list(found.values())

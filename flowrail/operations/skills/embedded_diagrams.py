@@ -31,7 +31,8 @@ from flowrail.diagrams.renderers.markdown import (
 from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.skill_folder import ReadFile, entry_file
 from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import BUNDLED
 from flowrail.skills.summary import definition_of, items
@@ -126,7 +127,13 @@ def pages_below(path: str) -> Iterator[str]:
         yield from (os.path.join(folder, each) for each in sorted(files) if each.lower().endswith(PAGES))
 
 
-def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Page:
+def page(
+    path: str,
+    roots: Sequence[Root],
+    *,
+    default: str | None = None,
+    read: ReadFile = skill_folder.read,
+) -> Page:
     """Return the page at *path* with its blocks made anew; nothing is written."""
     _refuse_elsewhere(path)
     data = storage_files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
@@ -135,7 +142,7 @@ def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Pag
     before = decode(data, source=path)
     made: list[Made] = []
     beside: dict[str, str] = {}
-    of = _Contents(path, roots, default)
+    of = _Contents(path, roots, default, read)
     pieces: list[str] = []
     at, room = 0, LARGEST_PAGE - len(before)
     for block in blocks(before, source=path):
@@ -164,8 +171,8 @@ def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Pag
 class _Contents:
     """What stands in the blocks of one page: made once of each workflow, however many blocks name it."""
 
-    def __init__(self, path: str, roots: Sequence[Root], default: str | None) -> None:
-        self.path, self.roots, self.default = path, roots, default
+    def __init__(self, path: str, roots: Sequence[Root], default: str | None, read: ReadFile) -> None:
+        self.path, self.roots, self.default, self.read = path, roots, default, read
         self._made: dict[tuple[str, str | None], tuple[str, str, str]] = {}
         self._taken = 0
 
@@ -197,8 +204,8 @@ class _Contents:
         if block.name == "skills":
             bundled = BUNDLED in block.words
             folder = os.path.dirname(os.path.abspath(self.path))
-            return BUNDLED if bundled else "", skills(self.roots, folder, bundled=bundled), ""
-        workflow, subject = _workflow(self.path, block, self.roots, self.default)
+            return BUNDLED if bundled else "", skills(self.roots, folder, bundled=bundled, read=self.read), ""
+        workflow, subject = _workflow(self.path, block, self.roots, self.default, self.read)
         if block.name == "svg":
             return subject, svg.render(picture(workflow)) + "\n", workflow.name
         return subject, content(block.name, workflow), workflow.name
@@ -230,11 +237,11 @@ def content(name: str, workflow: Workflow) -> str:
     return OF_A_WORKFLOW[name](workflow)
 
 
-def skills(roots: Sequence[Root], folder: str, *, bundled: bool) -> str:
+def skills(roots: Sequence[Root], folder: str, *, bundled: bool, read: ReadFile = skill_folder.read) -> str:
     """Return the table of the project's skills, or of the bundled ones, with links as seen from *folder*."""
     found = [
         each
-        for each in items(() if bundled else roots)
+        for each in items(() if bundled else roots, read)
         if bundled or each["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
     ]
     above = {os.path.relpath(os.path.dirname(each["path"]), folder).replace(os.sep, "/") for each in found}
@@ -281,7 +288,7 @@ def _project_of(path: str) -> str:
 
 
 def _workflow(
-    path: str, block: EmbeddedBlock, roots: Sequence[Root], default: str | None
+    path: str, block: EmbeddedBlock, roots: Sequence[Root], default: str | None, read: ReadFile
 ) -> tuple[Workflow, str]:
     named = next((word for word in block.words if not word.endswith(".svg")), None)
     folder = os.path.dirname(os.path.abspath(path))
@@ -298,7 +305,7 @@ def _workflow(
         )
     near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
     try:
-        return drawable(*definition_of(address, [*near, *roots]))[0], address
+        return drawable(*definition_of(address, [*near, *roots], read))[0], address
     except DocumentError:
         raise  # it tells its own place
     except FlowError as error:

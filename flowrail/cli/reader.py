@@ -1,0 +1,33 @@
+"""How commands for authors read workflows: as text, or with --run by running those in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowrail.cli import output
+from flowrail.cli.environment import world
+from flowrail.errors import TrustError
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.skill_folder import ReadFile
+from flowrail.operations.skills.load import run_file
+
+
+def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> ReadFile:
+    """Return how workflows are read: as text, or with *run_code* by running those in Python.
+
+    With *skips*, a Python workflow that is not approved is read as text and named in a note.
+    """
+    if not run_code:
+        return skill_folder.read
+    about = world(store=None, roots=roots)
+
+    def read(file: skill_folder.WorkflowFile) -> skill_folder.Loaded:
+        try:
+            return run_file(file, about.roots, about.state)
+        except TrustError as error:
+            if not skips:
+                raise
+            output.notes([f"`{file.address}` was not run: {error.message}; {error.hint}"])
+            return skill_folder.read(file)
+
+    return read

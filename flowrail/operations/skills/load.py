@@ -1,0 +1,48 @@
+"""Read a workflow for its author by running it, if it is written in Python and may run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from flowrail.discovery.locations import Root
+from flowrail.machines.definition.findings import Finding, Path, WorkflowError
+from flowrail.machines.definition.validation import origin_of
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.outcome import HandlerError
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.run_python import NotLoadedError
+from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
+from flowrail.operations.running.open_workflow import allowed_contents, skill_in
+
+
+def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> Loaded:
+    """Return the workflow in *file*; Python is run, which must be approved unless the skill is the user's own.
+
+    Whatever is wrong with the file becomes a finding, as if it was read as text.
+    """
+    if not file.is_python:
+        return skill_folder.read(file)
+    contents = allowed_contents(skill_in(file.folder, roots), file, roots, state)
+    try:
+        loaded = skill_folder.run(file, contents)
+    except WorkflowError as error:
+        return _with_findings(file, error.findings)
+    except (NotLoadedError, HandlerError) as error:
+        return _with_findings(file, [Finding("FR100", "error", error.message, "fix the file", file.path)])
+    origin = origin_of(loaded.definition)
+
+    def locate(path: Path) -> str:
+        return _inside(file, origin(path))
+
+    return loaded._replace(locate=locate)
+
+
+def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> Loaded:
+    found = tuple(finding._replace(place=_inside(file, finding.place)) for finding in findings)
+    return Loaded(Workflow(file.address, validate=False), found, {})
+
+
+def _inside(file: WorkflowFile, place: str) -> str:
+    """Return *place* relative to the skill's folder, as findings have it."""
+    return place.removeprefix(os.path.join(file.folder, ""))
