@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from flowrail.command import Command
-from flowrail.evidence import files, git_state
+from flowrail.evidence import files, git_state, json_schema
 from flowrail.evidence.baseline import machine_name, named_path, paths_of, relative
 from flowrail.evidence.files import UnreadableError
 from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
@@ -189,8 +189,6 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
 
 
 def _json(check: EvidenceCheck, context: Context) -> _Finding:
-    from flowrail.evidence.json_schema import problems  # brings jsonschema, which only this kind needs
-
     path = paths_of(check, context.folder, context.values)[0]
     data = files.read(context.folder, path)
     if data is None:
@@ -200,7 +198,7 @@ def _json(check: EvidenceCheck, context: Context) -> _Finding:
         return _Finding(
             Verdict.FAIL, f"{path} is as it was when the step was entered", f"change {path}", known
         )
-    wrong = problems(data, check.schema)
+    wrong = json_schema.problems(data, check.schema)
     if wrong:
         return _Finding(Verdict.FAIL, joined(wrong), f"fix {path}", known)
     return _Finding(Verdict.PASS, "it matches", "", known)

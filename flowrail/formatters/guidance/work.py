@@ -23,10 +23,12 @@ def handed_text(handed: Handed, show: Show = str) -> str:
     answers = [
         f"Asked the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in handed.answered
     ]
+    checks = [f"  {one_line(expected)}" for expected in handed.evidence]
     return "\n".join(
         (
             visible("\n".join(_pieces(handed))),
             "",
+            *(["Checked before the work counts as done:", *checks, ""] if checks else []),
             *([*answers, ""] if answers else []),
             "When this is done, run the first command, with each fact of the result as -s NAME=VALUE.",
             "If it cannot be done, run the second, with -s reason=TEXT. Return what it prints as your answer.",
@@ -57,8 +59,10 @@ def handed_xml(handed: Handed, show: Show = str) -> str:
     finding = (
         [element("finding_command", Verbatim(show(handed.finding)), append=FINDING)] if handed.finding else []
     )
+    checks = [element("check", expected) for expected in handed.evidence]
     lines = [
         block("current_action", _pieces(handed)),
+        *([block("evidence", checks)] if checks else []),
         *said,
         element("how", _HOW),
         block("next", ways),
@@ -97,6 +101,7 @@ def handed_data(handed: Handed, keep: Keep = str) -> dict[str, object]:
         "finish": [keep(command) for command in handed.finish],
         "ask_command": keep(handed.ask),
         "finding_command": keep(handed.finding) if handed.finding else None,
+        "evidence": list(handed.evidence),
         "answered": [{"question": text, "answer": said} for text, said in handed.answered],
     }
 

@@ -54,8 +54,11 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
 
 def _results(record: Record) -> tuple[EvidenceResult, ...]:
     """Return the results of the checks behind a move, or behind a claim that was refused."""
-    session = record.session
+    session, dispatch = record.session, record.note.get("dispatch")
     known = session.evidence.get(str(session.step))
+    if dispatch is not None and record.kind in {"refused", "finish"}:
+        known = next((each.evidence for each in session.dispatches if each.id == dispatch), None)
+        return known.results if known is not None else ()
     if record.kind == "refused" and known is not None:
         return known.results
     return session.last.evidence if record.kind == "move" and session.last else ()
@@ -148,13 +151,14 @@ def _of_others(kind: str, note: Mapping[str, Any]) -> str:
         into = f", as {note['child']}" if note.get("child") else ""
         return f"{note.get('dispatch')} by {note.get('holder')}{into}"
     if kind == "refused":
-        return (
-            f"claimed {note.get('claim')}, {note['evidence']}: lacks {', '.join(note.get('missing') or ())}"
-        )
+        of = f"{note['dispatch']} " if note.get("dispatch") else ""
+        lacks = ", ".join(note.get("missing") or ())
+        return f"{of}claimed {note.get('claim')}, {note['evidence']}: lacks {lacks}"
     if kind in {"evidence", "approve", "waive"}:
         return " ".join(str(note[name]) for name in ("check", "level", "verdict") if note.get(name))
     if kind in {"finish", "cancel"}:
-        return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name))
+        checked = f" ({note['evidence']})" if note["evidence"] else ""
+        return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name)) + checked
     if kind == "answer":
         given = note.get("answers") or {}
         return " ".join(f"{name}={word}" for name, words in given.items() for word in words)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
+from flowrail.machines.definition.evidence import EvidenceCheck
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
 from flowrail.machines.definition.keys import DefinitionPart, Key, Scalar, Value
 
@@ -78,6 +79,10 @@ class Dispatch(DefinitionPart):
     free_form: Annotated[
         bool, Key("Whether the agent works from the step's text alone.", decides=False, in_file=False)
     ] = False
+    evidence: Annotated[
+        Sequence[EvidenceCheck],
+        Key("Without `run`: the checks that must pass before `flow finish … ok` is accepted."),
+    ] = ()
     total_steps: Annotated[
         int | None,
         Key("How many steps the workflow has; checked if given.", decides=False, in_file=False),
@@ -92,6 +97,7 @@ class Dispatch(DefinitionPart):
             put(self, "agent", self.agent.value)
         put(self, "script", self.script or None)
         put(self, "prompt", freeze_items(self.prompt))
+        put(self, "evidence", freeze_items(self.evidence))
 
     @property
     def run(self) -> str | None:

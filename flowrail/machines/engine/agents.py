@@ -71,6 +71,8 @@ class Handed(NamedTuple):
     """For a reviewer: the command that puts a finding on record, but for what was found."""
     given: Mapping[str, Any] = Frozen()
     """Variables, and the item, of which the prompt says nothing."""
+    evidence: tuple[str, ...] = ()
+    """What is checked before the work counts as done."""
 
 
 class WorkResult(NamedTuple):

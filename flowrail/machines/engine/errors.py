@@ -56,6 +56,7 @@ class EvidenceMissingError(ConflictError):
         outcome: str,
         results: Sequence[EvidenceResult],
         asks_person: bool = False,
+        dispatch: str | None = None,
     ) -> None:
         demanded = [result for result in results if result.is_demanded]
         missing = [result for result in demanded if not result.is_satisfied]
@@ -66,12 +67,13 @@ class EvidenceMissingError(ConflictError):
         ]
         show = Command("evidence show", session)
         asked = Hint("a person must decide now; show the question: ", Command("resume", session))
+        claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
+        passed = f"{len(demanded) - len(missing)} of {len(demanded)} checks passed"
+        again = "provide it, then report the same outcome again"
+        hint = Hint(again) if dispatch else Hint(again, "; see all checks: ", show)
         super().__init__(
-            f"`{outcome}` of step `{step}` lacks evidence: {len(demanded) - len(missing)} of {len(demanded)} "
-            f"checks passed\n" + "\n".join(lines),
-            hint=asked
-            if asks_person
-            else Hint("provide it, then report the same outcome again; see all checks: ", show),
+            f"`{outcome}` of {claimed} lacks evidence: {passed}\n" + "\n".join(lines),
+            hint=asked if asks_person else hint,
             session=session,
             step=step,
             outcome=outcome,

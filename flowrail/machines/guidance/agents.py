@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.command import Command
@@ -12,7 +12,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.agents import WorkResult
-from flowrail.machines.engine.outcome import in_context, name_of
+from flowrail.machines.engine.outcome import in_context, name_of, names_in
+from flowrail.machines.guidance.evidence import EvidenceView, views
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import (
     BY_EVIDENCE,
@@ -40,7 +41,7 @@ def with_others(
     place: str | None,
     now: str,
 ) -> Guidance:
-    """Return *told* with the dispatches, questions and findings of the step at hand."""
+    """Return *told* with the dispatches, questions, findings and evidence of the current step."""
     dispatches = session.dispatches
     questions = [_question(each, session, store) for each in session.questions]
     for agent in from_agents:
@@ -60,7 +61,16 @@ def with_others(
         findings=found,
         findings_command=Command("finding list", session.id, store=store) if found else None,
         loop=loop,
+        evidence=tuple(_evidence(workflow, step, session, store)),
     )
+
+
+def _evidence(
+    workflow: Workflow, step: StepDef, session: Session, store: str | None
+) -> Iterator[EvidenceView]:
+    if step.evidence:
+        context = in_context(workflow, step, session.params, session.state, session.visit, session.id)
+        yield from views(step, session, names_in(context), store=store)
 
 
 def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:

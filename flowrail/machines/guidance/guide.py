@@ -175,19 +175,14 @@ def guide(
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
     )
-    if step is not None and step.evidence and session.is_open:
-        from flowrail.machines.guidance.evidence import views  # only for steps that demand evidence
-
-        told = told._replace(
-            evidence=tuple(views(step, session, names_in(_context(workflow, session, step)), store=store))
-        )
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
-    if session.dispatches or session.questions or reviewed or from_agents or session.decided or step.work:
+    has_others = session.dispatches or session.questions or from_agents or session.decided or step.work
+    if reviewed or has_others or step.evidence:
         from flowrail.machines.guidance.agents import (
             with_others,
-        )  # only for steps with agents, questions or reviews
+        )  # only for steps with agents, questions, reviews or evidence
 
         told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
     if reviewed or (session.parent is not None and session.parent.review):

@@ -70,14 +70,12 @@ class _Texts:
         if isinstance(dispatch, Mapping) and isinstance(dispatch.get("prompt"), str):
             at = (*path, "dispatch", "prompt")
             step["dispatch"] = {**dispatch, "prompt": self._file(dispatch["prompt"], at, at)}
+        if isinstance(dispatch, Mapping) and isinstance(dispatch.get("evidence"), list):
+            checks = self._checks(dispatch["evidence"], (*path, "dispatch", "evidence"))
+            step["dispatch"] = {**step["dispatch"], "evidence": checks}
         if isinstance(step.get("evidence"), Mapping):
             step["evidence"] = {
-                outcome: [
-                    self._check(check, (*path, "evidence", outcome, index))
-                    for index, check in enumerate(checks)
-                ]
-                if isinstance(checks, list)
-                else checks
+                outcome: self._checks(checks, (*path, "evidence", outcome))
                 for outcome, checks in step["evidence"].items()
             }
         return step
@@ -88,6 +86,11 @@ class _Texts:
         at = (*path, "text")
         rest = {key: value for key, value in data.items() if key != "text"}
         return {**rest, "actions": self._file(data["text"], at, at)}
+
+    def _checks(self, checks: object, path: Path) -> object:
+        if not isinstance(checks, list):
+            return checks
+        return [self._check(check, (*path, index)) for index, check in enumerate(checks)]
 
     def _check(self, data: object, path: Path) -> object:
         if not isinstance(data, Mapping) or not isinstance(data.get("schema"), str):

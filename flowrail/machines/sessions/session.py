@@ -119,6 +119,7 @@ class Dispatched(NamedTuple):
     lease: float = float(LEASE_SECONDS)
     ended_at: str | None = None
     memory: tuple[Memory, ...] = ()
+    evidence: StepEvidence | None = None
 
     @property
     def succeeded(self) -> bool:

@@ -22,9 +22,10 @@ from flowrail.machines.engine.agents import (
     Handed,
     WorkResult,
 )
-from flowrail.machines.engine.errors import SessionEndedError, ValuesError
+from flowrail.machines.engine.errors import EvidenceMissingError, SessionEndedError, ValuesError
 from flowrail.machines.engine.outcome import in_context, names_in
 from flowrail.machines.engine.reported_values import check_memory
+from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import (
     BY_AGENT,
@@ -37,10 +38,12 @@ from flowrail.machines.sessions.session import (
     memory_note,
 )
 from flowrail.machines.sessions.store import SessionChange
+from flowrail.operations.running import evidence
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
+from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 
 MOST_GENERATIONS = 12
@@ -124,6 +127,8 @@ def _taken(
         token=_token(),
     )
     if not taken.workflow:
+        if step.work is not None and step.work.evidence:
+            taken = evidence.claimed(world, opened.workflow, step, session, taken)
         return taken, None
     child = _begin_child(world, opened, session, taken, now, _review_at(opened.workflow, session, step))
     child_id = child.guidance.session
@@ -161,10 +166,19 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
         given=agents.untold(step, taken),
+        evidence=_expected(step, taken, values),
         finding=Command("finding add", session.id, token=token, store=store)
         if _review_at(opened.workflow, session, step)
         else None,
     )
+
+
+def _expected(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> tuple[str, ...]:
+    """Return what the evidence of a dispatch expects, in words."""
+    if step.work is None or not step.work.evidence:
+        return ()
+    known = {**values, **dispatch.vars, "item": dispatch.item}
+    return tuple(expected(check, lambda path: fill(path, known)) for check in step.work.evidence)
 
 
 def finish(
@@ -183,7 +197,7 @@ def finish(
     if outcome not in {Outcome.OK, Outcome.FAIL}:
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
-        _, session, _ = _at_work(world, change)
+        opened, session, step = _at_work(world, change)
         dispatch = agents.one(session, dispatch_id)
         if dispatch.token != token:
             _held_by(dispatch, token)
@@ -204,6 +218,8 @@ def finish(
                 else "stop here and say so; further reports would be ignored",
                 dispatch=dispatch.id,
             )
+        if outcome == Outcome.OK and dispatch.evidence is not None:
+            dispatch = _with_evidence(world, change, opened, session, step, dispatch)
         now = world.now()
         agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
         done = finished(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
@@ -211,6 +227,23 @@ def finish(
         note = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
         change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
+
+
+def _with_evidence(
+    world: World, change: SessionChange, opened: Opened, session: Session, step: StepDef, dispatch: Dispatched
+) -> Dispatched:
+    """Return *dispatch* with the results of its evidence; record and refuse a claim that lacks some."""
+    judged = evidence.finished(world, opened.workflow, step, session, dispatch)
+    results = judged.evidence.results if judged.evidence is not None else ()
+    missing = [result.check for result in results if not result.is_satisfied]
+    if missing:
+        note = {"dispatch": dispatch.id, "claim": str(Outcome.OK), "missing": missing}
+        after = agents.replaced(session, judged)
+        change.commit(after, kind="refused", at=world.now(), by=world.by, note=note)
+        raise EvidenceMissingError(
+            session=session.id, step=step.id, outcome=Outcome.OK, results=results, dispatch=dispatch.id
+        )
+    return judged
 
 
 def _fitting(result: dict[str, object], most: int) -> dict[str, object]:

@@ -15,10 +15,14 @@ from flowrail.evidence.evaluate import Context, Records, evaluate
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
+from flowrail.machines.engine.advance import advance
 from flowrail.machines.engine.errors import EvidenceMissingError
-from flowrail.machines.engine.outcome import in_context, names_in
-from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.engine.outcome import Call, in_context, names_in
+from flowrail.machines.sessions.evidence import Baseline, StepEvidence
+from flowrail.machines.sessions.session import Dispatched, Report, Session
+from flowrail.machines.sessions.store import SessionChange
+from flowrail.operations.running.conversations import ownership_note
+from flowrail.operations.running.open_workflow import Opened
 from flowrail.operations.running.world import World
 
 STORE_FOLDER = ".flow"
@@ -56,23 +60,49 @@ def take_baseline(world: World, workflow: Workflow, step: StepDef, session: Sess
     return baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
 
 
-def results(
-    world: World, workflow: Workflow, session: Session, facts: Mapping[str, object]
-) -> tuple[Session, tuple[EvidenceResult, ...]]:
-    """Return the results of all checks of the current step, and *session* with a baseline if it had none."""
+def advanced(
+    world: World,
+    change: SessionChange,
+    opened: Opened,
+    session: Session,
+    report: Report,
+    *,
+    now: str,
+    call: Call,
+) -> tuple[Session, Session]:
+    """Evaluate the evidence of the current step, and return *session* and the session that follows the report.
+
+    A claim that lacks evidence is recorded and refused. The same report is evaluated again each time.
+    """
+    workflow = opened.workflow
     step = workflow.step(str(session.step))
     if step.id not in session.evidence:  # the workflow got its evidence during the session
         session = entered(world, workflow, session)
-    if not world.demands_evidence:
-        return session, ()
-    return session, evaluate(step.checks.values(), context_of(world, workflow, step, session, facts))
+    results = evaluate(step.checks.values(), context_of(world, workflow, step, session, report.facts))
+    try:
+        return session, advance(workflow, session, report, now=now, call=call, evidence=results)
+    except EvidenceMissingError as refusal:
+        after, told = _refused(step, session, refusal)
+    note = {
+        "claim": told.outcome,
+        "missing": [each.check for each in told.results if each.is_demanded and not each.is_satisfied],
+        **ownership_note(change.kept.session, after),
+    }
+    definition = opened.kept if opened.changed else None
+    change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
+    raise told
 
 
 def context_of(
-    world: World, workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
+    world: World,
+    workflow: Workflow,
+    step: StepDef,
+    session: Session,
+    facts: Mapping[str, object],
+    evidence: StepEvidence | None = None,
 ) -> Context:
-    """Return what the checks of the current step are evaluated against."""
-    evidence = session.evidence[step.id]
+    """Return what the checks of the current step, or those with this *evidence*, are evaluated against."""
+    evidence = evidence or session.evidence[step.id]
     recorded = any(finding.revision == session.revision for finding in session.findings)
     records = Records(
         submitted=recorded or evidence.nothing_found,
@@ -89,7 +119,7 @@ def context_of(
     )
 
 
-def refused(
+def _refused(
     step: StepDef, session: Session, refusal: EvidenceMissingError
 ) -> tuple[Session, EvidenceMissingError]:
     """Return *session* with a refused claim on record, and the refusal to raise.
@@ -112,6 +142,32 @@ def refused(
         asks_person=True,
     )
     return questions.with_questions(session, [*others, question]), told
+
+
+def claimed(
+    world: World, workflow: Workflow, step: StepDef, session: Session, dispatch: Dispatched
+) -> Dispatched:
+    """Return a dispatch that was just claimed, with the baseline of its evidence in the folder of the sub-agent."""
+    values = _dispatch_values(workflow, step, session, dispatch)
+    project = os.path.realpath(project_of(world, session))
+    folder = worktree_of(project, world.cwd) or project
+    checks = step.work.evidence if step.work is not None else ()
+    taken = baseline.take(checks, folder, values, world.environ, at=world.now())
+    return dispatch._replace(evidence=StepEvidence(taken, taken))
+
+
+def finished(
+    world: World, workflow: Workflow, step: StepDef, session: Session, dispatch: Dispatched
+) -> Dispatched:
+    """Return *dispatch* with the results of its evidence; one that is not satisfied is for the caller to refuse."""
+    if step.work is None or dispatch.evidence is None or not world.demands_evidence:
+        return dispatch
+    context = context_of(world, workflow, step, session, {}, dispatch.evidence)
+    context = context._replace(values=_dispatch_values(workflow, step, session, dispatch))
+    found = tuple(each._replace(is_demanded=True) for each in evaluate(step.work.evidence, context))
+    refused_now = not all(each.is_satisfied for each in found)
+    evidence = dispatch.evidence._replace(results=found, refusals=dispatch.evidence.refusals + refused_now)
+    return dispatch._replace(evidence=evidence)
 
 
 def project_of(world: World, session: Session) -> str:
@@ -141,6 +197,12 @@ def worktree_of(project: str, cwd: str) -> str | None:
     worktrees = os.path.realpath(os.path.join(project, ".git", "worktrees"))
     is_inside = os.path.dirname(os.path.realpath(place)) == worktrees
     return root if word == "gitdir" and is_inside else None
+
+
+def _dispatch_values(
+    workflow: Workflow, step: StepDef, session: Session, dispatch: Dispatched
+) -> dict[str, object]:
+    return {**_values(workflow, step, session, {}), **dispatch.vars, "item": dispatch.item}
 
 
 def _values(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
@@ -23,11 +23,10 @@ from flowrail.machines.engine.advance import (
     standing,
     start,
 )
-from flowrail.machines.engine.errors import EvidenceMissingError, UnknownOutcomeError
+from flowrail.machines.engine.errors import UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import ABANDONED, Report, Session, memory_note
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
@@ -184,12 +183,10 @@ def report(
         open_now(opened.workflow, step, settled(session, now), outcome)
         given = Report(outcome, _facts(step, facts), found, remember)
         definition = opened.kept if opened.changed else None
-        if step.evidence:
-            session, results = _evidence(world, opened.workflow, session, given)
-            try:
-                after = advance(opened.workflow, session, given, now=now, call=call, evidence=results)
-            except EvidenceMissingError as refusal:
-                _refuse(world, change, step, session, refusal, definition)
+        if step.evidence and world.demands_evidence:
+            from flowrail.operations.running import evidence  # only for steps that demand evidence
+
+            session, after = evidence.advanced(world, change, opened, session, given, now=now, call=call)
         else:
             after = advance(opened.workflow, session, given, now=now, call=call)
         after = with_baseline(world, opened.workflow, session, after)
@@ -211,42 +208,6 @@ def with_baseline(
     from flowrail.operations.running import evidence  # only for steps that demand evidence
 
     return evidence.entered(world, workflow, after, how=how)
-
-
-def _evidence(
-    world: World, workflow: Workflow, session: Session, report: Report
-) -> tuple[Session, Sequence[EvidenceResult] | None]:
-    """Return the results of the step's checks, or `None` if they are not demanded."""
-    from flowrail.operations.running import evidence  # only for steps that demand evidence
-
-    session, results = evidence.results(world, workflow, session, report.facts)
-    return session, results if world.demands_evidence else None
-
-
-def _refuse(
-    world: World,
-    change: SessionChange,
-    step: StepDef,
-    session: Session,
-    refusal: EvidenceMissingError,
-    definition: Mapping[str, object] | None,
-) -> NoReturn:
-    """Record a claim that lacks evidence, and raise its refusal. The same report is evaluated again each time."""
-    from flowrail.operations.running import evidence  # only for steps that demand evidence
-
-    after, told = evidence.refused(step, session, refusal)
-    note = {
-        "claim": refusal.outcome,
-        "missing": [item["check"] for item in _missing(told)],
-        **conversations.ownership_note(change.kept.session, after),
-    }
-    change.commit(after, kind="refused", at=world.now(), by=world.by, note=note, definition=definition)
-    raise told from None
-
-
-def _missing(refusal: EvidenceMissingError) -> list[dict[str, object]]:
-    missing: Any = refusal.details["missing"]
-    return list(missing)
 
 
 def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:

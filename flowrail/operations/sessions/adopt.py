@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -14,6 +15,8 @@ from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, StoredSession, UnknownSessionError
+from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.steps import with_baseline
 from flowrail.operations.running.world import World
 from flowrail.text.safe_text import shortened
 
@@ -52,6 +55,7 @@ def adopt(world: World, session_id: str) -> Adopted:
     if was_foreign:
         world.store.adopt(session_id)
         Handoffs(world.store.path, world.store.owner).adopt_with(session_id)
+        _take_baseline(world, newest.session)
     resume = Command("resume", session_id, store=world.shown_store)
     return Adopted(
         kept=world.store.read(session_id),
@@ -63,6 +67,17 @@ def adopt(world: World, session_id: str) -> Adopted:
         was_foreign=was_foreign,
         command=resume if newest.session.is_open else None,
     )
+
+
+def _take_baseline(world: World, session: Session) -> None:
+    """Record what the files of the current step's evidence are like here; what they were elsewhere proves nothing."""
+    if not session.is_open or not session.evidence:
+        return
+    with suppress(FlowError), world.store.change(session.id, wait=world.wait) as change:
+        workflow = open_session(world, change.kept.session).workflow
+        after = with_baseline(world, workflow, None, change.kept.session, how="new")
+        if after != change.kept.session:
+            change.commit(after, kind="adopt", at=world.now(), by=world.by)
 
 
 def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, object]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.evidence import (
     CHECK_ID,
     CONDITIONS,
@@ -41,6 +42,13 @@ def _evidence(workflow: Workflow) -> Iterator[Raw]:
     known = {*workflow.params, *(name for step in workflow.steps for name in step.reports)}
     has_code = any(callable(step.handler) for step in workflow.steps)
     for index, step in enumerate(workflow.steps):
+        if step.work is not None and step.work.evidence:
+            names = (
+                None
+                if has_code
+                else known | {*TEXT_NAMES, *FILES_OF_THE_SESSION, "item", *step.work.context_vars}
+            )
+            yield from _of_dispatch(index, step, step.work, names)
         if not step.evidence:
             continue
         path: Path = ("steps", index, "evidence")
@@ -62,6 +70,26 @@ def _evidence(workflow: Workflow) -> Iterator[Raw]:
                     )
 
 
+def _of_dispatch(index: int, step: StepDef, work: Dispatch, names: Collection[str] | None) -> Iterator[Raw]:
+    path: Path = ("steps", index, "dispatch", "evidence")
+    if work.run is not None:
+        what = f"step `{step.id}` demands evidence of a dispatch that runs a workflow"
+        yield Raw("FR157", path, what, "write it at the steps of that workflow", step.id)
+    seen: set[str] = set()
+    for position, check in enumerate(work.evidence):
+        problems = [*problems_in(check, names)]
+        if check.run:
+            remedy = "let the agent run a workflow with a step that demands it"
+            problems.append(CheckProblem("run", "runs a command, which a dispatch cannot demand", remedy))
+        if check.id in seen:
+            problems.append(CheckProblem("id", "is not the first with its id", "give it another id"))
+        seen.add(check.id)
+        for problem in problems:
+            at = (*path, position, problem.key) if problem.key else (*path, position)
+            what = f"check `{check.id}` of step `{step.id}` {problem.what}"
+            yield Raw("FR157", at, what, problem.remedy, step.id)
+
+
 def _outcomes(path: Path, step: StepDef) -> Iterator[Raw]:
     for outcome, checks in step.evidence.items():
         if outcome not in {str(way) for way in REPORTABLE} or Outcome(outcome) not in step.ways:
@@ -76,7 +104,7 @@ def _outcomes(path: Path, step: StepDef) -> Iterator[Raw]:
         yield Raw("FR157", (*path[:2], "tries"), what, "use a whole number from 1", step.id)
 
 
-def problems_in(check: EvidenceCheck, names: frozenset[str] | set[str] | None) -> Iterator[CheckProblem]:
+def problems_in(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[CheckProblem]:
     """Yield what is wrong with one check. Its paths may use *names*, or any if `None`."""
     if not CHECK_ID.match(check.id):
         yield CheckProblem(
@@ -137,7 +165,7 @@ def _numbers(check: EvidenceCheck) -> Iterator[CheckProblem]:
         yield CheckProblem("git", what, "use a whole number from 0")
 
 
-def _paths(check: EvidenceCheck, names: frozenset[str] | set[str] | None) -> Iterator[CheckProblem]:
+def _paths(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[CheckProblem]:
     within = check.git.within if check.git is not None else ()
     named = {"file": check.file, "files": check.files, "json": check.json}
     paths = [(key, path) for key, path in named.items() if path is not None]
@@ -153,7 +181,7 @@ def _paths(check: EvidenceCheck, names: frozenset[str] | set[str] | None) -> Ite
             yield CheckProblem(
                 key, f"has the path `{path[:80]}`", "use a path relative to the project, without `..`"
             )
-        unknown = sorted(placeholders.placeholders(path) - names) if names is not None else []
+        unknown = sorted(placeholders.placeholders(path).difference(names)) if names is not None else []
         if unknown:
             remedy = suggestions.did_you_mean(unknown[0], names or (), "declare it in `params` or `reports`")
             yield CheckProblem(key, f"has `${unknown[0]}`, unknown here", remedy)
