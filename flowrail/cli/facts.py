@@ -49,7 +49,7 @@ def given_facts(texts: Sequence[str], file: str | None) -> dict[str, Any]:
     return {**values, **named}
 
 
-def facts_of(texts: Sequence[str], file: str | None) -> dict[str, Any]:
+def facts_of(texts: Sequence[str], file: str | None) -> dict[str, object]:
     """Return facts that no step declares. Each is given a value."""
     facts = given_facts(texts, file)
     for name in named_values(texts, "-s"):

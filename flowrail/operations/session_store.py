@@ -153,7 +153,7 @@ class SessionStore:
     def __repr__(self) -> str:
         return f"<SessionStore: {self.path}>"
 
-    def start(self, workflow: Workflow | str, params: Mapping[str, Any] | None = None) -> SessionView:
+    def start(self, workflow: Workflow | str, params: Mapping[str, object] | None = None) -> SessionView:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
         with _for_python():
             if isinstance(workflow, str):
@@ -165,7 +165,7 @@ class SessionStore:
         self,
         session: SessionView,
         outcome: Outcome | str,
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
         *,
         found: str = "",
         remember: str = "",
@@ -218,7 +218,9 @@ class SessionStore:
             taken = agents.claim(self._world, session.id, dispatch, holder)
             return self._view(taken) if isinstance(taken, steps.Answer) else taken
 
-    def finish(self, handed: Handed, outcome: Outcome | str, facts: Mapping[str, Any] | None = None) -> Ended:
+    def finish(
+        self, handed: Handed, outcome: Outcome | str, facts: Mapping[str, object] | None = None
+    ) -> Ended:
         """Report the end of a claimed dispatch that had a prompt."""
         with _for_python():
             return agents.finish(
@@ -265,7 +267,7 @@ class SessionStore:
         session: SessionView | ListedSession | str,
         *,
         renamed: Mapping[str, str] | None = None,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
         accept: bool = False,
     ) -> SessionView:
         """Move the session to its workflow as it is now.

@@ -49,7 +49,7 @@ def from_plain(data: object, kind: type[T]) -> T:
     raise RecordError([shortened(problem, _LONGEST_PROBLEM) for problem in problems[:_PROBLEMS]])
 
 
-def _problems(data: object, kind: type[Any]) -> list[str]:
+def _problems(data: object, kind: type[object]) -> list[str]:
     try:
         _converter(detailed=True).structure(data, kind)
     except Exception as error:  # noqa: BLE001 - cattrs collects the errors of every hook
@@ -70,7 +70,7 @@ def _converter(*, detailed: bool = False) -> Converter:
     return converter
 
 
-def _fields(record: Any, converter: Converter) -> dict[str, Any]:
+def _fields(record: Any, converter: Converter) -> dict[str, object]:
     """Return the fields of a named tuple as plain data. A function generated for its class would take longer to make."""
     return {name: converter.unstructure(value) for name, value in zip(record._fields, record, strict=True)}
 

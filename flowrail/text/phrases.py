@@ -51,7 +51,7 @@ def in_words(value: object) -> str:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     return dict(value) if isinstance(value, Mapping) else list(value)
 
 

@@ -30,7 +30,7 @@ def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, 
     return {name: plain(part, keep) for name, part in _parts(guidance, show).items()}
 
 
-def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
+def _parts(guidance: Guidance, show: Show) -> dict[str, object]:
     step = guidance.step
     return {
         "session": guidance.session,
@@ -66,7 +66,7 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
     }
 
 
-def _briefing(guidance: Guidance) -> dict[str, Any] | None:
+def _briefing(guidance: Guidance) -> dict[str, object] | None:
     briefing = guidance.briefing
     if briefing is None:
         return None
@@ -78,7 +78,7 @@ def _briefing(guidance: Guidance) -> dict[str, Any] | None:
     }
 
 
-def _question(question: QuestionView) -> dict[str, Any]:
+def _question(question: QuestionView) -> dict[str, object]:
     return {**question._asdict(), "options": [option._asdict() for option in question.options]}
 
 

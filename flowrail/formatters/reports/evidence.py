@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.machines.definition.evidence import Level
@@ -30,7 +29,7 @@ def show_text(view: StepEvidenceView) -> str:
     return visible("\n".join(lines))
 
 
-def show_data(view: StepEvidenceView) -> dict[str, Any]:
+def show_data(view: StepEvidenceView) -> dict[str, object]:
     """Return the same as plain data."""
     return {
         "session": view.session,
@@ -43,9 +42,9 @@ def show_data(view: StepEvidenceView) -> dict[str, Any]:
     }
 
 
-def result_data(result: EvidenceResult) -> dict[str, Any]:
+def result_data(result: EvidenceResult) -> dict[str, object]:
     """Return one result."""
-    values: dict[str, Any] = plain(result._asdict())
+    values: dict[str, object] = plain(result._asdict())
     return {**values, "passed": result.passed, "run": line_of(result.command) if result.command else None}
 
 
@@ -57,9 +56,9 @@ def run_text(run: CommandRun) -> str:
     return visible("\n".join([first, *(["", run.output.rstrip()] if run.output else [])]))
 
 
-def run_data(session: str, run: CommandRun) -> dict[str, Any]:
+def run_data(session: str, run: CommandRun) -> dict[str, object]:
     """Return the same as plain data."""
-    values: dict[str, Any] = plain(run._asdict())
+    values: dict[str, object] = plain(run._asdict())
     return {"session": session, **values, "run": line_of(run.command)}
 
 

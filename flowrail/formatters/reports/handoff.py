@@ -64,7 +64,7 @@ def as_data(
     }
 
 
-def receipt_data(context: HandoffContext, receipt: Receipt) -> dict[str, Any]:
+def receipt_data(context: HandoffContext, receipt: Receipt) -> dict[str, object]:
     """Return a received handoff as data, with its payload in the version that the target reads."""
     converted = receipt.converted
     return {
@@ -105,8 +105,8 @@ def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
 
 def _actions(
     context: HandoffContext, handoff: Handoff, missing: Sequence[MissingPart]
-) -> list[dict[str, Any]]:
-    actions: list[dict[str, Any]] = []
+) -> list[dict[str, object]]:
+    actions: list[dict[str, object]] = []
     names = {part.name for part in missing}
     if handoff.phase == INVOCATION and not names:
         actions.append({"does": "receive", "command": receive_command(context, handoff)})

@@ -188,7 +188,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
     )
 
 
-def facts_of(payload: Payload) -> dict[str, Any]:
+def facts_of(payload: Payload) -> dict[str, object]:
     """Return the facts from which a payload like *payload* is built."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
     working = dict(get(content, "payload.working") or {})
@@ -209,7 +209,7 @@ def facts_of(payload: Payload) -> dict[str, Any]:
     return {name: value for name, value in {**facts, **working}.items() if value not in _EMPTY}
 
 
-def _carried_fact(content: Mapping[str, object], name: str) -> Any:
+def _carried_fact(content: Mapping[str, object], name: str) -> object:
     value = get(content, f"context.{name}")
     return get(content, f"payload.working.{name}") if value is None else value
 
@@ -229,7 +229,7 @@ def _known_facts(
     }
 
 
-def _version_2(facts: Mapping[str, object], work: SourceWork, handoff: Handoff) -> dict[str, Any]:
+def _version_2(facts: Mapping[str, object], work: SourceWork, handoff: Handoff) -> dict[str, object]:
     """Return the content of a 2.0 payload, without version and time. The problem type may be one of 3.0."""
     context = _filled(
         original_prompt=_text(facts, PROMPTS),
@@ -265,13 +265,13 @@ def _version_2(facts: Mapping[str, object], work: SourceWork, handoff: Handoff) 
 
 
 def _version_3(
-    content: Mapping[str, Any],
+    content: Mapping[str, object],
     facts: Mapping[str, object],
     others: Mapping[str, object],
     artifacts: Sequence[FileArtifact],
     work: SourceWork,
     handoff: Handoff,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a 3.0 payload: the converted 2.0 content, other facts, artifacts, references and the trace."""
     new = convert.from_2_to_3(content).handoff
     del new["expires_at"]

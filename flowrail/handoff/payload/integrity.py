@@ -170,7 +170,7 @@ def _seal(data: bytes) -> Seal:
     return Seal(f"sha256:{sha256(data).hexdigest()}", len(data))
 
 
-def _without_seal(handoff: Mapping[str, object]) -> dict[str, Any]:
+def _without_seal(handoff: Mapping[str, object]) -> dict[str, object]:
     return {
         key: {name: item for name, item in value.items() if name not in _SEAL}
         if key == "meta" and isinstance(value, Mapping)
@@ -193,7 +193,7 @@ def _normal(value: object) -> object:
     return value
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Return immutable mappings and sequences as `dict` and `list`, numbers as they are."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

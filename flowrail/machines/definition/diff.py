@@ -149,7 +149,7 @@ def _other_parts() -> list[str]:
     return [name for name, declared in keys_of(StepDef).items() if declared.key.decides and name not in named]
 
 
-def _texts(step: StepDef) -> dict[str, Any]:
+def _texts(step: StepDef) -> dict[str, object]:
     return {name: value for name, value in to_plain(step).items() if name not in _BY_NAME}
 
 

@@ -123,7 +123,7 @@ def keys_of(part: type[object]) -> Mapping[str, DeclaredKey]:
 
 
 def _keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
-    defaults: dict[str, Any] = (
+    defaults: dict[str, object] = (
         {field.name: field.default for field in fields(part)} if is_dataclass(part) else dict(part.defaults)
     )
     declared: dict[str, DeclaredKey] = {}

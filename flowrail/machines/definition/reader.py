@@ -172,7 +172,7 @@ class Reader:
             texts.append(piece if isinstance(piece, str) else _markup(str(markup)))
         return texts[0] if len(texts) == 1 else "".join(texts)
 
-    def _union(self, data: object, shape: Shape, path: Path) -> Any:
+    def _union(self, data: object, shape: Shape, path: Path) -> object:
         for member in shape.of:
             if _looks_like(data, member):
                 return self.value(data, member, path)

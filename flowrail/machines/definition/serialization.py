@@ -39,12 +39,12 @@ def to_plain(part: object, *, sparse: bool = True) -> Any:
     return part
 
 
-def _text_to_plain(text: str) -> Any:
+def _text_to_plain(text: str) -> object:
     pieces = [{"markup": str(piece)} if isinstance(piece, Markup) else str(piece) for piece in parts(text)]
     return {"parts": pieces} if len(pieces) > 1 else pieces[0] if pieces else ""
 
 
-def _part_to_plain(part: object, *, sparse: bool) -> dict[str, Any]:
+def _part_to_plain(part: object, *, sparse: bool) -> dict[str, object]:
     code = [name for name in DECIDING if callable(getattr(part, name))] if isinstance(part, StepDef) else []
     written = part.as_written() if hasattr(part, "as_written") else part
     plain: dict[str, object] = {}

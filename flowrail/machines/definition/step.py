@@ -59,12 +59,12 @@ class MissingValueError(KeyError):
     """A function reads a value that was neither given at the start nor reported."""
 
 
-class ContextValues(Frozen[str, Any]):
+class ContextValues(Frozen[str, object]):
     """Values that a function reads by name."""
 
     __slots__ = ()
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         raise MissingValueError(name)
 
 
@@ -90,7 +90,7 @@ class StepContext(FrozenObject):
         object.__setattr__(self, "step_state", _context_values(self.step_state))
 
 
-def _context_values(values: Mapping[str, Any]) -> ContextValues:
+def _context_values(values: Mapping[str, object]) -> ContextValues:
     return ContextValues({name: freeze_deep(value) for name, value in values.items()})
 
 

@@ -181,11 +181,11 @@ class Workflow:
     def __deepcopy__(self, memo: object) -> "Workflow":
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _unpickled, (self._parts, self.origin, self.folder, "checked" in self.derived)
 
     @property
-    def _parts(self) -> dict[str, Any]:
+    def _parts(self) -> dict[str, object]:
         """Everything that makes two workflows equal: not where they were written or loaded."""
         return {name: getattr(self, name) for name in ("name", *self.defaults)}
 

@@ -48,8 +48,8 @@ class Decision(NamedTuple):
 def in_context(
     workflow: Workflow,
     step: StepDef,
-    params: Mapping[str, Any],
-    state: Mapping[str, Any],
+    params: Mapping[str, object],
+    state: Mapping[str, object],
     visit: int,
     session: str = "",
 ) -> StepContext:
@@ -150,7 +150,7 @@ def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
     return tuple(map(filled, texts))
 
 
-def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:
+def by_rules(step: StepDef, values: Mapping[str, object]) -> Outcome:
     """Return the outcome of the first rule that holds over *values*."""
     for rule in step.rules:
         try:
@@ -204,7 +204,7 @@ def _kept(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
 def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
     """Return the arguments that the handler declares, from facts, parameters and defaults."""
     known = {**context.step_state, **context.workflow_params}
-    supplied: dict[str, Any] = {}
+    supplied: dict[str, object] = {}
     for name, declared in handler_signature(step.handler).items():
         arg = declared if isinstance(declared, Arg) else None
         if name in known:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
@@ -32,7 +31,7 @@ class MemoryTooLongError(UsageError):
     code = "MEMORY_TOO_LONG"
 
 
-def default_params(workflow: Workflow) -> dict[str, Any]:
+def default_params(workflow: Workflow) -> dict[str, object]:
     """Return the defaults of the parameters, except for those that only handlers declare."""
     return {
         name: arg.default
@@ -41,7 +40,7 @@ def default_params(workflow: Workflow) -> dict[str, Any]:
     }
 
 
-def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, Any]:
+def check_params(workflow: Workflow, given: Mapping[str, object]) -> Frozen[str, object]:
     """Return the parameters with their values; `ValuesError` if one does not fit.
 
     A parameter that only handlers declare has no value unless it is given.
@@ -58,7 +57,7 @@ def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, An
     return Frozen({name: freeze_deep(value) for name, value in values.items()})
 
 
-def _handler_problems(workflow: Workflow, given: Mapping[str, Any]) -> list[str]:
+def _handler_problems(workflow: Workflow, given: Mapping[str, object]) -> list[str]:
     """Return what is wrong with *given* for a handler: several may declare one name differently."""
     problems = [
         f"`{name}` {arg.problem(given[name])}"
@@ -78,8 +77,8 @@ def _how_to_start(workflow: Workflow, given: Mapping[str, object]) -> Hint:
 
 
 def check_facts(
-    workflow: Workflow, step: StepDef, params: Mapping[str, Any], given: Mapping[str, Any]
-) -> Frozen[str, Any]:
+    workflow: Workflow, step: StepDef, params: Mapping[str, object], given: Mapping[str, object]
+) -> Frozen[str, object]:
     """Return the reported facts; `ValuesError` if one is missing, unknown, fixed or does not fit."""
     declared = fact_args(step, params)
     if not given and not declared:
@@ -102,7 +101,7 @@ def _how_to_report(step: StepDef, how: str) -> str:
     return "remove the facts; this step accepts none"
 
 
-def _undeclared_problems(given: Mapping[str, Any]) -> list[str]:
+def _undeclared_problems(given: Mapping[str, object]) -> list[str]:
     """Return what is wrong with facts that nothing declares."""
     problems: list[str] = []
     for name, value in given.items():

@@ -48,7 +48,7 @@ class MachineState:
     workflow: Workflow
     """Set by the machine."""
 
-    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, params: Mapping[str, object] | None = None) -> None:
         self.step: str | None = None
         self.params: Mapping[str, object] = params or {}
         self.facts: Mapping[str, object] = {}

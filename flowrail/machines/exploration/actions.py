@@ -163,7 +163,7 @@ class _LeftOut:
 _LEFT_OUT = _LeftOut()
 
 
-def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, Any]]:
+def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, object]]:
     seen = read_in(workflow)
     tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step, session.params).items()}
     for values in _combined(tried):

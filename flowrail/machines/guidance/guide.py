@@ -238,7 +238,7 @@ def step_command(session: Session, outcome: str, facts: Mapping[str, object], st
 
 
 def _context(
-    workflow: Workflow, session: Session, step: StepDef, facts: Mapping[str, Any] | None = None
+    workflow: Workflow, session: Session, step: StepDef, facts: Mapping[str, object] | None = None
 ) -> Any:
     state = {**session.state, **facts} if facts else session.state
     return in_context(workflow, step, session.params, state, session.visits.get(step.id, 0), session.id)

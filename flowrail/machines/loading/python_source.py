@@ -223,7 +223,7 @@ class _Source:
             self.nodes.setdefault(("params", name), (line, call))
         return data
 
-    def _step(self, call: ast.expr, path: Path) -> Any:
+    def _step(self, call: ast.expr, path: Path) -> object:
         if isinstance(call, (ast.List, ast.Tuple, ast.Dict, ast.Constant)):
             return self._value(call, path)
         if not isinstance(call, ast.Call) or _called(call) != "StepDef":
@@ -246,7 +246,7 @@ class _Source:
             self.ids[int(path[1])] = data["id"]
         return Call(StepDef, data)
 
-    def _step_value(self, name: str, node: ast.expr, path: Path) -> Any:
+    def _step_value(self, name: str, node: ast.expr, path: Path) -> object:
         is_function = isinstance(node, ast.Lambda) or (
             isinstance(node, ast.Name) and node.id in self.functions
         )

@@ -70,7 +70,7 @@ def encoding(side_files: SideFiles) -> Encoding[Record]:
     return Encoding(_encode, decode, _split)
 
 
-def _encode(record: Record) -> dict[str, Any]:
+def _encode(record: Record) -> dict[str, object]:
     data: dict[str, object] = to_plain(record)
     del data["hash"]
     return data
@@ -167,7 +167,7 @@ def _read(side_files: SideFiles, name: str, size: int) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _reference(text: str, texts: dict[str, bytes]) -> dict[str, Any]:
+def _reference(text: str, texts: dict[str, bytes]) -> dict[str, object]:
     data = text.encode("utf-8", "surrogatepass")
     name = f"{TEXTS_FOLDER}/{sha256(data).hexdigest()}.txt"
     texts[name] = data

@@ -69,7 +69,7 @@ class NewerFormatError(StorageError):
     code = "NEWER_FORMAT"
 
 
-def session_of_today(data: dict[str, Any]) -> dict[str, Any]:
+def session_of_today(data: dict[str, Any]) -> dict[str, object]:
     """Return a session as it was written, in the newest format."""
     return upgraded(data, SESSIONS, FORMAT, "session")
 

@@ -200,7 +200,7 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
 
 
-def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
+def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, object]) -> Opened:
     """Return the program's workflow; a workflow without functions also continues without the program."""
     workflow = world.workflows.get(session.skill)
     if workflow is not None:

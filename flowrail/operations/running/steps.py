@@ -117,7 +117,7 @@ def step_again(world: World, address: str, params: Mapping[str, object] | None =
 
 
 def _begin_beside(
-    world: World, address: str, params: Mapping[str, Any] | None, others: Sequence[StoredSession]
+    world: World, address: str, params: Mapping[str, object] | None, others: Sequence[StoredSession]
 ) -> Answer:
     """Start a session and mention the open ones that are left alone."""
     answer = begin(world, address, params)

@@ -193,7 +193,7 @@ def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
             for name, value in transition["facts"].items()
         )
         if transition["outcome"] == act.report and same:
-            found: Mapping[str, Any] = transition
+            found: Mapping[str, object] = transition
             return found
     return None
 
