@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from flowrail.discovery.locations import Root, find_project_root, skill_roots
+from flowrail.discovery.locations import Root, config_folder, find_project_root, skill_roots
 from flowrail.errors import UsageError
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
@@ -82,9 +82,22 @@ class Environment:
         return path
 
     @cached_property
+    def project(self) -> str:
+        """The folder of the project."""
+        return find_project_root(self.cwd)
+
+    @cached_property
+    def conventions(self) -> tuple[str, ...]:
+        """The folders that hold conventions for all skills, nearest first."""
+        own = config_folder(self.home, self.environ)
+        return tuple(
+            os.path.join(folder, "conventions") for folder in (os.path.join(self.project, ".claude"), own)
+        )
+
+    @cached_property
     def store_path(self) -> str:
         """The folder of the sessions that are meant."""
-        return self.shown_store or os.path.join(find_project_root(self.cwd), ".flow")
+        return self.shown_store or os.path.join(self.project, ".flow")
 
     @cached_property
     def store(self) -> Store:

@@ -301,7 +301,7 @@ class SessionStore:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
         if workflow.folder is None:
             self._workflows[workflow.name] = workflow
-            return of_program(workflow)
+            return of_program(workflow, self._environment.roots, self._environment.state)
         roots, state = self._environment.roots, self._environment.state
         opened = open_folder(workflow.folder, roots, state, address=workflow.name)
         if to_plain(opened.workflow) != to_plain(workflow):  # functions are new with each load

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
+from flowrail.errors import UsageError
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
 from flowrail.machines.definition.frozen import Frozen, FrozenObject, freeze, freeze_deep, freeze_items
@@ -20,6 +21,9 @@ from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.keys import DefinitionPart, Key
 from flowrail.machines.definition.questions import OUTCOME, Question
 from flowrail.machines.definition.values import Arg, arg_from, part_from
+
+if TYPE_CHECKING:
+    from flowrail.machines.loading.resources import ResourceProvider
 
 
 class Outcome(StrEnum):
@@ -68,13 +72,29 @@ class ContextValues(Frozen[str, object]):
         raise MissingValueError(name)
 
 
+class _NoResources:
+    """What a function reads from if its workflow was not loaded from a skill's folder."""
+
+    def _refuse(self, name: str, *_: str) -> NoReturn:
+        raise UsageError(
+            f"the workflow has no resources, so `{name}` cannot be read",
+            hint="load the workflow from a skill's folder, or run it with a store",
+        )
+
+    get_convention = read_file = get_resource = get_workflow = get_step = _refuse
+
+
+NO_RESOURCES = _NoResources()
+
+
 class StepContext(FrozenObject):
     """Where a run stands, as a handler or a text function sees it.
 
     ``workflow_params`` has for each name the reported fact, if a step reports it or if it is not a parameter, otherwise
     the parameter's fixed value. ``step_state`` is every fact reported and value returned so far. Both are read-only.
     ``session`` is the id of the run, for names of files that no other run uses. ``evidence`` holds the result of each
-    check of the step by id, with ``passed``, ``verdict`` and ``level``.
+    check of the step by id, with ``passed``, ``verdict`` and ``level``. ``resources`` reads what the skill quotes:
+    conventions, files, resources, other workflows and their steps.
     """
 
     step_id: str
@@ -84,6 +104,7 @@ class StepContext(FrozenObject):
     limit: int | None = None
     session: str = ""
     evidence: Mapping[str, Any] = Frozen()
+    resources: "ResourceProvider" = field(default=NO_RESOURCES, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workflow_params", _context_values(self.workflow_params))

@@ -2,15 +2,22 @@
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
 from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
 from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg, arg_from
+
+if TYPE_CHECKING:
+    from flowrail.machines.loading.resources import ResourceProvider
+
+step_texts: ContextVar[Callable[[str], str | None] | None] = ContextVar("step_texts", default=None)
+"""While a skill's Python is loaded: returns the text in the file of a step that has no `actions`, by the step's id."""
 
 
 @keeps_unknown_arguments
@@ -36,6 +43,7 @@ class Workflow:
         "name",
         "origin",
         "params",
+        "provider",
         "resources",
         "steps",
         "then",
@@ -72,6 +80,9 @@ class Workflow:
     origin: str | None
     folder: str | None
     """The skill's folder that the workflow was loaded from; `None` if a program defines it."""
+    if TYPE_CHECKING:  # the keys of a workflow are read from its annotations, which must be there at run time
+        provider: ResourceProvider | None
+        """Where `ctx.resources` of its functions reads from."""
     defaults: ClassVar[Mapping[str, Any]] = {
         "description": "",
         "entry_point": None,
@@ -112,13 +123,14 @@ class Workflow:
         put(self, "ignore", freeze_items(ignore))
         put(self, "derived", {})
         put(self, "written_steps", steps)
-        steps = tuple(step for step in steps if isinstance(step, StepDef))
+        steps = tuple(_with_text(step) for step in steps if isinstance(step, StepDef))
         put(self, "steps", steps)
         first = steps[0].id if steps else None
         put(self, "entry_point", str(entry_point) if entry_point else first)
         put(self, "description", description)
         put(self, "origin", origin or sys_caller(3))
         put(self, "folder", None)
+        put(self, "provider", None)
         put(self, "_by_id", {step.id: step for step in reversed(steps)})
         put(self, "_step_order", tuple(step.id for step in steps))
         put(self, "_params", {step.id: handler_args(step) for step in steps if callable(step.handler)})
@@ -138,17 +150,17 @@ class Workflow:
         same["params"] = {name: arg for name, arg in self.params.items() if name not in self.handler_params}
         same |= parts
         changed = Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
-        return changed.located(self.folder)
+        return changed.located(self.folder, self.provider)
 
-    def located(self, folder: str | None) -> "Workflow":
-        """Return the same workflow as loaded from the skill's *folder*."""
-        if folder == self.folder:
-            return self
+    def located(self, folder: str | None, provider: "ResourceProvider | None" = None) -> "Workflow":
+        """Return the same workflow as loaded from the skill's *folder*; its functions read from *provider*."""
         same = object.__new__(type(self))
         for name in self.__slots__:
             if name != "__weakref__" and hasattr(self, name):
                 object.__setattr__(same, name, getattr(self, name))
         object.__setattr__(same, "folder", folder)
+        object.__setattr__(same, "provider", provider)
+        object.__setattr__(same, "derived", {"checked": True} if "checked" in self.derived else {})
         return same
 
     def _all_params(self, declared: object) -> object:
@@ -182,7 +194,9 @@ class Workflow:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _unpickled, (self._parts, self.origin, self.folder, "checked" in self.derived)
+        declared = {name: arg for name, arg in self.params.items() if name not in self.handler_params}
+        parts = {**self._parts, "params": declared}
+        return _unpickled, (parts, self.origin, self.folder, "checked" in self.derived)
 
     @property
     def _parts(self) -> dict[str, object]:
@@ -225,6 +239,14 @@ class Workflow:
     def number(self, step_id: str) -> int:
         """Return the position of a step in the order of definition, from 1."""
         return self._step_order.index(step_id) + 1
+
+
+def _with_text(step: StepDef) -> StepDef:
+    text_of = step_texts.get()
+    if text_of is None or callable(step.actions) or step.actions:
+        return step
+    text = text_of(step.id)
+    return step if text is None else replace(step, actions=(text,))
 
 
 def _unpickled(parts: dict[str, Any], origin: str | None, folder: str | None, checked: bool) -> Workflow:

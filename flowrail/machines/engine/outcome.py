@@ -11,6 +11,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.expressions import EVIDENCE, RESULTS
 from flowrail.machines.definition.step import (
+    NO_RESOURCES,
     REPORTABLE,
     Condition,
     MissingValueError,
@@ -64,7 +65,15 @@ def in_context(
         if workflow.params[name].has_default
     }
     facts = {name: value for name, value in state.items() if name in workflow.reported or name not in params}
-    return StepContext(step.id, {**defaults, **params, **facts}, state, visit, step.limit, session)
+    return StepContext(
+        step.id,
+        {**defaults, **params, **facts},
+        state,
+        visit,
+        step.limit,
+        session,
+        resources=workflow.provider or NO_RESOURCES,
+    )
 
 
 def names_in(context: StepContext) -> dict[str, object]:

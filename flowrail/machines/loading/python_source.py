@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
 from inspect import Signature
@@ -84,14 +84,24 @@ def why_not(error: BaseException) -> tuple[str, str]:
     return f"is no Python: {getattr(error, 'msg', None) or type(error).__name__}", "fix the syntax"
 
 
-def read_python(data: bytes, address: str, source: str, *, any_name: bool = False) -> ReadWorkflow:
+def read_python(
+    data: bytes,
+    address: str,
+    source: str,
+    *,
+    any_name: bool = False,
+    text_of: Callable[[str], str | None] = lambda _: None,
+) -> ReadWorkflow:
     """Return the workflow that *data* defines as far as it can be read, and what was found.
 
-    The workflow is the one at *address*; with *any_name* it keeps the name that the file gives it.
+    The workflow is the one at *address*; with *any_name* it keeps the name that the file gives it. *text_of* returns
+    the text of a step that has no `actions`.
     """
     try:
         tree = parsed(data)
-        return _Source(tree, address, source, data.decode("utf-8", "replace")).read(any_name=any_name)
+        return _Source(tree, address, source, data.decode("utf-8", "replace"), text_of).read(
+            any_name=any_name
+        )
     except UNREADABLE as error:
         place = f"{source}:{getattr(error, 'lineno', None) or 1}"
         what, remedy = why_not(error)
@@ -102,7 +112,15 @@ def read_python(data: bytes, address: str, source: str, *, any_name: bool = Fals
 class _Source:
     """One file: its constants and functions, and the data of its workflow with the line of each path."""
 
-    def __init__(self, tree: ast.Module, address: str, source: str, text: str) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        address: str,
+        source: str,
+        text: str,
+        text_of: Callable[[str], str | None],
+    ) -> None:
+        self.text_of = text_of
         self.address = address
         self.source = source
         self.lines = text.splitlines()
@@ -244,6 +262,9 @@ class _Source:
                 self._computed(error.line, error.what)
         if isinstance(data.get("id"), str):
             self.ids[int(path[1])] = data["id"]
+            text = None if "actions" in data else self.text_of(data["id"])
+            if text is not None:
+                data["actions"] = [text]
         return Call(StepDef, data)
 
     def _step_value(self, name: str, node: ast.expr, path: Path) -> object:

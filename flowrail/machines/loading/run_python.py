@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import StepContext
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, step_texts
 from flowrail.machines.engine.outcome import caller
 
 
@@ -18,8 +19,12 @@ class NotLoadedError(FlowError):
     code = "NOT_LOADED"
 
 
-def run_python(data: bytes, address: str, path: str) -> Workflow:
+def run_python(
+    data: bytes, address: str, path: str, *, text_of: Callable[[str], str | None] | None = None
+) -> Workflow:
     """Return the ``WORKFLOW`` that running *data* gives; *path* is its name in tracebacks.
+
+    *text_of* returns the text of a step that has no `actions`.
 
     The module is known to Python under a name of ours, so that nothing imports it by accident, and
     no bytecode is written.
@@ -43,7 +48,11 @@ def run_python(data: bytes, address: str, path: str) -> Workflow:
             ) from error
 
     load.__qualname__ = path  # what a time limit calls it
-    caller.get()(load, StepContext(""), {})
+    texts = step_texts.set(text_of)
+    try:
+        caller.get()(load, StepContext(""), {})
+    finally:
+        step_texts.reset(texts)
     workflow = getattr(module, "WORKFLOW", None)
     if not isinstance(workflow, Workflow):
         raise NotLoadedError(

@@ -153,10 +153,14 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
     if file.is_python:
         from flowrail.machines.loading.python_source import read_python  # only for a Python workflow
 
+        texts = _Texts(file, contents)
         data = _taken(file, file.path, contents)
-        found = read_python(data, file.address, file.path)
+        texts.files[file.path] = digest(data)
+        found = read_python(data, file.address, file.path, text_of=texts.of_step)
         suppressions = (*found.definition.ignore, *commented(data, file.path))
-        return Loaded(found.definition, found.findings, {file.path: digest(data)}, suppressions, found.locate)
+        workflow, missing = texts.with_resources(found.definition, found.locate)
+        findings = tuple(in_order((*found.findings, *missing)))
+        return Loaded(workflow, findings, texts.files, suppressions, found.locate)
     return _read_yaml(file, contents)
 
 
@@ -167,10 +171,45 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
         return loaded._replace(definition=loaded.definition.located(file.folder))
     from flowrail.machines.loading.run_python import run_python  # only for a Python workflow
 
+    texts = _Texts(file, contents)
     data = _taken(file, file.path, contents)
-    workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
+    texts.files[file.path] = digest(data)
+    path = os.path.join(file.folder, file.path)
+    workflow = run_python(data, file.address, path, text_of=texts.of_step)
+    workflow, missing = texts.with_resources(workflow, lambda _: file.path)
     suppressions = (*workflow.ignore, *commented(data, file.path))
-    return Loaded(workflow.located(file.folder), (), {file.path: digest(data)}, suppressions)
+    return Loaded(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
+
+
+class _Texts:
+    """The texts of a skill's folder, with the digest of each file that was read."""
+
+    def __init__(self, file: WorkflowFile, contents: Mapping[str, bytes] | None) -> None:
+        self._file = file
+        self._contents = contents
+        self._real_path = cache(os.path.realpath)
+        self.files: dict[str, str] = {}
+
+    def read(self, path: str) -> str:
+        """Return the text of the file *path*; `DocumentError` if it cannot be read."""
+        data = _taken(self._file, path, self._contents, self._real_path)
+        self.files[path] = digest(data)
+        return decode(data, source=path)
+
+    def of_step(self, step_id: str) -> str | None:
+        """Return the text in the file of a step, or `None` if it has none."""
+        path = f"{self._file.text_folder}/{step_id}.md"
+        is_there = (
+            path in self._contents
+            if self._contents is not None
+            else re.match(_INSIDE, path) and os.path.lexists(os.path.join(self._file.folder, path))
+        )
+        return self.read(path).strip("\n") if is_there else None
+
+    def with_resources(self, workflow: Workflow, locate: Locate) -> tuple[Workflow, list[Finding]]:
+        """Return *workflow* with the resources that its steps quote, and a finding for each that cannot be read."""
+        resources, missing = _resources(workflow, self.read, locate)
+        return (workflow.with_parts(resources=resources) if resources else workflow), missing
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
@@ -178,32 +217,24 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
     from flowrail.machines.loading.yaml_file import read_yaml
     from flowrail.text import yaml as yaml_text
 
-    files: dict[str, str] = {}
-    real_path = cache(os.path.realpath)
-
-    def read_text(path: str) -> str:
-        data = _taken(file, path, contents, real_path)
-        files[path] = digest(data)
-        return decode(data, source=path)
-
+    texts = _Texts(file, contents)
     data = _taken(file, file.path, contents)
-    files[file.path] = digest(data)
+    texts.files[file.path] = digest(data)
     try:
         document = yaml_text.load(data, source=file.path)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
-        return Loaded(Workflow(file.address, validate=False), (finding,), files)
+        return Loaded(Workflow(file.address, validate=False), (finding,), texts.files)
     found = read_yaml(
         document.value,
         name=file.address,
         place=document.place,
-        read_text=read_text,
+        read_text=texts.read,
         text_folder=file.text_folder,
     )
-    resources, missing = _resources(found.definition, read_text, found.locate)
-    workflow = found.definition.with_parts(resources=resources) if resources else found.definition
+    workflow, missing = texts.with_resources(found.definition, found.locate)
     findings = tuple(in_order((*found.findings, *missing)))
-    return Loaded(workflow, findings, files, workflow.ignore, found.locate)
+    return Loaded(workflow, findings, texts.files, workflow.ignore, found.locate)
 
 
 def _resources(

@@ -22,6 +22,7 @@ from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.world import World
 from flowrail.skills import bundled_copies
 from flowrail.skills.catalog import (
@@ -40,6 +41,8 @@ from flowrail.text.phrases import listed
 
 PROGRAM = "library"
 """The source of a workflow that a Python program defined, not a skill's folder."""
+BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
+"""The bundled skill whose resources are the conventions of last resort."""
 _SCOPES = frozenset(scope.value for scope in Scope)
 _SHAPE = {
     "source": str,
@@ -108,13 +111,34 @@ def skill_in(folder: str, roots: Sequence[Root]) -> Skill:
 
 def _opened(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
     loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
-    workflow = loaded.workflow()
+    workflow = _with_resources(loaded.workflow(), roots, state)
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
 
 
-def of_program(workflow: Workflow) -> Opened:
+def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> Opened:
     """Return a workflow of the calling Python program."""
-    return Opened(workflow, _kept_of_program(workflow), PROGRAM)
+    return Opened(_with_resources(workflow, roots, state), _kept_of_program(workflow), PROGRAM)
+
+
+def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Workflow:
+    """Return *workflow* with what its functions, if it has any, can read through `ctx.resources`."""
+    if workflow.provider is not None or not has_functions(workflow):
+        return workflow
+    from flowrail.machines.loading.resources import FolderResources  # only for workflows with functions
+
+    environment = Environment()
+    skill = () if workflow.folder is None else (workflow.folder,)
+    resources = FolderResources(
+        project=environment.project,
+        resources=[os.path.join(folder, "resources") for folder in skill],
+        conventions=[
+            *(os.path.join(folder, "conventions") for folder in skill),
+            *environment.conventions,
+            os.path.join(bundled_folder(), BUNDLED_CONVENTIONS),
+        ],
+        workflow=lambda address: open_skill(address, roots, state).workflow,
+    )
+    return workflow.located(workflow.folder, resources)
 
 
 def open_beside(world: World, address: str, session: Session, kept: Mapping[str, object]) -> Opened:
@@ -125,7 +149,7 @@ def open_beside(world: World, address: str, session: Session, kept: Mapping[str,
     """
     roots, state = world.roots, world.state
     if address in world.workflows:
-        return of_program(world.workflows[address])
+        return of_program(world.workflows[address], roots, state)
     if kept["source"] == PROGRAM:
         return open_skill(address, roots, state)
     name = address.partition("/")[0]
@@ -185,7 +209,7 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
         raise _spoilt(session)
     try:
         loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
-        workflow = loaded.workflow()
+        workflow = _with_resources(loaded.workflow(), roots, state)
     except TrustError as error:
         error.hint = _of_that_folder(error.hint, session.skill, place, roots)
         raise
@@ -204,7 +228,7 @@ def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, obje
     """Return the program's workflow; a workflow without functions also continues without the program."""
     workflow = world.workflows.get(session.skill)
     if workflow is not None:
-        opened = of_program(workflow)
+        opened = of_program(workflow, world.roots, world.state)
         return opened._replace(changed=opened.kept != kept)
     if not kept["functions"]:
         return Opened(_from_copy(session, kept), kept, PROGRAM)

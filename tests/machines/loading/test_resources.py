@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from support.sandbox import allow, flow, home_skills, project_skills, put_skill, refused, told
 from support.workflows import linear
 
+from flowrail import Outcome, StepDef, Workflow, guide, open_store, start
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.loading.resources import (
     FolderResources,
@@ -89,3 +92,154 @@ def test_files_are_bounded_and_text(resources: FolderResources, tmp_path: Path) 
     for path in ("large", "bytes", "src", "none"):
         with pytest.raises(DocumentError):
             resources.read_file(path)
+
+
+# --- in handlers and text functions
+
+READING = """
+from flowrail import Outcome, StepDef, Workflow
+
+
+def look(ctx):
+    found = ctx.resources
+    return [
+        found.get_convention("severity"),
+        found.get_resource("plan-format"),
+        found.read_file("src/main.py"),
+        found.get_workflow("small").description,
+        found.get_step("small", "second").name,
+    ]
+
+
+def decide(ctx):
+    return Outcome.OK, {"convention": ctx.resources.get_convention("severity")}
+
+
+WORKFLOW = Workflow(
+    "NAME",
+    StepDef("look", "Look", look, decide, next={Outcome.OK: "tell"}),
+    StepDef("tell", "Tell", ["It says: $convention"], next={Outcome.OK: None}),
+)
+"""
+
+
+def put_reading() -> Path:
+    put_skill("small", where=home_skills())
+    (Path.cwd() / "src").mkdir()
+    (Path.cwd() / "src" / "main.py").write_text("print()")
+    texts = {"resources/plan-format.md": "the plan", "conventions/severity.md": "of the skill"}
+    return put_skill("reading", READING, where=home_skills(), file="workflow.py", texts=texts)
+
+
+def test_functions_read_what_the_skill_quotes() -> None:
+    put_reading()
+
+    begun = told("step", "reading")
+    moved = told("step", "reading", "done")
+
+    assert begun["actions"] == [
+        "of the skill",
+        "the plan",
+        "print()",
+        "A small procedure. For trying things.",
+        "Second",
+    ]
+    assert moved["actions"] == ["It says: of the skill"]
+
+
+def test_conventions_are_those_of_the_skill_then_the_project_then_home_then_ours() -> None:
+    skill = put_reading() / "conventions"
+    project = Path.cwd() / ".claude" / "conventions"
+    home = Path(os.environ["HOME"]) / ".claude" / "conventions"
+    for folder, text in ((project, "of the project"), (home, "of home")):
+        folder.mkdir(parents=True)
+        (folder / "severity.md").write_text(text)
+
+    seen = []
+    for folder in (skill, project, home):
+        seen.append(told("start", "reading")["actions"][0])
+        (folder / "severity.md").unlink()
+    seen.append(told("start", "reading")["actions"][0])
+
+    assert seen[:3] == ["of the skill", "of the project", "of home"]
+    assert "MUST" in seen[3]
+
+
+def test_an_unknown_resource_is_refused_with_what_is_there() -> None:
+    put_reading()
+    (home_skills() / "reading" / "resources" / "plan-format.md").rename(
+        home_skills() / "reading" / "resources" / "plan-forms.md"
+    )
+
+    status, error = refused("start", "reading")
+
+    assert (status, error["code"]) == (2, "UNKNOWN_RESOURCE")
+    assert "plan-forms" in error["hint"]
+
+
+def test_a_workflow_of_a_program_reads_conventions_and_files_of_the_project() -> None:
+    folder = Path.cwd() / ".claude" / "conventions"
+    folder.mkdir(parents=True)
+    (folder / "tone.md").write_text("Be brief.")
+    workflow = Workflow(
+        "letter",
+        StepDef("write", "Write", lambda ctx: ctx.resources.get_convention("tone"), next={Outcome.OK: None}),
+    )
+
+    assert open_store().start(workflow).instructions == "Be brief."
+    with pytest.raises(UsageError, match="has no resources"):
+        guide(workflow, start(workflow))
+
+
+# --- files beside a workflow in Python
+
+FILES = """
+from flowrail import Outcome, StepDef, Workflow
+
+WORKFLOW = Workflow(
+    "NAME",
+    StepDef("look", "Look", next={Outcome.OK: "tell"}),
+    StepDef("tell", "Tell", ["Tell.\\n\\n```flow:resource\\nform\\n```"], next={Outcome.OK: None}),
+)
+"""
+
+
+def put_files(where: Path | None = None) -> Path:
+    texts = {"steps/look.md": "Look at it.\n", "resources/form.md": "A form.\n"}
+    return put_skill("files", FILES, where=where or home_skills(), file="workflow.py", texts=texts)
+
+
+def test_a_python_skill_has_texts_and_resources_in_files() -> None:
+    folder = put_files()
+
+    assert flow("check", "files").status == 0
+    begun = told("step", "files")
+    (folder / "steps" / "look.md").write_text("Look again.\n")
+    looked = told("step", "files")
+    told_next = told("step", "files", "ok")
+
+    assert (begun["actions"], looked["actions"]) == (["Look at it."], ["Look again."])
+    assert "A form." in told_next["actions"][0]
+
+
+def test_a_python_skill_without_the_text_of_a_step_or_a_resource_has_findings() -> None:
+    folder = put_files()
+    (folder / "steps" / "look.md").unlink()
+    (folder / "resources" / "form.md").unlink()
+
+    checked = flow("check", "files")
+    started = flow("start", "files")
+
+    assert "FR115" in checked.out
+    assert "FR127" in checked.out
+    assert started.status == 1
+    assert "has no instructions" in started.err
+
+
+def test_an_approved_python_skill_reads_its_texts_from_the_approved_content() -> None:
+    folder = put_files(project_skills())
+    allow("files")
+
+    assert told("start", "files")["actions"] == ["Look at it."]
+    (folder / "steps" / "look.md").write_text("Something else.\n")
+    assert refused("start", "files")[1]["code"] == "NOT_TRUSTED"
