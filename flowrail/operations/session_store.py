@@ -34,6 +34,7 @@ from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Ended, Handed
+    from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView
     from flowrail.machines.guidance.views import DispatchView, QuestionView
     from flowrail.machines.sessions.record import Record
@@ -63,6 +64,7 @@ class SessionView:
     questions: tuple[QuestionView, ...] = field(repr=False)
     dispatches: tuple[DispatchView, ...] = field(repr=False)
     findings: tuple[RecordedFinding, ...] = field(repr=False)
+    evidence: tuple[EvidenceView, ...] = field(repr=False)
     params: Mapping[str, Any] = field(repr=False)
     facts: Mapping[str, Any] = field(repr=False)
     notes: tuple[str, ...] = field(repr=False)
@@ -189,10 +191,13 @@ class SessionStore:
             )
             return self._view(answer)
 
-    def resume(self, session: SessionView | ListedSession | str) -> SessionView:
-        """Return the session, given itself or its id, as it is now. Nothing changes."""
+    def resume(self, session: SessionView | ListedSession | str, *, take_over: bool = False) -> SessionView:
+        """Return the session, given itself or its id, as it is now.
+
+        Nothing changes, unless *take_over* makes a session of another conversation one of this store's conversation.
+        """
         with _for_python():
-            return self._view(steps.look(self._world, _id_of(session)))
+            return self._view(steps.look(self._world, _id_of(session), take_over=take_over))
 
     def history(self, session: SessionView | ListedSession | str) -> tuple[Record, ...]:
         """Return every record of the session's journal, oldest first, each checked against the one before."""
@@ -330,6 +335,7 @@ class SessionStore:
             questions=guidance.questions,
             dispatches=guidance.dispatches,
             findings=session.findings,
+            evidence=guidance.evidence,
             params=session.params,
             facts=session.state,
             notes=notes,
@@ -397,7 +403,7 @@ def _as_python(command: Command) -> str:
     calls = {
         "answer": f"store.answer(session, {options.get('answers') or '…'})",
         "history": f"store.history({first})",
-        "resume": f"store.resume({first})",
+        "resume": f"store.resume({first}{', take_over=True' if options.get('take_over') else ''})",
         "session abandon": f"store.abandon({first})",
         "session adopt": f"store.adopt({first})",
         "session fork": f"store.fork(session, {options.get('at')})",

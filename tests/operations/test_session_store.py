@@ -55,6 +55,15 @@ steps:
     next: {ok: tell, fail: null}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
 """
+PROOF = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    evidence: {ok: [{id: notes, file: notes.md, contains: ["## Root cause"]}]}
+    next: {ok: null}
+"""
 TEAM = """\
 name: NAME
 steps:
@@ -242,6 +251,7 @@ def test_errors_have_types_and_name_no_option() -> None:
         (lambda: store.report(store.start("small"), "done", {"sure": "…", "where": []}), UsageError),
         (lambda: store.report(store.start("small"), "iterate"), OutcomeNotOpenError),
         (lambda: store.report(store.start("small"), "great"), UsageError),
+        (lambda: store.report(store.start("small"), "iterate", found="x" * 2_000), UsageError),
         (lambda: store.report(done, "ok"), SessionEndedError),
         (lambda: store.resume("small-xxxxxx"), UsageError),
         (lambda: store.answer(done, {"go": "Yes"}), ConflictError),
@@ -271,6 +281,34 @@ def test_a_damaged_session_is_listed_with_its_problem() -> None:
 
     assert listed.id == session.id
     assert listed.problem
+
+
+def test_a_session_of_another_conversation_is_left_alone_until_it_is_taken_over() -> None:
+    put_skill("small")
+    session = open_store(conversation="chat-1").start("small")
+    other = open_store(conversation="chat-2")
+
+    with pytest.raises(ConflictError, match="conversation") as caught:
+        other.report(session, "ok")
+    assert f'store.resume("{session.id}", take_over=True)' in str(caught.value.hint)
+    taken = other.resume(session.id, take_over=True)
+
+    assert other.report(taken, "ok").revision == 1
+
+
+def test_a_report_without_its_evidence_is_refused() -> None:
+    put_skill("proof", PROOF, where=home_skills())
+    store = open_store()
+    session = store.start("proof")
+
+    with pytest.raises(ConflictError) as caught:
+        store.report(session, "ok")
+    Path("notes.md").write_text("## Root cause\nA lock.\n")
+    done = store.report(session, "ok")
+
+    assert [check.id for check in session.evidence] == ["notes"]
+    assert "notes" in str(caught.value)
+    assert done.status == "completed"
 
 
 # --- workflows that a program defines

@@ -147,12 +147,12 @@ def refuse_left_open(name: str, value: str) -> None:
         )
 
 
-def check_memory(text: str, option: str) -> str:
-    """Return the text of *option* without outer blanks; refuse one that is too long."""
+def check_memory(text: str, name: str) -> str:
+    """Return the text called *name* without outer blanks; refuse one that is too long."""
     text = text.strip()
     if len(text) > LONGEST_MEMORY:
         raise MemoryTooLongError(
-            f"`{option}` has {len(text)} characters; the limit is {LONGEST_MEMORY}",
+            f"`{name}` has {len(text)} characters; the limit is {LONGEST_MEMORY}",
             hint="write the details to the notes and say in one sentence what they are about",
             characters=len(text),
         )

@@ -193,7 +193,7 @@ def finish(
     remember: str = "",
 ) -> Ended:
     """End a free-form piece of work with its result; the same end again is answered again."""
-    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
+    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     if outcome not in {Outcome.OK, Outcome.FAIL}:
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:

@@ -46,7 +46,7 @@ def ask(
 
     With the *token* of a piece of work, only as long as that holds it.
     """
-    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
+    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
         session = settled(change.kept.session, now)
@@ -101,7 +101,7 @@ def answer(
 
     *expect* is the revision that the questions were read at, if it matters.
     """
-    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
+    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     given = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()

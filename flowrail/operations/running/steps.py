@@ -161,7 +161,7 @@ def report(
     *found* and *remember* are kept apart from facts and shown when the session is resumed. With *take_over* the
     session may belong to another conversation.
     """
-    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
+    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     if outcome != DONE and outcome not in WORDS:
         raise UnknownOutcomeError(outcome)
     with ExitStack() as lock:
