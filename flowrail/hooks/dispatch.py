@@ -15,6 +15,7 @@ from flowrail.hooks import claims, fast_lookup
 from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment, paused_until
 from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
+from flowrail.hosts.conversation import begin_reading, forget_old_lists
 from flowrail.hosts.protocol import (
     NOTHING,
     POST_TOOL_USE,
@@ -49,6 +50,8 @@ def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
 
 def _session_start(hook_input: HookInput, environment: HookEnvironment) -> Answer:
     _export_conversation(hook_input, environment.environ)
+    if hook_input.host is not None:
+        begin_reading(environment.state, hook_input.host)
     found = [
         glance
         for folder in _session_folders(hook_input, environment)
@@ -64,6 +67,7 @@ def _session_start(hook_input: HookInput, environment: HookEnvironment) -> Answe
 
 def _session_end(hook_input: HookInput, environment: HookEnvironment) -> Answer:
     claims.forget_old_claims(environment.state)
+    forget_old_lists(environment.state)
     found = _own(hook_input, environment)
     if found:
         from flowrail.hooks.decisions import release  # imports cattrs, 25 ms

@@ -114,6 +114,7 @@ def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
         "flowrail.hosts",
         "flowrail.hooks.fast_lookup",
         "flowrail.hooks.claims",
+        "flowrail.hosts.conversation",
         "flowrail.hooks.dispatch",
         "flowrail.hooks.environment",
         "flowrail.hosts.protocol",

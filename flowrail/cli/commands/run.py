@@ -13,8 +13,11 @@ from flowrail.cli.facts import given_facts, named_values
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
+from flowrail.formatters.guidance.content import reference_texts
+from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.running import steps
 from flowrail.operations.running.time_limit import call_limited
+from flowrail.operations.running.world import World
 
 
 @click.command(
@@ -103,7 +106,27 @@ def step_command(
             call=call_limited,
         )
     output.notes(answer.notes)
-    output.show(answer.guidance, form)
+    _show(answer.guidance, form, here)
+
+
+def _show(guidance: Guidance, form: str | None, here: World) -> None:
+    """Print a step, without the long reference texts that the conversation has read.
+
+    An agent that resumes a session may have lost them, and a sub-agent never read them.
+    """
+    form = form or output.usual_form()
+    has_list = here.host is not None and not guidance.parent and form != "json"
+    texts = reference_texts(guidance) if has_list else {}
+    if not texts or here.host is None:
+        output.show(guidance, form)
+        return
+    from flowrail.hosts.conversation import add_texts, text_key, texts_read  # few steps quote such texts
+
+    keys = {text_key(f"{guidance.skill}/{name}", text): name for name, text in texts.items()}
+    known = () if guidance.resumed else texts_read(here.state, here.host) or ()
+    read = frozenset(name for key, name in keys.items() if key in known)
+    output.show(guidance._replace(texts_read=read), form)
+    add_texts(here.state, here.host, keys)
 
 
 @click.command("start", epilog=options.examples("flow start problem-analysis -p topic='slow login'"))
@@ -119,9 +142,10 @@ def start_command(
 
     Other open sessions of the skill stay open. Every printed command names its session.
     """
-    answer = steps.begin(world(store=store, roots=roots), skill, named_values(params, "-p"))
+    here = world(store=store, roots=roots)
+    answer = steps.begin(here, skill, named_values(params, "-p"))
     output.notes(answer.notes)
-    output.show(answer.guidance, form)
+    _show(answer.guidance, form, here)
 
 
 @click.command(
@@ -145,7 +169,7 @@ def resume_command(session_id: str | None, take_over: bool, form: str | None, st
     with suppress(OSError):
         os.unlink(os.path.join(here.store.folder(answer.guidance.session), OFFERED))
     output.notes(answer.notes)
-    output.show(answer.guidance, form)
+    _show(answer.guidance, form, here)
 
 
 @click.command("status", epilog=options.examples("flow status", "flow status problem-analysis-k3x9q2 --json"))

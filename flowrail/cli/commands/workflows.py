@@ -20,7 +20,7 @@ from flowrail.machines.definition.schema import json_schema
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport, WorkflowChange
-from flowrail.operations.skills.preview import preview
+from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
 from flowrail.text.safe_text import one_line
 from flowrail.text.suggestions import did_you_mean
@@ -216,16 +216,28 @@ def schema_command(name: str | None) -> None:
     output.data(json_schema())
 
 
-@click.command("show", epilog=options.examples("flow show problem-analysis", "flow show planner/plan-docs"))
+@click.command(
+    "show",
+    epilog=options.examples(
+        "flow show problem-analysis", "flow show planner/plan-code --resource diff-format"
+    ),
+)
 @options.skill
+@click.option("--resource", metavar="NAME", help="Print this text that the skill's steps quote.")
 @options.run
 @options.as_json
 @options.root
-def show_command(skill: str, run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
+def show_command(
+    skill: str, resource: str | None, run_code: bool, as_json: bool, roots: tuple[str, ...]
+) -> None:
     """Show a skill's steps, transitions and parameters
 
     Runs no code of the skill without --run.
     """
+    if resource is not None:
+        text = resource_text(skill, resource, Environment(roots=roots).roots)
+        output.data({"resource": resource, "text": text}) if as_json else output.text(text)
+        return
     item = summary.show(skill, Environment(roots=roots).roots, reader(roots, run_code=run_code))
     if item["computed"]:
         again = Command("show", skill, run=True, root=roots)

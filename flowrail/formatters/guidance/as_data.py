@@ -86,7 +86,7 @@ def _told(guidance: Guidance, show: Show) -> list[str]:
     before, after = around(guidance, show)
     if not any(FENCE in action for action in guidance.actions):
         return [*before, *guidance.actions, *after]
-    return [*before, "\n".join(own_pieces(guidance)), *after]
+    return [*before, "\n".join(own_pieces(guidance, show)), *after]
 
 
 def _join(guidance: Guidance) -> dict[str, object] | None:

@@ -56,6 +56,8 @@ ANSWER = (
     "The work is done. Your whole answer is the lines below, word for word. Before them, write only what the last "
     "step asked you to give:"
 )
+LONG_TEXT = 1_000
+"""Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "These checks are made when you report the outcome, and must pass before it is accepted."
 _RUN_EXACTLY = " Run a command exactly as it is printed, as one command of its own: no pipe, no `cd`, not in the background."
@@ -144,7 +146,7 @@ def item_of(dispatch: DispatchView) -> str | None:
 def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return what is told in order: the step's own text, and what stands around it."""
     before, after = around(guidance, show)
-    return [*before, *own_pieces(guidance), *after]
+    return [*before, *own_pieces(guidance, show), *after]
 
 
 def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str | Markup]]:
@@ -183,15 +185,37 @@ def _is_new_to_it(guidance: Guidance) -> bool:
     return guidance.step is not None and is_first
 
 
-def own_pieces(guidance: Guidance) -> list[str | Markup]:
-    """Return what the step itself tells; a text without a fence is one piece and is not looked into."""
+def reference_texts(guidance: Guidance) -> dict[str, str]:
+    """Return the long reference texts that a step quotes, by name. They can be printed again by `flow show`."""
+    if not any(FENCE in action for action in guidance.actions):
+        return {}
+
+    from flowrail.formatters.blocks.fences import quoted_resources  # brings every block
+
+    names = {name for action in guidance.actions for name in quoted_resources(action)}
+    return {
+        name: text for name, text in guidance.resources.items() if name in names and len(text) > LONG_TEXT
+    }
+
+
+def own_pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
+    """Return the instructions of the step; a text without a fence is one piece."""
     found: list[str | Markup] = []
-    resources = Again(guidance.resources)
+    again = Again(guidance.resources)
+
+    def resource(name: str) -> str:
+        return _reprint(guidance, name, show) if name in guidance.texts_read else again(name)
+
     for action in guidance.actions:
         if found:
             found.append("")
-        found += text_pieces(action, resources)
+        found += text_pieces(action, resource)
     return found
+
+
+def _reprint(guidance: Guidance, name: str, show: Show) -> str:
+    """Return where to find a text that this conversation has read."""
+    return f"{show(Command('show', guidance.skill, resource=name))} (printed earlier in this conversation)"
 
 
 def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup]:

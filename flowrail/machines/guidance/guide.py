@@ -108,6 +108,8 @@ class Guidance(NamedTuple):
     then_command: Command | None = None
     """The command that starts the workflow after this one."""
     resources: Mapping[str, str] = Frozen()
+    texts_read: frozenset[str] = frozenset()
+    """Reference texts that this conversation has read, and that are not printed again."""
     finding_command: Command | None = None
     """Where a review is at work: the command that puts a finding on record, but for what was found."""
     loop: "LoopView | None" = None

@@ -1,4 +1,4 @@
-"""One step as an agent would be told it, without a session."""
+"""What an agent would read at a step, without a session, and the texts that steps quote."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill
+from flowrail.skills.summary import definition_of
+from flowrail.text.phrases import listed
 from flowrail.text.suggestions import did_you_mean
+
+
+class UnknownResourceError(UsageError):
+    """The workflow quotes no resource of that name."""
+
+    code = "UNKNOWN_RESOURCE"
 
 
 class WrongTotalError(UsageError):
@@ -141,3 +149,19 @@ def _by_number(workflow: Workflow, text: str) -> StepDef | None:
     if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= workflow.total_steps:
         return workflow.steps[int(text[:6]) - 1]
     return None
+
+
+def resource_text(address: str, name: str, roots: Sequence[Root]) -> str:
+    """Return a text that the steps of that workflow quote; refuse an unknown name."""
+    definition, _ = definition_of(address, roots)
+    if name not in definition.resources:
+        raise UnknownResourceError(
+            f"workflow `{address}` quotes no resource `{name[:80]}`",
+            hint=did_you_mean(name[:80], definition.resources, _known(definition)),
+            resource=name[:80],
+        )
+    return definition.resources[name]
+
+
+def _known(definition: Workflow) -> str:
+    return f"it quotes {listed(definition.resources)}" if definition.resources else "it quotes none"

@@ -1,0 +1,68 @@
+"""Which reference texts a conversation has read, so that a step prints each of them once.
+
+The hook at the start of a conversation, also after a compaction, begins the list. Without that hook nobody knows
+what the agent still has in its context, so there is no list and every text is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+
+from flowrail.errors import FlowError
+from flowrail.storage import files
+
+_FOLDER, _LONGEST, _MOST = "conversations", 100_000, 500
+_KEPT_SECONDS = 7 * 24 * 3600
+
+
+def begin_reading(state: str, conversation: str) -> None:
+    """Begin an empty list for a conversation whose context is new. A user without a state folder gets none."""
+    if os.path.isdir(state):
+        _write(state, conversation, [])
+
+
+def texts_read(state: str, conversation: str) -> list[str] | None:
+    """Return the keys of the texts that a conversation has read, or `None` if there is no list."""
+    path = _path(state, conversation)
+    if not os.path.exists(path):
+        return None
+    try:
+        keys = json.loads(files.read_bounded(path, limit=_LONGEST, what="the list of texts"))
+    except (FlowError, ValueError):
+        return None
+    return keys if isinstance(keys, list) else None
+
+
+def add_texts(state: str, conversation: str, keys: Iterable[str]) -> None:
+    """Add texts to the list of a conversation, if it has one."""
+    known = texts_read(state, conversation)
+    if known is not None:
+        _write(state, conversation, [*dict.fromkeys([*known, *keys])][-_MOST:])
+
+
+def text_key(name: str, text: str) -> str:
+    """Return the key of a text: its name, and a mark that differs if the text changes."""
+    return f"{name} {zlib.crc32(text.encode()):08x}"
+
+
+def forget_old_lists(state: str) -> None:
+    """Delete the lists of conversations that read nothing for a week."""
+    with suppress(OSError):
+        for entry in os.scandir(os.path.join(state, _FOLDER)):
+            if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                os.unlink(entry.path)
+
+
+def _write(state: str, conversation: str, keys: list[str]) -> None:
+    with suppress(FlowError, OSError):
+        files.make_private_dir(os.path.join(state, _FOLDER))
+        files.write_atomic(_path(state, conversation), json.dumps(keys).encode(), durable=False)
+
+
+def _path(state: str, conversation: str) -> str:
+    return os.path.join(state, _FOLDER, f"{conversation}.json")
