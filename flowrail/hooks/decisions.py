@@ -17,8 +17,19 @@ from flowrail.formatters.guidance.briefing import agents_progress
 from flowrail.hooks import claims
 from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment
-from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
-from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, HookInput, block, context
+from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
+from flowrail.hosts.protocol import (
+    LONGEST,
+    NOTHING,
+    PRE_TOOL_USE,
+    SESSION_END,
+    SESSION_START,
+    Answer,
+    HookInput,
+    block,
+    context,
+    deny,
+)
 from flowrail.machines.engine.advance import settled
 from flowrail.machines.engine.agents import claimable
 from flowrail.machines.sessions.host_binding import HELD
@@ -48,7 +59,25 @@ class _Seen(NamedTuple):
     steps: Sequence[Mapping[str, Any]]
 
 
-def open_sessions_context(
+def answer(event: str, look: FirstLook, hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    """Return the answer to *event* after a first look."""
+    if event == SESSION_START:
+        return _open_sessions(look.sessions, hook_input, environment)
+    if event == SESSION_END:
+        _release(look.sessions, environment)
+    elif event == PRE_TOOL_USE:
+        for glance, rule in zip(look.sessions, look.rules, strict=True):
+            reason = _denial(glance, rule, hook_input, environment)
+            if reason is not None:
+                return deny(reason)
+    elif look.claim is not None and hook_input.agent is not None:
+        return _hold_dispatch(hook_input.agent, look.claim, environment)
+    else:
+        return _hold(look.sessions, hook_input, environment)
+    return NOTHING
+
+
+def _open_sessions(
     found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment
 ) -> Answer:
     """Return the open sessions with the command that shows each, those of this conversation first."""
@@ -62,7 +91,7 @@ def open_sessions_context(
     return context("\n".join(_fitting(["Unfinished `flow` sessions in this folder:", *lines])))
 
 
-def hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
     """Return the answer that keeps an agent working on the first session that needs it, and count it there."""
     for glance in found:
         store = _store(glance.folder, environment)
@@ -88,7 +117,7 @@ def hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: Hoo
     return NOTHING
 
 
-def hold_dispatch(agent: str, claim: Claim, environment: HookEnvironment) -> Answer:
+def _hold_dispatch(agent: str, claim: Claim, environment: HookEnvironment) -> Answer:
     """Return the answer that keeps a sub-agent working on a dispatch that has a prompt, until it is reported."""
     store = _store(SessionFolder(claim.store, None), environment)
     if store is None or claim.held >= MOST_HOLDS:
@@ -109,7 +138,7 @@ def hold_dispatch(agent: str, claim: Claim, environment: HookEnvironment) -> Ans
     )
 
 
-def denial(
+def _denial(
     glance: SessionGlance, rule: str, hook_input: HookInput, environment: HookEnvironment
 ) -> str | None:
     """Return why a tool is denied now, or `None` if the session has changed since the first look."""
@@ -125,7 +154,7 @@ def denial(
     )
 
 
-def release(found: Sequence[SessionGlance], environment: HookEnvironment) -> None:
+def _release(found: Sequence[SessionGlance], environment: HookEnvironment) -> None:
     """Record that the conversation of these sessions has ended, so that another one may continue them."""
     for glance in found:
         store = _store(glance.folder, environment)

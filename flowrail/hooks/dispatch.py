@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import claims, fast_lookup
 from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment, paused_until
-from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
+from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
 from flowrail.hosts.conversation import begin_reading, forget_old_lists
 from flowrail.hosts.protocol import (
     NOTHING,
@@ -27,7 +27,6 @@ from flowrail.hosts.protocol import (
     SUBAGENT_STOP,
     Answer,
     HookInput,
-    deny,
     read_input,
 )
 from flowrail.machines.definition.tool_rules import SHELLS, Used, forbidding
@@ -45,95 +44,74 @@ def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
         return NOTHING
     if not os.path.isabs(hook_input.cwd):
         hook_input = hook_input._replace(cwd=environment.cwd)
-    return _ANSWERS[event](hook_input, environment)
+    look = _LOOKS[event](hook_input, environment)
+    if look == NOTHING_FOUND:
+        return NOTHING
+    from flowrail.hooks import decisions  # imports cattrs, 25 ms
+
+    return decisions.answer(event, look, hook_input, environment)
 
 
-def _session_start(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _session_start(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     _export_conversation(hook_input, environment.environ)
     if hook_input.host is not None:
         begin_reading(environment.state, hook_input.host)
-    found = [
-        glance
-        for folder in _session_folders(hook_input, environment)
-        for glance in fast_lookup.open_sessions(folder)
-        if not glance.is_child
-    ]
-    if not found:
-        return NOTHING
-    from flowrail.hooks.decisions import open_sessions_context  # imports cattrs, 25 ms
-
-    return open_sessions_context(found, hook_input, environment)
+    folders = _session_folders(hook_input, environment)
+    found = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
+    return FirstLook(tuple(glance for glance in found if not glance.is_child))
 
 
-def _session_end(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _session_end(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     claims.forget_old_claims(environment.state)
     forget_old_lists(environment.state)
-    found = _own(hook_input, environment)
-    if found:
-        from flowrail.hooks.decisions import release  # imports cattrs, 25 ms
-
-        release(found, environment)
-    return NOTHING
+    return FirstLook(tuple(_own(hook_input, environment)))
 
 
-def _stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
-    found = [
-        glance
-        for glance in _own(hook_input, environment)
-        if not glance.is_child and glance.status == "active"
-    ]
-    return _held(found, hook_input, environment)
+def _stop(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
+    own = _own(hook_input, environment)
+    return FirstLook(tuple(glance for glance in own if not glance.is_child and glance.status == "active"))
 
 
-def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     child = _child_of(hook_input, environment)
     if child is not None:
-        return _held([child] if child.status == "active" else [], hook_input, environment)
-    agent = hook_input.agent
-    claim = claims.claim_of(environment.state, agent) if agent is not None else None
-    if agent is None or claim is None or claim.dispatch is None:
-        return NOTHING
-    from flowrail.hooks.decisions import hold_dispatch  # imports cattrs, 25 ms
-
-    return hold_dispatch(agent, claim, environment)
+        return FirstLook((child,)) if child.status == "active" else NOTHING_FOUND
+    claim = claims.claim_of(environment.state, hook_input.agent) if hook_input.agent is not None else None
+    return FirstLook(claim=claim) if claim is not None and claim.dispatch is not None else NOTHING_FOUND
 
 
-def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     if not hook_input.tool:
-        return NOTHING
+        return NOTHING_FOUND
     if hook_input.agent is None:
         found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
     else:
         child = _child_of(hook_input, environment)
         found = [child] if child is not None else []
-    for glance in found:
-        rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
-        used = Used(
-            hook_input.tool,
-            hook_input.given,
-            hook_input.cwd,
-            _project(glance, hook_input, environment),
-            environment.home,
-        )
-        rule = forbidding(rules, used) if isinstance(rules, list) else None
-        if rule is not None:
-            from flowrail.hooks.decisions import denial  # imports cattrs, 25 ms
-
-            reason = denial(glance, rule, hook_input, environment)
-            if reason is not None:
-                return deny(reason)
-    return NOTHING
+    rules = [_forbidding_rule(glance, hook_input, environment) for glance in found]
+    forbidding_sessions = tuple(glance for glance, rule in zip(found, rules, strict=True) if rule is not None)
+    return FirstLook(forbidding_sessions, tuple(rule for rule in rules if rule is not None))
 
 
-def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _forbidding_rule(
+    glance: SessionGlance, hook_input: HookInput, environment: HookEnvironment
+) -> str | None:
+    """Return the rule of a session's step that the tool meets."""
+    rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
+    project = _project(glance, hook_input, environment)
+    used = Used(hook_input.tool, hook_input.given, hook_input.cwd, project, environment.home)
+    return forbidding(rules, used) if isinstance(rules, list) else None
+
+
+def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     """Record a command that is evidence, or note which session or dispatch a sub-agent has claimed."""
     command = hook_input.given.get("command", "")
     if hook_input.tool not in SHELLS or not isinstance(command, str):
-        return NOTHING
+        return NOTHING_FOUND
     if _has_ended(hook_input):
         _observe(command, hook_input, environment)
     if hook_input.agent is None:
-        return NOTHING
+        return NOTHING_FOUND
     for named in claims.named_work(command) if "flow" in command else ():
         folders = _session_folders(hook_input, environment)
         if named.store is not None and folders:
@@ -143,17 +121,17 @@ def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answe
             claim = _claim_in(folder, named)
             if claim is not None:
                 claims.note_claim(environment.state, hook_input.agent, claim)
-                return NOTHING
-    return NOTHING
+                return NOTHING_FOUND
+    return NOTHING_FOUND
 
 
-def _post_tool_use_failure(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _post_tool_use_failure(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     """Record that a command that is evidence has failed."""
     command = hook_input.given.get("command", "")
     is_shell = hook_input.tool in SHELLS and isinstance(command, str)
     if is_shell and not hook_input.interrupted:
         _observe(command, hook_input, environment)
-    return NOTHING
+    return NOTHING_FOUND
 
 
 def _has_ended(hook_input: HookInput) -> bool:
@@ -206,14 +184,6 @@ def _project(glance: SessionGlance, hook_input: HookInput, environment: HookEnvi
     return find_project_root(project if os.path.isabs(project) else hook_input.cwd)
 
 
-def _held(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
-    if not found:
-        return NOTHING
-    from flowrail.hooks.decisions import hold  # imports cattrs, 25 ms
-
-    return hold(found, hook_input, environment)
-
-
 def _own(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGlance]:
     """Return the open sessions of this conversation, newest first."""
     if not hook_input.conversations:
@@ -261,7 +231,7 @@ def _export_conversation(hook_input: HookInput, environ: Mapping[str, str]) -> N
             os.close(fd)
 
 
-_ANSWERS = {
+_LOOKS = {
     SESSION_START: _session_start,
     SESSION_END: _session_end,
     STOP: _stop,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
+from flowrail.hooks.claims import Claim
 from flowrail.storage import files
 from flowrail.text import limits
 
@@ -42,6 +43,20 @@ class SessionGlance(NamedTuple):
     step: str
     moved_at: str
     is_child: bool
+
+
+class FirstLook(NamedTuple):
+    """What a hook may have to say something about: sessions, or the dispatch of a sub-agent.
+
+    Before a tool is used, ``rules`` has the rule of each session that forbids the tool.
+    """
+
+    sessions: tuple[SessionGlance, ...] = ()
+    rules: tuple[str, ...] = ()
+    claim: Claim | None = None
+
+
+NOTHING_FOUND = FirstLook()
 
 
 def session_folders(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:

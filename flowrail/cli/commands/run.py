@@ -14,6 +14,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import reference_texts
+from flowrail.hosts.conversation import add_texts, text_key, texts_read
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.running import steps
 from flowrail.operations.running.time_limit import call_limited
@@ -120,8 +121,6 @@ def _show(guidance: Guidance, form: str | None, here: World) -> None:
     if not texts or here.host is None:
         output.show(guidance, form)
         return
-    from flowrail.hosts.conversation import add_texts, text_key, texts_read  # few steps quote such texts
-
     keys = {text_key(f"{guidance.skill}/{name}", text): name for name, text in texts.items()}
     known = () if guidance.resumed else texts_read(here.state, here.host) or ()
     read = frozenset(name for key, name in keys.items() if key in known)

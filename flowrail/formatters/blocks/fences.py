@@ -100,11 +100,6 @@ def with_blocks(text: str, resources: Resources, *, fill: Fill = str, depth: int
     return pieces
 
 
-def quoted_resources(text: str) -> tuple[str, ...]:
-    """Return the names of the resources that *text* quotes."""
-    return tuple(name for fence in _fences(text) if fence.name == "resource" for name in _items(fence.body))
-
-
 def fence_names(text: str) -> tuple[str, ...]:
     """Return the names of all ``flow:`` fences in *text*, known or not, in order."""
     return tuple(fence.name for fence in _fences(text))

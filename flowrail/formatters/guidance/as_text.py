@@ -11,6 +11,7 @@ from flowrail.formatters.guidance.content import (
     REPLAYED,
     Show,
     about_evidence,
+    briefing_of,
     command_of,
     findings_of,
     item_of,
@@ -19,7 +20,6 @@ from flowrail.formatters.guidance.content import (
     variables,
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, wants_of
-from flowrail.machines.guidance.views import Briefing
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import one_line, shortened, visible
 
@@ -28,7 +28,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as text: where it stands, what to do, how to go on."""
     parts = [_header(guidance)]
     if guidance.briefing is not None:
-        parts.append(visible(_briefing(guidance.briefing)))
+        parts.append(visible(briefing_of(guidance.briefing)))
     parts.append(visible("\n".join(pieces(guidance, show)).strip("\n")))
     if guidance.forbids:
         parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
@@ -59,12 +59,6 @@ def _header(guidance: Guidance) -> str:
     visit = f" · visit {step.visit} of {step.limit}" if step.limit else ""
     title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{visit}"
     return f"{title}\n{marks}" if guidance.session else title  # a preview has no session
-
-
-def _briefing(briefing: Briefing) -> str:
-    from flowrail.formatters.guidance.briefing import briefing_text  # only a resumed step has one
-
-    return briefing_text(briefing)
 
 
 def _given(guidance: Guidance) -> str:

@@ -15,6 +15,7 @@ from flowrail.formatters.guidance.content import (
     REPLAYED,
     Show,
     about_evidence,
+    briefing_of,
     command_of,
     findings_of,
     how_to_ask,
@@ -73,9 +74,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
 def _body(guidance: Guidance, show: Show) -> list[str]:
     parts: list[str] = []
     if guidance.briefing is not None:
-        from flowrail.formatters.guidance.briefing import briefing_text  # only a resumed step has one
-
-        parts.append(f"<briefing>{xml_text(briefing_text(guidance.briefing))}</briefing>")
+        parts.append(f"<briefing>{xml_text(briefing_of(guidance.briefing))}</briefing>")
     step = guidance.step
     if step is not None:
         where = attributes(

@@ -21,7 +21,7 @@ from flowrail.text.safe_text import shortened
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import WorkResult
     from flowrail.machines.engine.joins import Join
-    from flowrail.machines.guidance.views import DispatchView
+    from flowrail.machines.guidance.views import Briefing, DispatchView
     from flowrail.machines.sessions.session import RecordedFinding
 
 Show: TypeAlias = Callable[[Command], str]
@@ -143,6 +143,13 @@ def item_of(dispatch: DispatchView) -> str | None:
     return None if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_VALUE)
 
 
+def briefing_of(briefing: Briefing) -> str:
+    """Return a briefing as text."""
+    from flowrail.formatters.guidance.briefing import briefing_text  # only a resumed step has one
+
+    return briefing_text(briefing)
+
+
 def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return what is told in order: the step's own text, and what stands around it."""
     before, after = around(guidance, show)
@@ -187,15 +194,15 @@ def _is_new_to_it(guidance: Guidance) -> bool:
 
 def reference_texts(guidance: Guidance) -> dict[str, str]:
     """Return the long reference texts that a step quotes, by name. They can be printed again by `flow show`."""
-    if not any(FENCE in action for action in guidance.actions):
-        return {}
+    quoted: dict[str, str] = {}
 
-    from flowrail.formatters.blocks.fences import quoted_resources  # brings every block
+    def resource(name: str) -> str:
+        quoted[name] = guidance.resources[name]
+        return quoted[name]
 
-    names = {name for action in guidance.actions for name in quoted_resources(action)}
-    return {
-        name: text for name, text in guidance.resources.items() if name in names and len(text) > LONG_TEXT
-    }
+    for action in guidance.actions if guidance.resources else ():
+        text_pieces(action, resource)
+    return {name: text for name, text in quoted.items() if len(text) > LONG_TEXT}
 
 
 def own_pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
