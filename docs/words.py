@@ -58,7 +58,6 @@ NOT_EDITED_YET = (
     "flowrail/machines/guidance/",
     "flowrail/machines/loading/",
     "flowrail/machines/sessions/",
-    "flowrail/operations/doctor/",
     "flowrail/operations/running/",
     "flowrail/operations/sessions/",
     "flowrail/operations/skills/",

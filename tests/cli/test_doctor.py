@@ -83,7 +83,7 @@ def test_a_set_up_in_order_is_told_so() -> None:
     assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
     assert f"  {home_skills()} (home): 1 skill\n" in ran.out
     assert f"  Claude Code ({home_skills().parent})\n" in ran.out
-    assert "none yet; the first `flow start` makes it" in ran.out
+    assert "not found; `flow start SKILL` creates it" in ran.out
 
 
 def test_the_json_has_sections_and_findings() -> None:
@@ -221,8 +221,8 @@ def test_foreign_sessions_are_told_each_with_its_command(
 
     assert ran.status == 0
     assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
-    assert f"to continue it, a person runs: flow session adopt {first}\n" in ran.out
-    assert f"to continue it, a person runs: flow session adopt {second}\n" in ran.out
+    assert f"to continue it, a person must run: flow session adopt {first}\n" in ran.out
+    assert f"to continue it, a person must run: flow session adopt {second}\n" in ran.out
 
 
 def test_a_key_that_is_none_is_wrong() -> None:
@@ -241,7 +241,7 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
     for store in ("file", "file/below", "link", "dead/below"):
         (found,) = findings("--store", store)
         assert (found["code"], found["severity"]) == ("STORE_UNUSABLE", "error")
-        assert found["message"].endswith(("is no folder", "cannot be reached: No such file or directory"))
+        assert found["message"].endswith(("is not a folder", "cannot be reached: No such file or directory"))
         assert "--store" in found["remedy"]
 
 
@@ -255,15 +255,15 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
     found = one("NOT_TRUSTED")
 
     assert (found["severity"], found["place"]) == ("warning", str(folder))
-    assert "`py` was not allowed by anybody" in found["message"]
+    assert "`py` is not approved" in found["message"]
     assert found["remedy"] == "a person types: flow skill trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
-    assert "only if a person allowed it: 1 allowed\n" in flow("doctor").out
+    assert "that need approval: 1 approved\n" in flow("doctor").out
     (folder / "workflow.py").write_text("x = 1\n")
     assert "changed since it was approved" in one("NOT_TRUSTED")["message"]
     (folder / "link").symlink_to("/")
-    assert "cannot be allowed" in one("NOT_TRUSTED")["message"]
+    assert "cannot be approved" in one("NOT_TRUSTED")["message"]
 
 
 # --- what is told ---------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ LOOKING = (
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
     ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "validate", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
-    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"],
+    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"],
 )  # fmt: skip
 RUNNING = (
     ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"], ["skill", "coverage", "py"],
@@ -155,6 +155,7 @@ def test_python_m_leaves_the_current_folder_alone() -> None:
 def test_every_command_has_been_thought_of() -> None:
     acting = {
         "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
+        "ui", "watch",
     }  # fmt: skip
 
     assert {words[0] for words in (*LOOKING, *RUNNING)} | acting >= set(COMMANDS)

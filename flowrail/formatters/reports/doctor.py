@@ -1,4 +1,4 @@
-"""The examination of a set-up on one page: facts by section, below each what was found there."""
+"""The result of `flow doctor` as text: the facts and findings of each section."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_PLACES = 3
 
 
 def render(examined: Mapping[str, Any]) -> str:
-    """Return what `doctoring.diagnose` gives as text; the same finding in many places stands once."""
+    """Return a diagnosis as text; findings of one kind are listed together."""
     parts = [
         "\n".join([name, *_facts(section["facts"]), *_found(name, examined["findings"])])
         for name, section in examined["sections"].items()
@@ -45,7 +45,7 @@ def _found(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _kind(head: str, alike: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield findings of one kind; what to do about it stands once where it is the same for all."""
+    """Yield findings of one kind; a remedy that is the same for all is shown once."""
     times = f" ({len(alike)} times)" if len(alike) > 1 else ""
     common = len({finding["remedy"] for finding in alike}) == 1
     remedy = f": {shortened(alike[0]['remedy'])}" if common else ""

@@ -12,7 +12,7 @@ from flowrail.discovery.index import discover
 from flowrail.operations.doctor.hooks import hooks_section
 from flowrail.operations.doctor.installation import installation_section
 from flowrail.operations.doctor.section import DoctorContext, guarded
-from flowrail.operations.doctor.sessions import leave, sessions
+from flowrail.operations.doctor.sessions import approvals, sessions
 from flowrail.operations.doctor.skills import skill_sections
 
 
@@ -23,7 +23,7 @@ def diagnose(context: DoctorContext) -> dict[str, object]:
         installation_section(context.environ),
         *skill_sections(found, context),
         guarded("sessions", lambda: sessions(context)),
-        leave(found.places.usable, context.state),
+        approvals(found.places.usable, context.state),
         hooks_section(context),
     ]
     findings = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import DocumentError
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
@@ -34,7 +35,7 @@ def hooks_section(world: DoctorContext) -> Section:
                 facts.append(f"{file.host}, {file.to}: {file.path}")
         data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
-    none = ["none; `flow hook install` adds them to a host's settings"]
+    none = [f"none; `{Command('hook install')}` adds them to a host's settings"]
     return Section("hooks", facts or none, findings, {"hooks": data})
 
 
@@ -51,7 +52,7 @@ def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[Finding]:
         yield Finding("HOOKS_OFF", "warning", message, "remove `disableAllHooks`", file.path)
     missing = [event for event, state in hooks.events.items() if state is None]
     outdated = [event for event, state in hooks.events.items() if state is False]
-    again = f"flow hook install --host {file.host} --to {file.to}"
+    again = str(Command("hook install", host=file.host, to=file.to))
     if hooks.any and missing:
         message = f"our hooks for {', '.join(missing)} are missing in the settings of {file.host}"
         yield Finding("HOOKS_MISSING", "warning", message, again, file.path)
@@ -69,5 +70,9 @@ def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[Finding]:
 def _twice(host: str, both: list[SettingsFile]) -> Finding:
     message = f"our hooks are in two settings files of {host}, so an agent may be held twice for one stop"
     return Finding(
-        "HOOKS_TWICE", "warning", message, f"flow hook uninstall --host {host} --to project", both[0].path
+        "HOOKS_TWICE",
+        "warning",
+        message,
+        str(Command("hook uninstall", host=host, to="project")),
+        both[0].path,
     )

@@ -1,4 +1,4 @@
-"""The sessions of a project and the leave that its skills have, as an examination sees them."""
+"""The sessions and trust sections of `flow doctor`: the store, its sessions, and approved skills."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flowrail import approval
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 _KINDS = ("open", "ended", "foreign", "broken")
 
 
-class _Looking(Owner):
-    """This user, for whom no key is made only because somebody looked; empty where there is none."""
+class _ReadOnlyOwner(Owner):
+    """This user. No key is created; without one the key is empty."""
 
     def key(self) -> bytes:
         try:
@@ -35,19 +36,19 @@ class _Looking(Owner):
 
 
 def sessions(world: DoctorContext) -> Section:
-    """Return where sessions are kept, how many stand how, and what is wrong with them."""
+    """Return where sessions are stored, how many have each status, and what is wrong with them."""
     findings = [
-        *_unusable(world.store, "sessions", "mend that, or name another place with --store"),
-        *_unusable(world.state, "the user's own state", "mend that"),
+        *_unusable(world.store, "sessions", "fix it, or name another folder with --store"),
+        *_unusable(world.state, "the user's own state", "fix it"),
         *_key(world.state),
     ]
-    store = Store(world.store, _Looking(world.state))
+    store = Store(world.store, _ReadOnlyOwner(world.state))
     counts: Counter[str] = Counter()
     for session_id in _ids(store, findings):
         try:
             kept = store.read(session_id)
         except UnknownSessionError:
-            continue  # its start was interrupted: it never began
+            continue  # its start was interrupted
         except ForeignSessionError:
             counts["foreign"] += 1
             findings.append(_foreign(session_id))
@@ -58,21 +59,23 @@ def sessions(world: DoctorContext) -> Section:
             continue
         counts["open" if kept.session.is_open else "ended"] += 1
     exists = os.path.isdir(world.store)
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
+    listed = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
+    if not exists:
+        listed = f"not found; `{Command('start', 'SKILL')}` creates it"
     facts = [
-        f"{world.store}: {told if exists else 'none yet; the first `flow start` makes it'}",
-        f"keys and trust: {world.state}",
+        f"{world.store}: {listed}",
+        f"key and approvals: {world.state}",
     ]
     data = {"store": world.store, "state": world.state, "exists": exists}
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})
 
 
 def _ids(store: Store, findings: list[Finding]) -> list[str]:
-    """Return the ids of all sessions; add to *findings* what is in the way, unless that is told already."""
+    """Return the ids of all sessions; add a finding if the store cannot be read and no finding says so yet."""
     try:
         return store.ids()
     except FlowError as error:
-        if not any(each.place == store.path for each in findings):
+        if not any(finding.place == store.path for finding in findings):
             findings.append(Finding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path))
         return []
 
@@ -81,8 +84,8 @@ def _foreign(session_id: str) -> Finding:
     return Finding(
         "SESSION_FOREIGN",
         "warning",
-        "it was not started by you on this machine",
-        f"to continue it, a person runs: flow session adopt {session_id}",
+        "you did not start it on this machine",
+        str(Hint("to continue it, a person must run: ", Command("session adopt", session_id))),
         session_id,
     )
 
@@ -96,7 +99,7 @@ def _key(state: str) -> Iterator[Finding]:
 
 
 def _unusable(folder: str, what: str, remedy: str) -> Iterator[Finding]:
-    """Yield what would keep us from writing into *folder*, or from making it."""
+    """Yield a finding if *folder* cannot be created or written to."""
     place = folder
     while not os.path.lexists(place) and os.path.dirname(place) != place:
         place = os.path.dirname(place)
@@ -112,23 +115,23 @@ def _unusable(folder: str, what: str, remedy: str) -> Iterator[Finding]:
 
 def _problem(place: str, about: os.stat_result, *, own: bool) -> str:
     if not stat.S_ISDIR(about.st_mode):
-        return "is no folder"
+        return "is not a folder"
     if own and about.st_uid != os.geteuid():
         return "belongs to another user"
     return "" if os.access(place, os.W_OK | os.X_OK) else "cannot be written to"
 
 
-def leave(roots: Sequence[Root], state: str) -> Section:
-    """Return which skills of the project need a person's leave to run, and which have it."""
-    skills = [(found, *_standing(found, state)) for found in listing(roots) if _needs_leave(found)]
+def approvals(roots: Sequence[Root], state: str) -> Section:
+    """Return which skills of the project need approval, and which have it."""
+    skills = [(found, *_standing(found, state)) for found in listing(roots) if _needs_approval(found)]
     findings = [
         Finding("NOT_TRUSTED", "warning", f"`{found.name}` {why}, so it does not run", remedy, found.folder)
         for found, standing, why, remedy in skills
-        if standing != "allowed"
+        if standing != "approved"
     ]
     counts = Counter(standing for _, standing, _, _ in skills)
-    told = ", ".join(f"{many} {standing}" for standing, many in counts.items())
-    facts = [f"skills of the project that run only if a person allowed it: {told or 'none'}"]
+    listed = ", ".join(f"{many} {standing}" for standing, many in counts.items())
+    facts = [f"skills of the project that need approval: {listed or 'none'}"]
     data = {
         "skills": [
             {"skill": found.name, "path": found.folder, "standing": standing}
@@ -138,23 +141,23 @@ def leave(roots: Sequence[Root], state: str) -> Section:
     return Section("trust", facts, findings, data)
 
 
-def _needs_leave(found: Skill) -> bool:
+def _needs_approval(found: Skill) -> bool:
     if found.source in OWN_SCOPES:
         return False
-    stands_in_front = found.hides_own and not as_bundled(found)
-    return stands_in_front or any(file.is_python for file in workflows(found))
+    hides_another = found.hides_own and not as_bundled(found)
+    return hides_another or any(file.is_python for file in workflows(found))
 
 
 def _standing(found: Skill, state: str) -> tuple[str, str, str]:
-    """Return how a skill stands, in a word and in a sentence, and what to do about it."""
+    """Return whether a skill is approved, in a word and as a clause, and what to do about it."""
     ask = str(approval.how_to_approve(found.name, named_root(found)))
-    allowed = approval.approval_of(found.folder, state)
+    approved = approval.approval_of(found.folder, state)
     try:
         now = approval.snapshot(found.folder, keep=False).digest
     except FlowError as error:
-        return "impossible", f"cannot be allowed ({error.message})", str(error.hint)
-    if allowed is None:
-        return "not allowed", "was not allowed by anybody", ask
-    if allowed.digest != now:
+        return "impossible", f"cannot be approved ({error.message})", str(error.hint)
+    if approved is None:
+        return "not approved", "is not approved", ask
+    if approved.digest != now:
         return "changed", "changed since it was approved", ask
-    return "allowed", "", ""
+    return "approved", "", ""

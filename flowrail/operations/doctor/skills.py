@@ -23,13 +23,12 @@ from flowrail.operations.doctor.section import DoctorContext, Section, guarded
 from flowrail.operations.skills.check import check as check_workflows
 from flowrail.text.phrases import count
 
-#: What is told of a skill and means that it does not do what its author meant.
 WRONG = MISTAKES | {
     "PLACE_UNUSABLE", "UNREADABLE", "NOT_A_FILE", "DANGLING_LINK", "LINK_LOOP", "NO_FRONTMATTER",
     "UNCLOSED_FRONTMATTER", "INVALID_FRONTMATTER", "UNKNOWN_VERSION", "NO_CATEGORIES",
     "NO_DESCRIPTION", "SPEC_NAME_MISSING", "SPEC_DESCRIPTION_MISSING",
 }  # fmt: skip
-#: What keeps a folder from being offered and is as it should be.
+"""Codes of notes about a skill that does not do what its author meant."""
 _AS_MEANT = frozenset(
     {
         "NO_HANDOFF",
@@ -41,11 +40,11 @@ _AS_MEANT = frozenset(
         "REGISTRY_STALE",
     }
 )
-#: Told by the open skill specification's own codes.
-_TWICE = frozenset({"NAME_DIFFERS"})
+"""Codes of skipped folders that are as their author meant them."""
+_REPORTED_TWICE = frozenset({"NAME_DIFFERS"})
+"""Codes for which the open skill specification has a code of its own."""
 _DIALECTS = {"v3": "v3", "v2": "v2 (legacy)", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
-#: Clients that read skills: where each keeps its own things, and what moves that.
 _HOSTS = (
     ("Codex", "CODEX_HOME", ".codex"),
     ("Cursor", "", ".cursor"),
@@ -53,10 +52,11 @@ _HOSTS = (
     ("OpenCode", "", ".config/opencode"),
     ("Goose", "", ".config/goose"),
 )
+"""Hosts that read skills: name, the variable that moves the host's folder, the folder in home."""
 
 
 class Host(NamedTuple):
-    """A client that reads skills, where it keeps its own things, and whether it is there."""
+    """A host that reads skills, its own folder, and whether the folder exists."""
 
     name: str
     folder: str
@@ -64,7 +64,7 @@ class Host(NamedTuple):
 
 
 class Examination(NamedTuple):
-    """What there is, by kind: counts of dialects and of what kept skills out, and all that is odd."""
+    """The hosts and skills that were found: counts of dialects and of skipped folders, and notes."""
 
     hosts: tuple[Host, ...]
     dialects: Mapping[str, int]
@@ -85,7 +85,7 @@ def skill_sections(found: Discovery, context: DoctorContext) -> Iterator[Section
 
 
 def examine(discovery: Discovery, home: str, environ: Mapping[str, str]) -> Examination:
-    """Return what `flow doctor` tells of the skills of *discovery*."""
+    """Return what `flow doctor` reports about the skills of *discovery*."""
     offered = (*discovery.candidates, *discovery.hidden)
     skills: list[Candidate | Skipped] = [*offered, *(each for each in discovery.skipped if each.is_skill)]
     return Examination(
@@ -101,7 +101,7 @@ def examine(discovery: Discovery, home: str, environ: Mapping[str, str]) -> Exam
 
 
 def hosts(home: str, environ: Mapping[str, str]) -> Iterator[Host]:
-    """Yield the clients that are known, found or not."""
+    """Yield all supported hosts, found or not."""
     own = config_folder(home, environ)
     yield Host("Claude Code", own, os.path.isdir(own))
     for name, variable, inside in _HOSTS:
@@ -127,7 +127,7 @@ def _locations(found: Discovery) -> Section:
     ]
     if places.superproject:
         facts.append(f"a submodule of {places.superproject}")
-    told = [
+    notes = [
         note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
     ]
     data = {
@@ -138,7 +138,7 @@ def _locations(found: Discovery) -> Section:
         "git_root": places.git_root,
         "superproject": places.superproject,
     }
-    return Section("places", facts, list(_as_findings(told)), data)
+    return Section("places", facts, list(_as_findings(notes)), data)
 
 
 def _files(found: Discovery, seen: Examination) -> Section:
@@ -151,10 +151,10 @@ def _files(found: Discovery, seen: Examination) -> Section:
         facts.append(f"dialects: {dialects}")
     if seen.skipped:
         facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in seen.skipped.items()))
-    told = [
+    notes = [
         *(_as_note(each) for each in found.skipped if each.code not in _AS_MEANT),
         *seen.collisions,
-        *(note for note in seen.readings if note.code not in _TWICE),
+        *(note for note in seen.readings if note.code not in _REPORTED_TWICE),
         *seen.conformance,
     ]
     data = {
@@ -164,7 +164,7 @@ def _files(found: Discovery, seen: Examination) -> Section:
         "dialects": dict(seen.dialects),
         "skipped": dict(seen.skipped),
     }
-    return Section("skills", facts, list(_as_findings(told)), data)
+    return Section("skills", facts, list(_as_findings(notes)), data)
 
 
 def _hosts(seen: Examination) -> Section:
@@ -194,9 +194,9 @@ def _as_note(skipped: Skipped) -> Note:
     return Note(skipped.code, skipped.reason, skipped.path, skipped.line)
 
 
-def _as_findings(told: Iterable[Note]) -> Iterator[Finding]:
+def _as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
     """Yield each note once: discovery and the specification may report the same finding."""
-    for note in {(note.code, note.place, note.reason): note for note in told}.values():
+    for note in {(note.code, note.place, note.reason): note for note in notes}.values():
         severity = "error" if note.code in WRONG else "warning"
         yield Finding(note.code, severity, note.reason, HINTS[note.code], note.place)
 
@@ -208,5 +208,7 @@ def _workflows(roots: Sequence[Root], cwd: str) -> Section:
         for report in reports
         for finding in report.findings
     ]
-    facts = [f"{count(len(reports), 'workflow')} read, none run: {len(findings) or 'no'} findings"]
+    facts = [
+        f"{count(len(reports), 'workflow')} read without running code: {count(len(findings), 'finding')}"
+    ]
     return Section("workflows", facts, findings, {"checked": [report.address for report in reports]})
