@@ -6,6 +6,7 @@ import gc
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flowrail.cli import streams
@@ -14,6 +15,7 @@ from flowrail.storage import files
 from flowrail.text.safe_text import bounded, json_visible, one_line, visible
 
 _PIECE = 65_536
+_FORMS = {"json": "data", "text": "text", "xml": "xml"}
 
 if TYPE_CHECKING:
     from flowrail.errors import FlowError
@@ -24,18 +26,18 @@ def show(guidance: Guidance, form: str | None) -> None:
     """Print *guidance* in the form asked for; text for a person, XML for a pipe."""
     streams.together()
     form = form or usual_form()
+    render = import_module(
+        f"flowrail.formatters.guidance.as_{_FORMS[form]}"
+    ).render  # a command prints one form
     if form == "json":
-        from flowrail.formatters.guidance.as_data import render as as_data  # a command prints one form
-
-        data(as_data(guidance))
-    elif form == "xml":
-        from flowrail.formatters.guidance.as_xml import render as as_xml  # the same
-
-        text(as_xml(guidance))
+        data(render(guidance))
     else:
-        from flowrail.formatters.guidance.as_text import render as as_text  # the same
+        text(render(guidance))
 
-        text(as_text(guidance))
+
+def show_state(guidance: Guidance) -> None:
+    """Print the state of a session for a person."""
+    text(import_module("flowrail.formatters.guidance.as_text").standing(guidance))
 
 
 def usual_form() -> str:

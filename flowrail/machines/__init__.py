@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from flowrail.machines.definition.findings import (
         Finding as Finding,
+        Suppression as Suppression,
         WorkflowError as WorkflowError,
     )
     from flowrail.machines.definition.gates import (
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
         StepDef as StepDef,
         Variant as Variant,
     )
-    from flowrail.machines.definition.suppressions import Suppression as Suppression
     from flowrail.machines.definition.values import Arg as Arg
     from flowrail.machines.definition.workflow import Workflow as Workflow
     from flowrail.machines.engine.advance import (
@@ -112,7 +112,7 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.definition.delegation": "AgentRole Dispatch",
         "flowrail.machines.definition.domains": "BoundedInt ChoiceSet Constant",
         "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
-        "flowrail.machines.definition.findings": "Finding WorkflowError",
+        "flowrail.machines.definition.findings": "Finding Suppression WorkflowError",
         "flowrail.machines.definition.gates": (
             "Confidence DocumentAvailability GateConfig LoopState QRState QRStatus Severity "
             "blocking_severities"
@@ -123,7 +123,6 @@ __all__, __dir__, _load = lazy_exports(
             "Step StepOutput TerminalRouting"
         ),
         "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
-        "flowrail.machines.definition.suppressions": "Suppression",
         "flowrail.machines.definition.values": "Arg",
         "flowrail.machines.definition.workflow": "Workflow",
         "flowrail.machines.engine.advance": "advance start",

@@ -185,6 +185,4 @@ def status_command(session_id: str | None, as_json: bool, store: str | None) -> 
     if as_json:
         output.show(answer.guidance, "json")
     else:
-        from flowrail.formatters.guidance.as_text import standing  # a command prints one form
-
-        output.text(standing(answer.guidance))
+        output.show_state(answer.guidance)

@@ -11,7 +11,7 @@ from flowrail.cli.environment import world
 from flowrail.cli.reader import reader
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.coverage import text as coverage_text
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.walks import plan

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces
-from flowrail.machines.engine.agents import cut
+from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces, plain
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition
 from flowrail.machines.sessions.store import ForeignSessionError, StoredSession
-from flowrail.text.phrases import in_words
-from flowrail.text.safe_text import bounded, shortened
+from flowrail.text.safe_text import bounded
 
 if TYPE_CHECKING:
-    from flowrail.machines.guidance.views import DispatchView, QuestionView
-
-LONGEST_PARAM = 400
-"""Parameters are told so far beside a step; JSON has the whole."""
+    from flowrail.machines.guidance.views import QuestionView
 
 
 def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, Any]:
@@ -113,35 +106,6 @@ def _way(way: OfferedTransition) -> dict[str, object]:
         "waits_for": way.waits_for,
         "command": way.command,
     }
-
-
-def plain(value: object, keep: Keep = str) -> Any:
-    """Return *value* with its tuples as lists, its mappings as plain dicts, and its commands as *keep* makes them."""
-    if isinstance(value, Mapping):
-        return {key: plain(item, keep) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, keep) for item in value]
-    return keep(value) if isinstance(value, Command) else value
-
-
-def in_short(values: Mapping[str, object]) -> dict[str, object]:
-    """Return *values* as plain data, those that are long as a text that is cut."""
-    texts = {name: in_words(value) for name, value in values.items()}
-    return {
-        name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
-        for name, value in values.items()
-    }
-
-
-def result_of(dispatch: DispatchView, most: int) -> str:
-    """Return what came of a piece of work as JSON of about *most* bytes; what is left out says so."""
-    text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
-    return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
-
-
-def example_text(value: object) -> str:
-    """Return an example as it would be written on a command line."""
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 
 
 def session_item(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flowrail.formatters.guidance.as_data import example_text, in_short
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
     FINDING,
@@ -13,7 +12,9 @@ from flowrail.formatters.guidance.content import (
     about_evidence,
     briefing_of,
     command_of,
+    example_text,
     findings_of,
+    in_short,
     item_of,
     pieces,
     shown,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowrail.formatters.blocks.elements import content
-from flowrail.formatters.guidance.as_data import example_text, result_of
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
     FINDING,
@@ -17,10 +16,12 @@ from flowrail.formatters.guidance.content import (
     about_evidence,
     briefing_of,
     command_of,
+    example_text,
     findings_of,
     how_to_ask,
     item_of,
     pieces,
+    result_of,
     shown,
     variables,
 )

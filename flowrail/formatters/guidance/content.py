@@ -1,14 +1,13 @@
-"""What a step tells, in pieces: text, and the blocks that its fences stand for."""
+"""A step's instructions in pieces: text, and the blocks that replace its fences."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import element
-from flowrail.formatters.guidance.review_loop import loop_pieces
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
@@ -19,8 +18,7 @@ from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
-    from flowrail.machines.engine.agents import WorkResult
-    from flowrail.machines.engine.joins import Join
+    from flowrail.machines.engine.agents import Join, WorkResult
     from flowrail.machines.guidance.views import Briefing, DispatchView
     from flowrail.machines.sessions.session import RecordedFinding
 
@@ -30,6 +28,8 @@ Keep: TypeAlias = Callable[[Command], object]
 """What stands for a command in plain data: its shell line, or the command itself."""
 
 FENCE = "flow:"
+LONGEST_PARAM = 400
+"""Characters of a parameter that are shown beside a step; JSON has all."""
 FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
 """What belongs to the command that records a finding; a long text goes into a file, `--file FILE`."""
 
@@ -161,6 +161,8 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     before: list[str | Markup] = []
     after: list[str | Markup] = []
     if guidance.loop is not None:
+        from flowrail.formatters.guidance.review_loop import loop_pieces  # 1 ms, for review gates only
+
         before, after = loop_pieces(guidance.loop)
     if _gives_work(guidance):
         # brings the parser of questions, which few steps need
@@ -247,3 +249,32 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
 
         found += with_blocks(plain, resources)
     return found
+
+
+def plain(value: object, keep: Keep = str) -> Any:
+    """Return *value* with its tuples as lists, its mappings as plain dicts, and its commands as *keep* makes them."""
+    if isinstance(value, Mapping):
+        return {key: plain(item, keep) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, keep) for item in value]
+    return keep(value) if isinstance(value, Command) else value
+
+
+def in_short(values: Mapping[str, object]) -> dict[str, object]:
+    """Return *values* as plain data, those that are long as a text that is cut."""
+    texts = {name: in_words(value) for name, value in values.items()}
+    return {
+        name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
+        for name, value in values.items()
+    }
+
+
+def result_of(dispatch: DispatchView, most: int) -> str:
+    """Return what came of a piece of work as JSON of about *most* bytes; what is left out says so."""
+    text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
+    return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
+
+
+def example_text(value: object) -> str:
+    """Return an example as it would be written on a command line."""
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
-from flowrail.formatters.guidance.as_data import plain
-from flowrail.formatters.guidance.content import FINDING, Keep, Show, result_lines, text_pieces
+from flowrail.formatters.guidance.content import FINDING, Keep, Show, plain, result_lines, text_pieces
 from flowrail.machines.engine.agents import Ended, Handed
 from flowrail.machines.engine.questions import Put
 from flowrail.machines.guidance.guide import Guidance

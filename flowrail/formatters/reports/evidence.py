@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import plain
 from flowrail.machines.definition.evidence import Level
 from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
 from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult

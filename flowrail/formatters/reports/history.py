@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.evidence import result_data, tally
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.host_binding import short_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import plain
 from flowrail.machines.definition.diff import IDENTICAL
 from flowrail.machines.engine.migration import MigrationPlan
 from flowrail.text.safe_text import one_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flowrail.formatters.guidance.as_data import example_text
+from flowrail.formatters.guidance.content import example_text
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 from flowrail.text.table import table
 

@@ -1,14 +1,16 @@
-"""What a check found: a code that stays, where, what is so, and what to do about it."""
+"""Findings: a stable code, the place, what is wrong, and what to do about it; and suppressions of warnings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
+from flowrail.machines.definition.keys import DefinitionPart, Key
 
 Path = tuple[str | int, ...]
 Locate = Callable[[Path], str]
@@ -127,6 +129,7 @@ class Raw(NamedTuple):
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
+_COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 _PLACE = r"(?s)(?P<file>.*?)(?::(?P<line>\d+))?(?: \(.*)?\Z"
 _Found = TypeVar("_Found", Finding, Raw)
 
@@ -177,3 +180,72 @@ def raise_errors(name: str, findings: Sequence[Finding]) -> None:
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
         raise WorkflowError(name, errors)
+
+
+class Suppression(DefinitionPart):
+    """Warnings of one code, of one step or of all, that the author accepts, with a reason. Errors stay.
+
+    In a workflow file: `ignore: [{code: FR163, step: look, reason: …}]`. In Python, a comment says the same:
+    `# flow: ignore FR163 of look: …`. A suppression without a matching warning is a finding.
+    """
+
+    code: Annotated[str, Key("The code, such as FR163.", is_name=True)]
+    reason: Annotated[str, Key("Why the warning is accepted.", schema={"minLength": 1})]
+    step: Annotated[str | None, Key("Only for this step.", is_name=True)] = None
+    origin: str = field(default="", repr=False, compare=False)
+
+    def covers(self, finding: Finding) -> bool:
+        """Return whether *finding* is one of those."""
+        return finding.code == self.code and self.step in {None, finding.step}
+
+
+def suppressions_in(data: bytes, source: str) -> tuple[Suppression, ...]:
+    """Return the suppressions in the comments of a Python file."""
+    found = []
+    for match in re.finditer(_COMMENT, data):
+        line = data.count(b"\n", 0, match.start()) + 1
+        code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
+        found.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
+    return tuple(found)
+
+
+def without_suppressed(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> list[Finding]:
+    """Return *findings* without the suppressed ones, and what is wrong with the suppressions themselves."""
+    kept: dict[int, Finding] = {}
+    covered: dict[tuple[str, str | None], dict[int, Finding]] = {}
+    errors: set[tuple[str, str | None]] = set()
+
+    def put(number: int, finding: Finding) -> None:
+        kept[number] = finding
+        for key in {(finding.code, None), (finding.code, finding.step)}:
+            covered.setdefault(key, {})[number] = finding
+            if finding.severity == "error":
+                errors.add(key)
+
+    for number, finding in enumerate(findings):
+        put(number, finding)
+    for number, suppression in enumerate(suppressions, start=len(kept)):
+        key = suppression.code, suppression.step
+        problem = _problem(suppression, is_error=key in errors, is_used=bool(covered.get(key)))
+        if problem is not None:
+            what, hint = problem
+            put(number, Finding("FR172", "warning", what, hint, suppression.origin, suppression.step))
+            continue
+        for gone, finding in [*covered[key].items()]:
+            del kept[gone]
+            for other in {(finding.code, None), (finding.code, finding.step)}:
+                del covered[other][gone]
+    return [*kept.values()]
+
+
+def _problem(suppression: Suppression, *, is_error: bool, is_used: bool) -> tuple[str, str] | None:
+    if suppression.code not in CODES:
+        return f"unknown code `{suppression.code[:20]}`", "see the findings reference"
+    if not suppression.reason.strip():
+        return f"{suppression.code} is suppressed without a reason", "add a reason"
+    if is_error:
+        return f"{suppression.code} is an error and cannot be suppressed", "fix the error"
+    if not is_used:
+        where = f" of step `{suppression.step}`" if suppression.step else ""
+        return f"found no {suppression.code}{where} to suppress", "remove the suppression"
+    return None

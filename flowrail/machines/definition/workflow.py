@@ -7,10 +7,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from flowrail.machines.definition.findings import Suppression
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
 from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
-from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg, arg_from
 
 if TYPE_CHECKING:

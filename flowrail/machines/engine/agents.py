@@ -17,7 +17,6 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.engine.joins import Join
 from flowrail.machines.sessions.record import is_short
 from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
 from flowrail.storage.journal import too_large
@@ -52,6 +51,25 @@ class TooManyDispatchesError(UsageError):
     """The list has more items than are handed out at once."""
 
     code = "TOO_MANY_DISPATCHES"
+
+
+class Join(NamedTuple):
+    """How far a step's dispatches are: how many must succeed, have succeeded, can still."""
+
+    needed: int
+    succeeded: int
+    open: tuple[str, ...]
+    total: int
+
+    @property
+    def met(self) -> bool:
+        """Whether enough have succeeded."""
+        return self.succeeded >= self.needed
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether too few are left to meet it."""
+        return not self.met and self.succeeded + len(self.open) < self.needed
 
 
 class Handed(NamedTuple):

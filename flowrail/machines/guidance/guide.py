@@ -34,8 +34,7 @@ from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.machines.engine.agents import WorkResult
-    from flowrail.machines.engine.joins import Join
+    from flowrail.machines.engine.agents import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView
     from flowrail.machines.sessions.session import RecordedFinding
@@ -161,7 +160,7 @@ def guide(
         revision=session.revision,
         head=head,
         step=_view(workflow, session, step) if step else None,
-        actions=(*handed_over(session, folder), *actions_of(step, _context(workflow, session, step)))
+        actions=(*_received_work(session, folder), *actions_of(step, _context(workflow, session, step)))
         if step
         else (),
         next=(),
@@ -190,6 +189,13 @@ def guide(
     if reviewed or (session.parent is not None and session.parent.review):
         told = told._replace(finding_command=Command("finding add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, told)))
+
+
+def _received_work(session: Session, folder: str) -> tuple[str, ...]:
+    """Return the lines about the work that *session* took over, as long as nothing was reported."""
+    if session.received is None or session.revision:
+        return ()
+    return handed_over(session.received, folder)
 
 
 def farewell(

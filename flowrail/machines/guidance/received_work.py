@@ -1,14 +1,14 @@
-"""What a session that took over somebody's work is told at its first step. Foreign names stay names."""
+"""The lines about a handoff that are printed at the first step of the session that took it over."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import ReceivedWork
 
 COPY = "received-payload"
-"""How the payload is called in the session's folder, but for its ending."""
+"""The name of the payload in the session's folder, without its extension."""
 HASHED, UNHASHED = "hashed", "unhashed"
 """The origins of a payload that none of our own sessions sent: whether it came with a hash."""
 _NO_NAME = r"[^\w ./@+-]"
@@ -17,19 +17,13 @@ _LONGEST_PATH, _MOST_NAMES = 4096, 12
 
 
 def now_at(path: str, folder: str) -> str:
-    """Return where that which was written as *path* lies now, in *folder*: their store may be moved, or a copy."""
-    here = os.path.join(folder, os.path.basename(path))
-    return here if os.path.lexists(here) and os.path.realpath(here) != os.path.realpath(path) else path
+    """Return where the file recorded as *path* is now: in *folder* if the store was moved or copied."""
+    moved = os.path.join(folder, os.path.basename(path))
+    return moved if os.path.lexists(moved) and os.path.realpath(moved) != os.path.realpath(path) else path
 
 
-def handed_over(session: Session, folder: str = "") -> tuple[str, ...]:
-    """Return from whom the work came and where its payload lies, as long as nothing was reported.
-
-    *folder* is that of the session, where it has one.
-    """
-    received = session.received
-    if received is None or session.revision:
-        return ()
+def handed_over(received: ReceivedWork, folder: str = "") -> tuple[str, ...]:
+    """Return where the work came from and where its payload is. *folder* is that of the session, if it has one."""
     chain = [_name(skill) for skill in received.chain[-_MOST_NAMES:]]
     source = _name(received.source)
     through = f", through {' → '.join(chain)}" if len(chain) > 1 else ""

@@ -20,9 +20,16 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate, in_order, raise_errors
+from flowrail.machines.definition.findings import (
+    MOST_FOUND,
+    Finding,
+    Locate,
+    Suppression,
+    in_order,
+    raise_errors,
+    suppressions_in,
+)
 from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.suppressions import Suppression, commented
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.digests import sha256
 from flowrail.storage.files import read_bounded
@@ -157,7 +164,7 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
         data = _taken(file, file.path, contents)
         texts.files[file.path] = digest(data)
         found = read_python(data, file.address, file.path, text_of=texts.of_step)
-        suppressions = (*found.definition.ignore, *commented(data, file.path))
+        suppressions = (*found.definition.ignore, *suppressions_in(data, file.path))
         workflow, missing = texts.with_resources(found.definition, found.locate)
         findings = tuple(in_order((*found.findings, *missing)))
         return Loaded(workflow, findings, texts.files, suppressions, found.locate)
@@ -177,7 +184,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
     path = os.path.join(file.folder, file.path)
     workflow = run_python(data, file.address, path, text_of=texts.of_step)
     workflow, missing = texts.with_resources(workflow, lambda _: file.path)
-    suppressions = (*workflow.ignore, *commented(data, file.path))
+    suppressions = (*workflow.ignore, *suppressions_in(data, file.path))
     return Loaded(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
 
 

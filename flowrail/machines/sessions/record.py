@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError
 from flowrail.machines.sessions.session import FORMAT, Session
+from flowrail.machines.sessions.upgrades import session_of_today
 from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import SideFiles
 from flowrail.storage.journal import DamagedError, Encoding, too_large
@@ -62,9 +63,7 @@ def encoding(side_files: SideFiles) -> Encoding[Record]:
         if _has_references(line):
             data = join_texts(data, load)
         if data["session"].get("format") != FORMAT:
-            from flowrail.machines.sessions import upgrades  # few sessions need it
-
-            data["session"] = upgrades.session_of_today(data["session"])
+            data["session"] = session_of_today(data["session"])
         return from_plain(data, Record)
 
     return Encoding(_encode, decode, _split)

@@ -19,6 +19,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
+from flowrail.machines.sessions.upgrades import definition_of_today
 from flowrail.storage import snapshot
 from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import FileStore, Held, Kind, SideFiles
@@ -332,9 +333,7 @@ def _read_definition(side_files: SideFiles) -> dict[str, Any] | None:
         return None
     value.pop("mac", None)  # earlier versions signed definitions
     if value.get("format") != DEFINITION_FORMAT:
-        from flowrail.machines.sessions import upgrades  # few sessions need it
-
-        return upgrades.definition_of_today(value)
+        return definition_of_today(value)
     return value
 
 

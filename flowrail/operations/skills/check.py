@@ -13,10 +13,9 @@ from typing import NamedTuple, Protocol
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition import diff
-from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.findings import Finding, without_suppressed
 from flowrail.machines.definition.fingerprint import step_print
 from flowrail.machines.definition.serialization import to_plain
-from flowrail.machines.definition.suppressions import applied
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
@@ -261,7 +260,9 @@ def _checked(
             *references.findings(file, loaded, roots, interfaces, problems),
             *card_checks.findings(file, loaded, interfaces),
         )
-        findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.suppressions))
+        findings = tuple(
+            without_suppressed((*loaded.findings, *loaded.advice(), *beside), loaded.suppressions)
+        )
     except DocumentError as error:
         place = error.place.removeprefix(
             os.path.join(file.folder, "")

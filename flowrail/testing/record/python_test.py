@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import plain
 from flowrail.testing.record.script import Script, Turn
 from flowrail.text.safe_text import HIDDEN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import plain
 from flowrail.testing.walks.play import PlayedWalk
 from flowrail.testing.walks.reproduce import reproduction
 from flowrail.testing.walks.run import (

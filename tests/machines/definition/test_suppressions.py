@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.suppressions import (
+from flowrail.machines.definition.findings import (
+    Finding,
     Suppression,
-    applied,
-    commented,
+    suppressions_in,
+    without_suppressed,
 )
 
 LOOP = Finding("FR163", "warning", "a loop", "bound it", "workflow.yaml:3", "look")
@@ -21,9 +21,9 @@ def passed(code: str = "FR163", reason: str = "it is short", step: str | None = 
 
 
 def test_what_is_excepted_is_let_pass() -> None:
-    assert applied([LOOP, OTHER, WRONG], [passed()]) == [WRONG]
-    assert applied([LOOP, OTHER], [passed(step="look")]) == [OTHER]
-    assert applied([LOOP], []) == [LOOP]
+    assert without_suppressed([LOOP, OTHER, WRONG], [passed()]) == [WRONG]
+    assert without_suppressed([LOOP, OTHER], [passed(step="look")]) == [OTHER]
+    assert without_suppressed([LOOP], []) == [LOOP]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_what_is_excepted_is_let_pass() -> None:
     ],
 )
 def test_an_exception_without_effect_is_a_finding(exception: Suppression, what: str) -> None:
-    *kept, found = applied([LOOP, WRONG], [exception])
+    *kept, found = without_suppressed([LOOP, WRONG], [exception])
 
     assert kept == [LOOP, WRONG]
     assert (found.code, found.severity, found.place) == ("FR172", "warning", "workflow.yaml:9")
@@ -48,7 +48,7 @@ def test_exceptions_are_read_from_comments() -> None:
     first = b"import x\n# flow: ignore FR163 of look: it is short\n"
     text = first + b"x = 1  # flow: ignore FR164\n    #flow: ignore FR165\n"
 
-    assert commented(text, "workflow.py") == (
+    assert suppressions_in(text, "workflow.py") == (
         Suppression("FR163", "it is short", "look", "workflow.py:2"),
         Suppression("FR165", "", None, "workflow.py:4"),
     )
