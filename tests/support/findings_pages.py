@@ -215,5 +215,6 @@ WHY: Mapping[str, str] = {
     "FR181": "The agent would report the fact, and be refused.",
     "FR182": "Hosts look into `.claude/skills` and find a skill by its `SKILL.md`.",
     "FR183": "Discovery is lenient. Other readers of the schema are not.",
+    "FR184": "An agent that has not done the work passes the check, and the record says that it was checked.",
     "FR190": "Checking runs no code. A computed value is checked when the workflow is loaded.",
 }

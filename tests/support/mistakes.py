@@ -358,6 +358,7 @@ EXAMPLES: Mapping[str, Example] = {
         "SKILL.md",
         {"SKILL.md": CARD.replace("---\n\n", f"{OFFER}---\n\n")},
     ),
+    "FR184": Example(PROVEN, 'files: "reports/*.md", at_least: 3', "file: report.md"),
     "FR190": Example(PYTHON, '["Look around."]', "open('look.md').read()", "workflow.py"),
 }
 

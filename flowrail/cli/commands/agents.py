@@ -275,6 +275,21 @@ def add(
         output.text(f"{finding.id} {finding.severity} recorded in {home}")
 
 
+@finding_command.command("none", epilog=options.examples("flow finding none planner-k3x9q2"))
+@options.session_argument
+@click.option("--token", metavar="T", help="The token that came with the review's prompt.")
+@options.as_json
+@options.store
+@options.wait_in_a_crowd
+def none(session_id: str, token: str | None, as_json: bool, store: str | None, wait: float) -> None:
+    """Record that a review found nothing"""
+    home = running_findings.submit_without_findings(world(store=store, wait=wait), session_id, token=token)
+    if as_json:
+        output.data({"session": home, "findings": []})
+    else:
+        output.text(f"recorded in {home}: no findings")
+
+
 @finding_command.command("list", epilog=options.examples("flow finding list planner-k3x9q2"))
 @options.session_argument
 @options.as_json

@@ -54,8 +54,12 @@ def test_command(
 
     The walks take every transition and every pair of transitions, repeat every loop, always
     fail and always iterate. Agents succeed and fail, questions get every answer, reviews have
-    findings or none. Sessions are in a temporary folder. Project skills in Python run only if they
-    are approved. Exits 1 if a walk fails. For JUnit XML, run `pytest --flow --junitxml FILE`.
+    findings or none, and evidence counts as passed. Sessions are in a temporary folder. Project
+    skills in Python run only if they are approved.
+
+    Each check of evidence is also tried in an empty project, or in its known-bad ones, where it must
+    not pass. Exits 1 if a walk fails or evidence cannot fail. For JUnit XML, run
+    `pytest --flow --junitxml FILE`.
     """
     del run_code  # walks run the code in any case
     here = world(store=None, roots=roots)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from flowrail.machines.checks.conditions import TRIED_RULES
 from flowrail.machines.checks.data_flow import PATH_RULES
 from flowrail.machines.checks.delegation import DELEGATION_ADVICE
+from flowrail.machines.checks.evidence import EVIDENCE_ADVICE
 from flowrail.machines.checks.loops import ROUND_RULES
 from flowrail.machines.checks.prose import WORD_RULES
 from flowrail.machines.definition.findings import Finding, Locate, first
 from flowrail.machines.definition.validation import in_step_order, origin_of, raw_findings
 from flowrail.machines.definition.workflow import Workflow
 
-ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *DELEGATION_ADVICE)
+ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *DELEGATION_ADVICE, *EVIDENCE_ADVICE)
 """Rules that give warnings. They run in `flow check`, not when a workflow starts."""
 
 

@@ -93,6 +93,7 @@ CODES = {
     "FR181": "a text asks for a fact that the step does not accept",
     "FR182": "no host finds the skill",
     "FR183": "the handoff block in SKILL.md does not match the handoff schema",
+    "FR184": "a check of `evidence` proves little",
     "FR190": "a value is computed and was not checked",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

@@ -50,6 +50,22 @@ def add_finding(
     return home, finding
 
 
+def submit_without_findings(world: World, session_id: str, *, token: str | None = None) -> str:
+    """Record that a review found nothing, and return the session that keeps it."""
+    home, agents = _home_of_findings(world, session_id)
+    for agent in agents:
+        still_at_work(world.store, agent)
+    with world.store.change(home, wait=world.wait) as change:
+        session = change.kept.session
+        finder = _finder(world, agents[0] if agents else session, home, token)
+        standing(open_session(world, session).workflow, session)
+        known = session.evidence.get(str(session.step))
+        after = session if known is None else session.with_evidence(known._replace(nothing_found=True))
+        note = {"finding": "none", "finder": finder}
+        change.commit(after, kind="finding", at=world.now(), by=world.by, note=note)
+    return home
+
+
 def resolve_finding(
     world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
 ) -> tuple[str, RecordedFinding]:

@@ -13,6 +13,7 @@ from flowrail.testing.walks.run import (
     SKIPPED,
     WorkflowResult,
 )
+from flowrail.text.phrases import listed
 from flowrail.text.safe_text import one_line, visible
 from flowrail.text.table import table
 
@@ -68,6 +69,12 @@ def _details(result: WorkflowResult) -> Iterator[str]:
         lines.append(f"  {_place(failure)}{one_line(failure.problem)}")
         lines += [f"  {visible(line)}" for line in reproduction(result.name, failure).text]
         yield "\n".join(lines)
+    for trial in result.trials.passed:
+        yield one_line(f"{result.address}: {trial.problem}")
+    if result.trials.untried:
+        skill = result.address.partition("/")[0]
+        names = listed(result.trials.untried)
+        yield f"{result.address}: the commands of {names} were not tried; approve them: flow skill trust {skill} --commands"
     if result.is_part:
         yield f"{result.address}: the workflow is too large to walk all of it"
     if result.gaps:
@@ -93,6 +100,11 @@ def _item(result: WorkflowResult) -> dict[str, object]:
         "missing": [{"step": step, "outcome": outcome} for step, outcome in missing],
         "never_entered": list(result.unentered),
         "part": result.is_part,
+        "weak_evidence": [
+            {"step": trial.step, "check": trial.check, "bad": trial.bad, "problem": trial.problem}
+            for trial in result.trials.passed
+        ],
+        "untried": list(result.trials.untried),
         "failures": [
             {
                 "walk": failure.walk.name,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 
-from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import FlowError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.workflow import Workflow
@@ -21,6 +21,7 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.ownership import Owner
+from flowrail.testing.evidence_trials import Trials, try_evidence
 from flowrail.testing.walks.play import CommandLimitError, PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of
 from flowrail.testing.walks.stage import NAMED, InProcessStage, Stage
@@ -50,6 +51,8 @@ class WorkflowResult(NamedTuple):
     name: WorkflowName = WorkflowName()
     is_part: bool = False
     """Whether the workflow is too large to walk all of it."""
+    trials: Trials = Trials()
+    """The evidence that cannot fail, and the commands that were not tried."""
 
     @property
     def gaps(self) -> str:
@@ -102,6 +105,16 @@ def run_walks(
         player = Player(stage, thorough=make_stage is not None)
         for file in files:
             result = _workflow_result(stage, player, file.address, call, only, progress)
+            if result.status != SKIPPED and not result.reason:
+                trials = try_evidence(
+                    stage.workflow(file.address),
+                    file.folder,
+                    state=state,
+                    project=find_project_root(cwd),
+                    environ=os.environ,
+                )
+                status = FAILED if trials.passed else result.status
+                result = result._replace(trials=trials, status=status)
             yield result._replace(name=name_of(file, roots, cwd))
 
 

@@ -170,6 +170,7 @@ def _paths(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[Chec
     named = {"file": check.file, "files": check.files, "json": check.json}
     paths = [(key, path) for key, path in named.items() if path is not None]
     paths += [("git", path) for path in within] + [("reads", path) for path in check.reads]
+    paths += [("known_bad", path) for path in check.known_bad]
     for key, path in paths:
         if (
             not path

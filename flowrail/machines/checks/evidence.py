@@ -1,0 +1,97 @@
+"""Warnings about evidence that proves little: it passes without the work being done."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+
+from flowrail.machines.definition.evidence import EvidenceCheck, Level
+from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.text.phrases import listed
+
+_ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
+"""Commands that succeed whatever was done, or that look at nothing of it."""
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
+_WRAPPERS = frozenset({"env", "command", "nice", "nohup", "time"})
+_BLOCK = re.compile(r"^(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)^(?P=mark)", re.MULTILINE | re.DOTALL)
+_ANNOTATIONS = frozenset({"$schema", "$id", "title", "description", "type", "examples", "$comment"})
+"""Keys of a JSON Schema that accept any document of a type."""
+
+
+def _weak(workflow: Workflow) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        templates = _templates(workflow, step)
+        for outcome, checks in step.evidence.items():
+            for position, check in enumerate(checks):
+                yield from _judged(("steps", index, "evidence", outcome, position), step, check, templates)
+        if step.work is not None:
+            for position, check in enumerate(step.work.evidence):
+                yield from _judged(("steps", index, "dispatch", "evidence", position), step, check, templates)
+
+
+def _judged(path: Path, step: StepDef, check: EvidenceCheck, templates: list[str]) -> Iterator[Raw]:
+    if len(check.kinds) != 1:
+        return
+    for problem, remedy in (*_of_files(check, templates), *_of_commands(check), *_of_others(check)):
+        what = f"check `{check.id}` of step `{step.id}` proves little: {problem}"
+        yield Raw("FR184", path, what, remedy, step.id, "warning")
+
+
+def _of_files(check: EvidenceCheck, templates: list[str]) -> Iterator[tuple[str, str]]:
+    if check.file is None and check.files is None:
+        return
+    conditions = check.changed or check.min_bytes > 1 or check.contains or check.at_least > 1
+    if not conditions:
+        yield "any file passes, also one that was there before", "add `changed`, `contains` or `min_bytes`"
+    elif check.contains:
+        for template in templates:
+            if len(template.encode()) >= check.min_bytes and all(text in template for text in check.contains):
+                remedy = (
+                    "ask for `min_bytes` above the size of the template, or for text that it does not contain"
+                )
+                yield "a copy of the template in the instructions passes", remedy
+                return
+
+
+def _of_commands(check: EvidenceCheck) -> Iterator[tuple[str, str]]:
+    if not check.run:
+        return
+    words = [os.path.basename(word) for word in check.run]
+    while len(words) > 1 and (words[0] in _WRAPPERS or "=" in words[0]):
+        words = words[1:]
+    if words[0] in _ALWAYS:
+        yield f"`{words[0]}` succeeds without the work", "run a command that looks at the work"
+    elif words[0] in _SHELLS and any(word.startswith("-") and "c" in word for word in words[1:]):
+        yield "a shell hides what is run, and its last command decides", "name the program and its arguments"
+    if check.lowest_level is Level.CLAIMED:
+        yield "the agent's word is enough", "use `level: observed` or higher"
+    empty = [pattern for pattern in check.output if re.search(pattern, "")]
+    if empty:
+        yield f"{listed(empty)} matches an empty output", "ask for text that only success prints"
+
+
+def _of_others(check: EvidenceCheck) -> Iterator[tuple[str, str]]:
+    if check.json is not None:
+        try:
+            schema = json.loads(check.schema)
+        except ValueError:
+            return
+        if isinstance(schema, dict) and schema.keys() <= _ANNOTATIONS:
+            yield "its schema accepts any document", "add `required` and `properties`"
+    if check.git is not None and check.git.changed_at_least == 0 and not check.git.within:
+        yield "no change at all passes", "ask for `changed_at_least: 1`, or for `within`"
+
+
+def _templates(workflow: Workflow, step: StepDef) -> list[str]:
+    """Return what an agent can copy: the fenced blocks of the step's texts, and the resources that they quote."""
+    texts = [] if callable(step.actions) else [str(text) for text in step.actions]
+    texts += [str(text) for variant in step.variants for text in variant.actions]
+    blocks = [found["body"] for text in texts for found in _BLOCK.finditer(text)]
+    return [*blocks, *workflow.resources.values()]
+
+
+EVIDENCE_ADVICE = (_weak,)

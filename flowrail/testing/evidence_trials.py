@@ -1,0 +1,135 @@
+"""Try the evidence of a workflow where it must not pass: in an empty project, and in projects that are known to be bad.
+
+A check that passes in an empty project cannot fail. Commands run only if a person approved them for the project.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from flowrail import approval
+from flowrail.discovery.git import GitFailedError, output_of
+from flowrail.errors import TrustError
+from flowrail.evidence import baseline, commands
+from flowrail.evidence.evaluate import Context, Records, evaluate, state_of_run
+from flowrail.evidence.files import UnreadableError
+from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions.evidence import CommandRun, StepEvidence
+
+_FILES_OF_THE_SESSION = {"notes": "notes.md", "work": "work", "item": "item", "session": "session"}
+
+
+class Trial(NamedTuple):
+    """A check that passed where it must not; ``bad`` is the known-bad project, empty for an empty one."""
+
+    step: str
+    check: str
+    bad: str = ""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, as a sentence."""
+        where = (
+            f"it passes in `{self.bad}`, which is known to be bad"
+            if self.bad
+            else "it passes in an empty project"
+        )
+        return f"evidence `{self.check}` of step `{self.step}` cannot fail: {where}"
+
+
+class Trials(NamedTuple):
+    """The checks that passed where they must not, and the commands that were not tried because they are not approved."""
+
+    passed: tuple[Trial, ...] = ()
+    untried: tuple[str, ...] = ()
+
+
+class _Trier:
+    def __init__(self, folder: str, state: str, project: str, environ: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.state = state
+        self.project = project
+        self.environ = environ
+
+    def may_run(self, workflow: Workflow, check: EvidenceCheck) -> bool:
+        """Return whether a person approved the command of *check*."""
+        name = workflow.name.partition("/")[0]
+        try:
+            approval.require_command(self.folder, self.project, check.run, self.state, skill=name)
+        except TrustError:
+            return False
+        return True
+
+    def passes(self, check: EvidenceCheck, values: Mapping[str, object], bad: str = "") -> bool:
+        """Return whether *check* passes in an empty project, or in one with the files of the folder *bad*."""
+        with tempfile.TemporaryDirectory(prefix="flow-evidence-") as project:
+            try:
+                output_of(project, ("init", "-q"), self.environ)
+            except GitFailedError:
+                os.mkdir(os.path.join(project, ".git"))  # without git, checks of git fail in any case
+            before = baseline.take([check], project, values, self.environ, at="")
+            if bad:
+                shutil.copytree(os.path.join(self.folder, bad), project, dirs_exist_ok=True, symlinks=True)
+            evidence = StepEvidence(before, before)
+            if check.run:
+                evidence = evidence.with_run(self._run(check, before.folder, values))
+            context = Context(evidence, values, self.environ, Records(), "session", 0)
+            result = evaluate([check], context)[0]
+        return result.verdict == Verdict.PASS
+
+    def _run(self, check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> CommandRun:
+        try:
+            state = state_of_run(check, folder, values, 0)
+        except UnreadableError:
+            state = ""
+        done = commands.run(check, folder, self.environ)
+        name = baseline.machine_name()
+        return CommandRun(check.id, Level.CHECKED, done.verdict, tuple(check.run), folder, name, state)
+
+
+def try_evidence(
+    workflow: Workflow, folder: str, *, state: str, project: str, environ: Mapping[str, str]
+) -> Trials:
+    """Try every check of *workflow*, whose skill is in *folder*. *project* is the one that commands are approved for."""
+    trier = _Trier(folder, state, project, environ)
+    passed: list[Trial] = []
+    untried: list[str] = []
+    for step in workflow.steps:
+        for check in _checks(step):
+            if check.run and not trier.may_run(workflow, check):
+                untried.append(check.id)
+            else:
+                passed += _tried(trier, step, check, _values(workflow))
+    return Trials(tuple(passed), tuple(dict.fromkeys(untried)))
+
+
+def _checks(step: StepDef) -> Iterator[EvidenceCheck]:
+    yield from step.checks.values()
+    if step.work is not None:
+        yield from step.work.evidence
+
+
+def _tried(
+    trier: _Trier, step: StepDef, check: EvidenceCheck, values: Mapping[str, object]
+) -> Iterator[Trial]:
+    """Yield each project in which *check* passes. Known-bad projects replace the empty one."""
+    for bad in check.known_bad:
+        if not os.path.isdir(os.path.join(trier.folder, bad)) or trier.passes(check, values, bad):
+            yield Trial(step.id, check.id, bad)
+    if not check.known_bad and trier.passes(check, values):
+        yield Trial(step.id, check.id)
+
+
+def _values(workflow: Workflow) -> dict[str, object]:
+    declared = {
+        **workflow.params,
+        **{name: arg for step in workflow.steps for name, arg in step.reports.items()},
+    }
+    samples = {name: arg.sample() if arg.example is None else arg.example for name, arg in declared.items()}
+    return {**samples, **_FILES_OF_THE_SESSION, "visit": 1, "limit": None}

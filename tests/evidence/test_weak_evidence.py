@@ -1,0 +1,135 @@
+"""Evidence that proves little: what `flow check` warns of, and what `flow test` shows to pass in an empty project."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from support.evidence import begin, demand, report, write
+from support.sandbox import flow, put_skill, refused, told
+
+WEAK: dict[str, dict[str, Any]] = {
+    "a bare file": {"file": "plan.md"},
+    "a bare pattern": {"files": "*.md"},
+    "true": {"run": ["true"]},
+    "echo": {"run": ["/bin/echo", "3 passed"], "output": ["passed"]},
+    "a shell": {"run": ["bash", "-c", "pytest -q; true"]},
+    "a wrapped shell": {"run": ["env", "X=1", "sh", "-ec", "pytest"]},
+    "a claim": {"run": ["pytest"], "level": "claimed"},
+    "any output": {"run": ["pytest"], "output": ["(passed)?"]},
+    "any document": {"json": "out.json", "schema": "schemas/any.json"},
+    "no change": {"git": {"changed_at_least": 0}},
+    "a version": {"run": [sys.executable, "--version"]},
+    "a file of the template": {"file": "plan.md", "contains": ["## Risks"], "min_bytes": 5},
+}
+"""Deliberately weak checks."""
+SOUND: list[dict[str, Any]] = [
+    {"id": "plan", "file": "plan.md", "contains": ["## Risks"], "min_bytes": 400},
+    {"id": "notes", "file": "notes.md", "changed": True},
+    {"id": "parts", "files": "reports/*.md", "at_least": 3},
+    {"id": "scope", "git": {"changed_at_least": 1}},
+    {"id": "tests", "run": ["pytest", "-q"], "output": ["\\d+ passed"]},
+]
+STEP = """\
+name: NAME
+steps:
+  - id: build
+    title: Build
+    evidence: {ok: CHECKS}
+    next: {ok: null}
+"""
+TEXT = "Write a plan:\n\n```markdown\n# Plan\n\n## Risks\n```\n"
+
+
+def put(*checks: dict[str, Any], name: str = "built", **texts: str) -> None:
+    numbered = [{"id": f"check{number}", **check} for number, check in enumerate(checks, 1)]
+    files = {"steps/build.md": TEXT, "schemas/any.json": '{"type": "object"}', **texts}
+    put_skill(name, STEP.replace("CHECKS", json.dumps(numbered)), texts=files)
+
+
+def allow_commands(name: str = "built") -> None:
+    _, error = refused("skill", "trust", name, "--commands", "--digest", "0")
+    told("skill", "trust", name, "--commands", "--digest", error["details"]["digest"])
+
+
+@pytest.mark.parametrize("what", WEAK)
+def test_every_weak_check_is_found_before_or_by_a_test(what: str) -> None:
+    put(WEAK[what])
+    if "run" in WEAK[what]:
+        allow_commands()
+
+    warned = [finding["code"] for finding in told("check", "built")["findings"]]
+    tested = flow("test", "built", "--json")
+
+    found = tested.data["results"][0]["weak_evidence"]
+    assert warned == ["FR184"] or found, what
+    assert (tested.status == 1) == bool(found)
+
+
+def test_sound_evidence_is_found_sound() -> None:
+    put(*SOUND)
+    allow_commands()
+
+    assert told("check", "built")["findings"] == []
+    ran = flow("test", "built")
+    assert ran.status == 0, ran
+    assert "cannot fail" not in ran.out
+
+
+def test_evidence_that_cannot_fail_is_named() -> None:
+    put(WEAK["a version"])
+    allow_commands()
+
+    ran = flow("test", "built")
+
+    assert ran.status == 1
+    assert "built: evidence `check1` of step `build` cannot fail: it passes in an empty project" in ran.out
+
+
+def test_a_command_that_is_not_approved_is_not_tried() -> None:
+    put({"run": [sys.executable, "-c", "open('/tmp/flow-never', 'w')"]})
+
+    ran = flow("test", "built")
+
+    assert ran.status == 0
+    assert (
+        "the commands of `check1` were not tried; approve them: flow skill trust built --commands" in ran.out
+    )
+
+
+def test_a_known_bad_project_must_not_pass() -> None:
+    bad = {"bad/plan.md": "## Risks\nTODO\n"}
+    check = {"file": "plan.md", "changed": True, "contains": ["## Risks"], "known_bad": ["bad"]}
+    put(check, name="loose", **bad)
+    put({**check, "min_bytes": 100}, name="strict", **bad)
+    put({**check, "known_bad": ["nosuch"]}, name="missing")
+
+    loose = flow("test", "loose")
+
+    assert loose.status == 1
+    assert "it passes in `bad`, which is known to be bad" in loose.out
+    assert flow("test", "strict").status == 0
+    assert flow("test", "missing").status == 1
+
+
+def test_walks_take_transitions_that_demand_evidence() -> None:
+    demand({"id": "plan", "file": "plan.md", "changed": True})
+
+    result = told("test", "built")["results"][0]
+
+    assert (result["status"], result["missing"]) == ("passed", [])
+
+
+def test_a_review_may_say_that_it_found_nothing() -> None:
+    demand({"id": "review", "records": {"review": "submitted"}})
+    session = begin()
+    assert report(session) == {"review": "fail"}
+
+    assert flow("finding", "none", session).out == f"recorded in {session}: no findings\n"
+
+    assert report(session) == {}
+    told("step", "built", "iterate", "--session", session)
+    assert report(session) == {"review": "fail"}
+    write("unused", "")
