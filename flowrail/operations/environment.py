@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flowrail.discovery.locations import Root, config_folder, find_project_root, skill_roots
 from flowrail.errors import UsageError
+from flowrail.machines.sessions.host_binding import host_id
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
 
@@ -115,8 +116,6 @@ class Environment:
     @cached_property
     def conversation(self) -> str | None:
         """The conversation of a host that the command was called in, if any."""
-        from flowrail.machines.sessions.host_binding import host_id  # only sessions need it
-
         return self._conversation or host_id(self.environ)
 
     @property

@@ -12,6 +12,7 @@ from flowrail.text.safe_text import shortened
 MOST_LISTED = 60
 _MOST_JOINED = 12
 _SHORT = 10.0
+_KB, _MB = 1_000, 1_000_000
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -77,6 +78,13 @@ def seconds_between(then: str, now: str) -> float | None:
         return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())
     except (TypeError, ValueError):
         return None
+
+
+def size(number: int) -> str:
+    """Return a number of bytes as people read it: `812 bytes`, `6 kB`, `1.5 MB`."""
+    if number < _KB:
+        return count(number, "byte")
+    return f"{number / _KB:.0f} kB" if number < _MB else f"{number / _MB:.1f} MB"
 
 
 def duration(seconds: float | None) -> str:

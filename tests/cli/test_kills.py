@@ -117,6 +117,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
         "lock",
         "owner",
         "session.json",
+        "work",
     ]
     assert told(*command)["revision"] == 1
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit

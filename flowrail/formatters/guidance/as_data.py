@@ -52,6 +52,8 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, object]:
         "loop": guidance.loop._asdict() if guidance.loop else None,
         "ask_command": guidance.ask_command,
         "launcher_command": guidance.launcher_command,
+        "work_folder": guidance.work_folder,
+        "working_files": [each._asdict() for each in guidance.working_files],
         "take_over_command": guidance.take_over_command,
         "answers": [answer._asdict() for answer in guidance.answers],
         "forbids": guidance.forbids,

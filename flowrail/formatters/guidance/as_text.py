@@ -21,7 +21,7 @@ from flowrail.formatters.guidance.content import (
     variables,
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, wants_of
-from flowrail.text.phrases import in_words
+from flowrail.text.phrases import duration, in_words, section, size
 from flowrail.text.safe_text import one_line, shortened, visible
 
 
@@ -120,6 +120,15 @@ def _questions(guidance: Guidance, show: Show) -> str:
     return "\n".join(lines)
 
 
+def _working_files(guidance: Guidance) -> str:
+    lines = [
+        f"  {one_line(file.path.removeprefix(f'{guidance.work_folder}/'))}"
+        f"  {size(file.bytes)}, changed {duration(file.seconds)} ago"
+        for file in guidance.working_files
+    ]
+    return section(f"Working files in {one_line(guidance.work_folder)}:", lines)
+
+
 def _findings(guidance: Guidance, show: Show) -> str:
     shown, more = findings_of(guidance, show)
     lines = [
@@ -186,6 +195,7 @@ def standing(guidance: Guidance, show: Show = str) -> str:
     parts = [_header(guidance)]
     given = _given(guidance)
     parts.append(f"started {one_line(guidance.started_at)}{given}")
+    parts += [files] if (files := _working_files(guidance)) else []
     parts += [
         part
         for part in (

@@ -95,6 +95,7 @@ def start(
     source: str = "library",
     now: str = "",
     parent: ParentSession | None = None,
+    work: str = "",
 ) -> Session:
     """Return a new session at the entry point; parameters are checked, defaults filled in."""
     given = check_params(workflow, params or {})
@@ -104,6 +105,7 @@ def start(
     begun = Session(
         id=session_id or workflow.name,
         topic=topic_of(workflow, given),
+        work=work,
         skill=workflow.name,
         step=step,
         source=source,
@@ -213,6 +215,7 @@ def advance(
         received=session.received,
         host=session.host,
         topic=session.topic,
+        work=session.work,
         memory=_memory(session, report, now),
         evidence=session.evidence,
     )
@@ -233,7 +236,9 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
-    values = names_in(in_context(workflow, step, session.params, session.state, session.visit, session.id))
+    values = names_in(
+        in_context(workflow, step, session.params, session.state, session.visit, session.id, session.work)
+    )
     session = session._replace(dispatches=agents.entering(step, values, session.revision))
     session = questions.with_questions(session, questions.entering(step, values, now))
     if step.id in reviews(workflow):
@@ -314,7 +319,13 @@ def _choose(
         chosen = _Chosen(WORDS[questions.decided_by_answers(session.questions)])
     else:
         context = in_context(
-            workflow, step, session.params, {**session.state, **facts}, session.visit, session.id
+            workflow,
+            step,
+            session.params,
+            {**session.state, **facts},
+            session.visit,
+            session.id,
+            session.work,
         )
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
@@ -373,7 +384,10 @@ def _by_limit(answer: str) -> _Chosen:
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit puts to the user."""
     grant = session.granted(step.id)
-    name = name_of(step, in_context(workflow, step, session.params, session.state, session.visit, session.id))
+    name = name_of(
+        step,
+        in_context(workflow, step, session.params, session.state, session.visit, session.id, session.work),
+    )
     must_only = not grant.must_only
     another = must_only and grant.another < MOST_EXTRA_ROUNDS
     question = questions.limit_question(

@@ -22,6 +22,7 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions.session import NOTES, default_work_folder
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
 from flowrail.text.markup import Markup, parts
@@ -53,6 +54,7 @@ def in_context(
     state: Mapping[str, object],
     visit: int,
     session: str = "",
+    work: str = "",
 ) -> StepContext:
     """Return the context of *step*.
 
@@ -72,6 +74,7 @@ def in_context(
         visit,
         step.limit,
         session,
+        work,
         resources=workflow.provider or NO_RESOURCES,
     )
 
@@ -83,6 +86,7 @@ def names_in(context: StepContext) -> dict[str, object]:
         for check, result in context.evidence.items()
         for name in RESULTS
     }
+    work = context.work or default_work_folder(context.session or NO_SESSION)
     return {
         **context.step_state,
         **context.workflow_params,
@@ -90,6 +94,8 @@ def names_in(context: StepContext) -> dict[str, object]:
         "visit": context.visit,
         "limit": context.limit,
         "session": context.session or NO_SESSION,
+        "work": work,
+        "notes": f"{work}/{NOTES}",
     }
 
 

@@ -69,7 +69,9 @@ def _evidence(
     workflow: Workflow, step: StepDef, session: Session, store: str | None
 ) -> Iterator[EvidenceView]:
     if step.evidence:
-        context = in_context(workflow, step, session.params, session.state, session.visit, session.id)
+        context = in_context(
+            workflow, step, session.params, session.state, session.visit, session.id, session.work
+        )
         yield from views(step, session, names_in(context), store=store)
 
 
@@ -140,7 +142,9 @@ def _name(workflow: Workflow, step_id: str | None, session: Session, more: int =
 
 
 def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> str:
-    return name_of(step, in_context(workflow, step, session.params, session.state, visit, session.id))
+    return name_of(
+        step, in_context(workflow, step, session.params, session.state, visit, session.id, session.work)
+    )
 
 
 def handed_back(session: Session, place: str | None) -> WorkResult:

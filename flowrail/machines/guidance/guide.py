@@ -36,7 +36,13 @@ from flowrail.text.safe_text import is_shown
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView
+    from flowrail.machines.guidance.views import (
+        Briefing,
+        DispatchView,
+        LoopView,
+        QuestionView,
+        WorkingFile,
+    )
     from flowrail.machines.sessions.session import RecordedFinding
 
 MOST_CASES = 12
@@ -127,6 +133,9 @@ class Guidance(NamedTuple):
     evidence: "tuple[EvidenceView, ...]" = ()
     """The checks that must pass before an outcome is accepted."""
     topic: str = ""
+    work_folder: str = ""
+    working_files: "tuple[WorkingFile, ...]" = ()
+    """The session's working files; only listed if the session is shown again or has ended."""
     take_over_command: Command | None = None
     """For a session of another conversation: the command that takes it over."""
 
@@ -169,6 +178,7 @@ def guide(
         replayed=replayed,
         resumed=resumed,
         topic=session.topic,
+        work_folder=session.work_folder,
         parent=session.parent,
         ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
         launcher_command=Command("resume", session.parent.session, store=store) if session.parent else None,
@@ -249,7 +259,9 @@ def _context(
     workflow: Workflow, session: Session, step: StepDef, facts: Mapping[str, object] | None = None
 ) -> Any:
     state = {**session.state, **facts} if facts else session.state
-    return in_context(workflow, step, session.params, state, session.visits.get(step.id, 0), session.id)
+    return in_context(
+        workflow, step, session.params, state, session.visits.get(step.id, 0), session.id, session.work
+    )
 
 
 def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:

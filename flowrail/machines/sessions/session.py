@@ -41,6 +41,15 @@ MOST_FROM_AGENTS = 100
 """The most memories that all agents of a step pass on together; each passes on at least one."""
 
 
+WORK, NOTES = "work", "notes.md"
+"""The folder for a session's working files, and the notes in it."""
+
+
+def default_work_folder(session_id: str) -> str:
+    """Return the folder for a session's working files, from the root of the project whose store has it."""
+    return f".flow/sessions/{session_id}/{WORK}"
+
+
 class Report(NamedTuple):
     """A report on a step: an outcome, or ``done`` if the step decides, and facts; what was found and what to remember."""
 
@@ -287,6 +296,7 @@ class Session(NamedTuple):
 
     ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
     words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
+    ``work`` is the folder for its working files, as it is printed.
     """
 
     id: str
@@ -315,6 +325,7 @@ class Session(NamedTuple):
     host: HostConversation | None = None
     topic: str = ""
     memory: tuple[Memory, ...] = ()
+    work: str = ""
     evidence: Mapping[str, StepEvidence] = Frozen()
 
     @property
@@ -336,6 +347,16 @@ class Session(NamedTuple):
             return self
         held = self.host.held if self.host is not None and self.host.id == conversation else None
         return self._replace(host=HostConversation(conversation, held))
+
+    @property
+    def work_folder(self) -> str:
+        """The folder for the session's working files, as a path that works from the project root."""
+        return self.work or default_work_folder(self.id)
+
+    @property
+    def notes(self) -> str:
+        """The session's notes, as a path that works from the project root."""
+        return f"{self.work_folder}/{NOTES}"
 
     @property
     def owner(self) -> str | None:

@@ -13,6 +13,7 @@ from flowrail.machines.engine.advance import LONGEST_TOPIC, start
 from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
+from flowrail.operations.running import working_files
 from flowrail.operations.running.open_workflow import Opened, open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
 from flowrail.operations.running.world import World
@@ -66,10 +67,12 @@ def _start_session(
     world: World, opened: Opened, session_id: str, params: Mapping[str, object], received: ReceivedWork
 ) -> Answer:
     now = world.now()
-    session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now)
+    work = working_files.new_folder(world, session_id)
+    session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now, work=work)
     topic = session.topic or shortened(received.summary, LONGEST_TOPIC)
     session = session._replace(received=received, topic=topic).bound_to(world.host)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     note = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)
+    working_files.make(world, session)
     return answer.with_head(stored.head)

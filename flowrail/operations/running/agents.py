@@ -38,7 +38,7 @@ from flowrail.machines.sessions.session import (
     memory_note,
 )
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.running import evidence
+from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
@@ -148,9 +148,12 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
 
 def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
     values = names_in(
-        in_context(opened.workflow, step, session.params, session.state, session.visit, session.id)
+        in_context(
+            opened.workflow, step, session.params, session.state, session.visit, session.id, session.work
+        )
     )
     prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
+    prompt = str(working_files.for_agents(world, session, prompt))
     token, store = str(taken.token), world.store.path
     ways = tuple(
         Command("finish", session.id, taken.id, word, token=token, store=store)
@@ -165,7 +168,10 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         ask=Command("ask", session.id, "-", token=token, store=store),
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
-        given=agents.untold(step, taken),
+        given={
+            name: working_files.for_agents(world, session, value)
+            for name, value in agents.untold(step, taken).items()
+        },
         evidence=_expected(step, taken, values),
         finding=Command("finding add", session.id, token=token, store=store)
         if _review_at(opened.workflow, session, step)
@@ -305,15 +311,21 @@ def _begin_child(
             workflow=address,
         )
     opened = open_beside(world, address, parent, above.kept)
-    params = {name: value for name, value in dispatch.vars.items() if value is not None}
+    params = {
+        name: working_files.for_agents(world, parent, value)
+        for name, value in dispatch.vars.items()
+        if value is not None
+    }
+    child_id = world.store.new_id(address)
     try:
         child = start(
             opened.workflow,
             params,
-            session_id=world.store.new_id(address),
+            session_id=child_id,
             source=opened.source,
             now=now,
             parent=ParentSession(parent.id, dispatch.id, depth, review),
+            work=working_files.new_folder(world, child_id, for_agent=True),
         )
     except ValuesError as error:  # an agent cannot mend what it was given
         off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.path)
@@ -324,6 +336,7 @@ def _begin_child(
     child = with_baseline(world, opened.workflow, None, child.bound_to(world.host))
     answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused
     stored = world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id})
+    working_files.make(world, child)
     return answer.with_head(stored.head)
 
 

@@ -126,12 +126,7 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
 
     *command* gives the command that a refusal names for each of several.
     """
-    from flowrail.operations.running.session_list import (
-        summaries,  # a report that names its session lists none
-    )
-
-    stored = [summary.kept for summary in summaries(world.store) if summary.kept]
-    candidates = [kept for kept in stored if not kept.session.parent]
+    candidates = _open_top_level(world)
     pool = _eligible(world, candidates)
     if not pool and world.host is None and len(candidates) == 1:
         pool = candidates  # the user looks at the only session
@@ -286,11 +281,16 @@ def _other_conversation(world: World, kept: StoredSession) -> OtherConversationE
 
 def _own_session(world: World) -> StoredSession | None:
     """Return the caller's own session that was active last, if one is open."""
-    from flowrail.operations.running.session_list import summaries  # only a refusal lists sessions here
+    own = [kept for kept in _open_top_level(world) if _owns(world, kept)]
+    return _newest_first(own)[0] if own else None
+
+
+def _open_top_level(world: World) -> list[StoredSession]:
+    """Return the open sessions of the store that do not work for another one."""
+    from flowrail.operations.running.session_list import summaries  # a report with an id lists no sessions
 
     stored = [summary.kept for summary in summaries(world.store) if summary.kept]
-    own = [kept for kept in stored if not kept.session.parent and _owns(world, kept)]
-    return _newest_first(own)[0] if own else None
+    return [kept for kept in stored if not kept.session.parent]
 
 
 def _described_all(world: World, stored: Sequence[StoredSession]) -> str:

@@ -209,5 +209,13 @@ def _values(
     workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
 ) -> dict[str, object]:
     return names_in(
-        in_context(workflow, step, session.params, {**session.state, **facts}, session.visit, session.id)
+        in_context(
+            workflow,
+            step,
+            session.params,
+            {**session.state, **facts},
+            session.visit,
+            session.id,
+            session.work,
+        )
     )

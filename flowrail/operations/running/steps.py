@@ -34,7 +34,7 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
-from flowrail.operations.running import conversations
+from flowrail.operations.running import conversations, working_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
     came_back,
@@ -87,10 +87,12 @@ def begin_opened(
     given = read_values(params or {}, opened.workflow.params)
     now = world.now()
     session_id = world.store.new_id(address)
-    session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
+    work = working_files.new_folder(world, session_id)
+    session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now, work=work)
     session = with_baseline(world, opened.workflow, None, session.bound_to(world.host))
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     stored = world.store.create(session, opened.kept, at=now, by=world.by)
+    working_files.make(world, session)
     return answer.with_head(stored.head)
 
 
@@ -457,6 +459,8 @@ def prepare_answer(
         from_agents=agents,
         now=now,
     )
+    if resumed or not session.is_open:
+        told = told._replace(working_files=working_files.listed(world, session))
     return Answer(told, session, opened.workflow, (*opened.notes, *notes))
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.sessions.record import TEXTS_FOLDER
+from flowrail.machines.sessions.session import WORK
 from flowrail.machines.sessions.store import (
     DEFINITION,
     ForeignSessionError,
@@ -169,7 +170,7 @@ def _with_inner(folder: str) -> list[str]:
 
 def _not_ours(folder: str) -> str:
     """Return the name of something in *folder* that the start of a session does not write."""
-    ours = {DEFINITION, JOURNAL, LOCK, OWNER_FILE, TEXTS_FOLDER}
+    ours = {DEFINITION, JOURNAL, LOCK, OWNER_FILE, TEXTS_FOLDER, WORK}
     with suppress(OSError):
         return next(
             (

@@ -20,6 +20,7 @@ from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
+from flowrail.operations.running import working_files
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import Opened, as_it_is
@@ -30,7 +31,6 @@ from flowrail.storage.journal import DamagedError
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.snapshot import LinesLostError
 from flowrail.text import limits
-from flowrail.text.placeholders import placeholders
 from flowrail.text.suggestions import did_you_mean
 
 
@@ -67,7 +67,13 @@ def rewind(
         opened = as_it_is(world, session, world.store.definition(session_id))
         now = world.now()
         after = _from(
-            then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
+            then,
+            opened,
+            now,
+            session_id=session.id,
+            revision=session.revision + 1,
+            parent=session.parent,
+            work=session.work,
         )
         after = after._replace(host=owner, memory=session.memory)
         after = with_baseline(world, opened.workflow, None, after, how="new")
@@ -85,7 +91,8 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     opened = as_it_is(world, source, world.store.definition(session_id))
     now = world.now()
     new_id = world.store.new_id(source.skill)
-    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None)
+    work = working_files.new_folder(world, new_id)
+    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
     payload, data = _payload_of(world, session_id, after)
     if data:
         payload = os.path.join(world.store.folder(new_id), os.path.basename(payload))
@@ -96,7 +103,9 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     record = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note = {"from": record, **({"reason": reason} if reason else {})}
     stored = world.store.create(after, opened.kept, at=now, by=world.by, note=note, kind="fork")
-    notes = (*_noted(world, session_id, new_id, revision, now), *_files_of(opened, session_id, new_id))
+    notes = _noted(world, session_id, new_id, revision, now)
+    working_files.make(world, after)
+    notes += working_files.copy(world, source, after)
     if data:
         try:
             write_atomic(payload, data)
@@ -142,6 +151,7 @@ def _from(
     session_id: str,
     revision: int,
     parent: ParentSession | None,
+    work: str,
 ) -> Session:
     """Return the session that goes on from *then*, its current step entered afresh."""
     was, workflow = then.record.session, opened.workflow
@@ -177,6 +187,7 @@ def _from(
         dispatches=(),
         questions=(),
         parent=parent,
+        work=work,
     )
     return entered(workflow, again, now)
 
@@ -190,17 +201,6 @@ def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, b
         with suppress(DocumentError):
             return path, read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")
     return path, b""
-
-
-def _files_of(opened: Opened, source: str, into: str) -> tuple[str, ...]:
-    """Say whose files the texts name from now on, where they name any by the session."""
-    told = [
-        each for step in opened.workflow.steps for each in (step.actions, *(v.actions for v in step.variants))
-    ]
-    texts = [str(each) for actions in told if not callable(actions) for each in actions]
-    if not any("session" in placeholders(text) for text in texts):
-        return ()
-    return (f"texts name the files of `{into}` now: copy what is needed of {source}-… to {into}-…",)
 
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:

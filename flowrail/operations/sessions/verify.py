@@ -231,6 +231,7 @@ def _begun(record: Record, workflow: Workflow | None) -> list[str]:
             source=session.source,
             now=session.started_at,
             parent=session.parent,
+            work=session.work,
         )
     except FlowError as error:
         return [f"the workflow cannot be started like this: {shortened(error.message, _LONGEST_REFUSAL)}"]
@@ -302,7 +303,7 @@ def _essence(session: Session) -> dict[str, object]:
     Texts of questions, names of agents and the topic may change without the graph, and the conversation with each
     report. Files that evidence was compared with may be gone.
     """
-    plain = to_plain(session._replace(host=None, topic="", evidence={}))
+    plain = to_plain(session._replace(host=None, topic="", work="", evidence={}))
     plain["questions"] = [
         [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
         for each in plain["questions"]

@@ -54,6 +54,8 @@ def test_a_fact_changes_a_parameter_only_if_a_step_reports_it() -> None:
         "visit": 3,
         "limit": 5,
         "session": "SESSION",
+        "work": ".flow/sessions/SESSION/work",
+        "notes": ".flow/sessions/SESSION/work/notes.md",
     }
 
 

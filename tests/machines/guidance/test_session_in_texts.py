@@ -24,7 +24,7 @@ def test_title_and_text_name_the_run() -> None:
 
 
 def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
-    work = Dispatch("explore", prompt=("Read $session.",), context_vars={"notes": "$session.md"})
+    work = Dispatch("explore", prompt=("Read $session.",), context_vars={"report": "$session.md"})
     yes, no = Option("Yes", outcome="ok"), Option("No", outcome="ok")
     flow = workflow(
         step("hand", dispatch=work, next={"ok": "ask"}),
@@ -35,7 +35,7 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     (handed,) = entered(flow, begun).dispatches
     (question,) = entered(flow, begun._replace(step="ask")).questions
 
-    assert handed.vars == {"notes": f"{RUN}.md"}
+    assert handed.vars == {"report": f"{RUN}.md"}
     assert agents.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
     assert question.text == f"Is {RUN}.md right?"
 

@@ -249,7 +249,7 @@ def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
 
     assert sorted(path.name for path in outside.iterdir()) == [
         ".0123456789abcdef.tmp",
-        *("definition.json", "journal.jsonl", "lock", "owner", "session.json"),
+        *("definition.json", "journal.jsonl", "lock", "owner", "session.json", "work"),
     ]
 
 

@@ -1,0 +1,99 @@
+"""The working files of a session: where they are, and making, listing, copying and removing them.
+
+By default they are in the session's own folder. The user's configuration or the workflow can name another one. A path
+is printed as it works from the project root.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from stat import S_ISREG
+
+from flowrail.discovery.locations import find_project_root
+from flowrail.machines.guidance.views import WorkingFile
+from flowrail.machines.sessions.session import WORK, Session
+from flowrail.operations.running.world import World
+from flowrail.storage import files
+
+MOST_LISTED = 50
+"""At most this many working files are listed, those changed last."""
+_STORE = ".flow"
+
+
+def new_folder(world: World, session_id: str, *, for_agent: bool = False) -> str:
+    """Return the folder for a new session's working files as it is printed.
+
+    A sub-agent may work in another git worktree, so its path is absolute.
+    """
+    if world.shown_store is None and not for_agent:
+        return f"{_STORE}/sessions/{session_id}/{WORK}"
+    return f"{world.store.folder(session_id)}/{WORK}"
+
+
+def make(world: World, session: Session) -> None:
+    """Make the folder for a session's working files."""
+    files.make_private_dir(path_of(world, session))
+
+
+def path_of(world: World, session: Session) -> str:
+    """Return the folder of a session's working files as an absolute path."""
+    return os.path.join(project_of(world), session.work_folder)
+
+
+def project_of(world: World) -> str:
+    """Return the project root, from which printed paths work."""
+    if os.path.basename(world.store.path) == _STORE:
+        return os.path.dirname(world.store.path)
+    return find_project_root(world.cwd or os.getcwd())
+
+
+def for_agents(world: World, session: Session, value: object) -> object:
+    """Return a value that a sub-agent gets: a path to the session's working files becomes absolute."""
+    folder = session.work_folder
+    if not isinstance(value, str) or os.path.isabs(folder):
+        return value
+    return value.replace(f"{folder}/", f"{path_of(world, session)}/")
+
+
+def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
+    """Return a session's working files with size and age, those changed last first."""
+    folder = path_of(world, session)
+    now = datetime.fromisoformat(world.now()).timestamp()
+    found = []
+    for path in _paths(folder):
+        with suppress(OSError):
+            about = os.lstat(path)
+            if S_ISREG(about.st_mode):
+                found.append((about.st_mtime, about.st_size, os.path.relpath(path, folder)))
+    found.sort(reverse=True)
+    return tuple(
+        WorkingFile(f"{session.work_folder}/{name}", size, _stamp(changed), max(0.0, now - changed))
+        for changed, size, name in found[:MOST_LISTED]
+    )
+
+
+def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:
+    """Copy the working files of a session to those of its fork; return notes about what could not be copied."""
+    import shutil  # 2 ms with the archive formats that it imports, and only forks copy files
+
+    try:
+        shutil.copytree(path_of(world, source), path_of(world, target), symlinks=True, dirs_exist_ok=True)
+    except FileNotFoundError:
+        return ()
+    except (OSError, shutil.Error) as error:
+        return (f"the working files of `{source.id}` were not all copied: {error}",)
+    return ()
+
+
+def _paths(folder: str) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            yield os.path.join(parent, name)
+
+
+def _stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

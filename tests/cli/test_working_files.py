@@ -1,0 +1,134 @@
+"""Working files: a folder for each session, named in texts, listed, copied by forks and removed with the session."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from support.agents import Team, put_lead
+from support.sandbox import flow, put_skill, sessions_folder, told
+
+NOTED = """\
+name: NAME
+params: {topic: {type: string, default: x}}
+steps:
+  - {id: first, title: First, actions: ["Write `$notes`.", "Put drafts into `$work/drafts`."], next: {ok: second}}
+  - {id: second, title: Second, actions: ["Read `$notes`."], next: {ok: null}}
+"""
+GIVING = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: ["Keep `$notes`."]
+    dispatch: {agent: explore, run: NAME/one, over: areas, vars: {area: "$notes"}}
+    next: {ok: null, fail: null}
+params: {areas: {type: list, default: [a]}}
+"""
+FREE = GIVING.replace('run: NAME/one, over: areas, vars: {area: "$notes"}', "over: areas, prompt: prompt.md")
+
+
+def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
+    put_skill("noted", NOTED)
+    session = told("start", "noted")["session"]
+    folder = f".flow/sessions/{session}/work"
+
+    shown = told("step", "noted")
+
+    assert shown["actions"] == [f"Write `{folder}/notes.md`.", f"Put drafts into `{folder}/drafts`."]
+    assert shown["work_folder"] == folder
+    Path(folder, "notes.md").write_text("# Notes\n")
+    assert (sessions_folder() / session / "work").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_path_is_absolute_if_the_store_is_elsewhere(tmp_path: Path) -> None:
+    put_skill("noted", NOTED)
+
+    shown = told("start", "noted", "--store", str(tmp_path / "kept"))
+
+    path = shown["actions"][0].split("`")[1]
+    assert path == str(tmp_path / "kept" / "sessions" / shown["session"] / "work" / "notes.md")
+    Path(path).write_text("# Notes\n")
+
+
+def test_status_lists_working_files_with_size_and_age() -> None:
+    put_skill("noted", NOTED)
+    session = told("start", "noted")["session"]
+    folder = Path(".flow/sessions", session, "work")
+    (folder / "drafts").mkdir()
+    (folder / "notes.md").write_text("x" * 6_100)
+    (folder / "drafts" / "one.md").write_text("x")
+    os.utime(folder / "notes.md", (1_000_000_000, 1_000_000_000))
+
+    files = told("status", session)["working_files"]
+    text = flow("status", session).out
+
+    assert [(file["path"], file["bytes"]) for file in files] == [
+        (f"{folder}/drafts/one.md", 1),
+        (f"{folder}/notes.md", 6_100),
+    ]
+    assert files[1]["changed_at"] == "2001-09-09T01:46:40Z"
+    assert f"Working files in {folder}:" in text
+    assert re.search(r"^  notes\.md  6 kB, changed \d+ d.* ago$", text, re.MULTILINE)
+    assert told("step", "noted", "ok")["working_files"] == [], "a report does not look at the disk for them"
+
+
+def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:
+    put_skill("noted", NOTED)
+    session = told("start", "noted")["session"]
+    Path(".flow/sessions", session, "work", "notes.md").write_text("# Notes\n")
+    told("step", "noted", "ok")
+
+    fork = told("session", "fork", session, "--at", "0")
+
+    copied = Path(fork["work_folder"], "notes.md")
+    assert fork["actions"][0] == f"Write `{copied}`."
+    assert copied.read_text() == "# Notes\n"
+    told("step", "noted", "ok", "--session", session)
+    told("session", "prune", "--older-than", "0")
+    assert not Path(".flow/sessions", session).exists()
+    assert copied.exists()
+
+
+def test_a_fork_of_a_session_without_its_working_files_is_none_the_less_made() -> None:
+    put_skill("noted", NOTED)
+    session = told("start", "noted")["session"]
+    shutil.rmtree(Path(".flow/sessions", session, "work"))
+
+    fork = told("session", "fork", session, "--at", "0")
+
+    assert Path(fork["work_folder"]).is_dir()
+
+
+def test_an_agent_gets_absolute_paths_because_it_may_work_in_another_worktree() -> None:
+    put_lead("lead", GIVING)
+    team = Team()
+
+    child = told("status", team.child(1))
+
+    root = os.getcwd()
+    assert team.told().actions == (f"Keep `.flow/sessions/{team.id}/work/notes.md`.",)
+    assert child["params"]["area"] == f"{root}/.flow/sessions/{team.id}/work/notes.md"
+    assert child["work_folder"] == f"{root}/.flow/sessions/{child['session']}/work"
+    assert Path(child["work_folder"]).is_dir()
+
+
+def test_the_prompt_of_a_free_form_agent_names_the_notes_of_its_leader() -> None:
+    put_skill("free", FREE, texts={"prompt.md": "Read `$notes`, write `$work/$item.md`.\n"})
+    team = Team("free")
+
+    prompt = team.handed(1).prompt
+
+    folder = f"{os.getcwd()}/.flow/sessions/{team.id}/work"
+    assert prompt == f"Read `{folder}/notes.md`, write `{folder}/a.md`."
+
+
+def test_the_names_are_reserved() -> None:
+    put_skill("taken", NOTED.replace("topic:", "notes:"))
+
+    ran = flow("check", "taken")
+
+    assert ran.status == 1
+    assert "`notes` is not a valid name for a value" in ran.out
