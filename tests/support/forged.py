@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,6 @@ def sealed(record: Mapping[str, Any]) -> bytes:
     """Return *record* as a line of a journal whose hash is right, as anybody can make it."""
     text = json.dumps(record, separators=(",", ":")).encode()[:-1]
     return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
-
-
-def redefined(session: str, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the workflow in the definition that a session keeps."""
-    path = folder_of(session) / "definition.json"
-    kept = json.loads(path.read_bytes())
-    change(kept["workflow"])
-    path.write_text(json.dumps(kept))
 
 
 def forged_behind(session: str, /, **parts: Any) -> None:

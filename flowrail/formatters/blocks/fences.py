@@ -100,11 +100,6 @@ def with_blocks(text: str, resources: Resources, *, fill: Fill = str, depth: int
     return pieces
 
 
-def fence_names(text: str) -> tuple[str, ...]:
-    """Return the names of all ``flow:`` fences in *text*, known or not, in order."""
-    return tuple(fence.name for fence in _fences(text))
-
-
 def fence_problems(text: str, *, depth: int = 0) -> tuple[FenceProblem, ...]:
     """Return every ``flow:`` fence that stays text, with the reason."""
     found: list[FenceProblem] = []

@@ -160,7 +160,7 @@ def _arrivals(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
         if target is not None and target in workflow:
             yield source, target, False
     for step in workflow.steps:
-        over = graph.passing_over(step) if step.when is not None else None
+        over = graph.skip_outcome(step) if step.when is not None else None
         target = step.ways.get(over) if over is not None else None
         if target is not None and target in workflow:
             yield step.id, target, True

@@ -51,7 +51,7 @@ def _outcomes(workflow: Workflow) -> Iterator[Raw]:
         if not (step.rules or step.questions or step.gate):
             continue
         chosen = graph.chosen_outcomes(step) if step.gate is None else {Outcome.OK, Outcome.FAIL}
-        used = {graph.passing_over(step)} if step.when is not None else set()
+        used = {graph.skip_outcome(step)} if step.when is not None else set()
         for outcome in step.next:
             if outcome in {*chosen, *used, Outcome.DEFAULT} or outcome not in step.ways:
                 continue

@@ -41,15 +41,20 @@ def possible_edges(workflow: Workflow) -> Iterator[Edge]:
 
 
 def chosen_outcomes(step: StepDef) -> frozenset[str]:
-    """Return the outcomes that may come of a step, the one at its limit included."""
+    """Return the outcomes whose transitions a step can take, at its limit included."""
     if step.gate is not None:
         return frozenset({str(Outcome.OK), str(Outcome.FAIL)})
     if not step.questions and not step.rules:
         return frozenset(step.ways)
     chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
-    if step.limit is not None and Outcome.ITERATE in chosen:
-        chosen.add(Outcome.OK)
+    if step.limit is not None:
+        chosen |= {outcome_at_limit(outcome) for outcome in chosen}
     return frozenset(chosen)
+
+
+def outcome_at_limit(outcome: str) -> str:
+    """Return the outcome whose transitions are taken once the limit is reached: `ok` for `iterate`."""
+    return Outcome.OK if outcome == Outcome.ITERATE else outcome
 
 
 def answered_outcomes(step: StepDef) -> set[str]:
@@ -153,15 +158,15 @@ def _component(node: str, stack: list[str], on_stack: set[str], after: Adjacency
         yield members[::-1]
 
 
-def passing_over(step: StepDef) -> Outcome | None:
-    """Return the way that leads past a step that does not apply, or `None` without one."""
+def skip_outcome(step: StepDef) -> Outcome | None:
+    """Return the outcome whose transition is taken if *step* does not apply, or `None` if it has none."""
     if Outcome.SKIP in step.next:
         return Outcome.SKIP
     return Outcome.OK if Outcome.OK in step.ways else None
 
 
 def settles(workflow: Workflow, step_id: str, known: dict[str, bool]) -> bool:
-    """Return whether passing over steps from *step_id* on comes to one that always applies, or to the end.
+    """Return whether skipping steps from *step_id* on leads to one that always applies, or to the end.
 
     *known* holds earlier answers, so that asking for every step of a chain walks it once.
     """
@@ -171,7 +176,7 @@ def settles(workflow: Workflow, step_id: str, known: dict[str, bool]) -> bool:
     while step is not None and step.when is not None and step.id not in known:
         known[step.id] = False  # the answer for a circle, should it come back here
         chain.append(step.id)
-        over = passing_over(step)
+        over = skip_outcome(step)
         if over is None:
             break
         step = workflow.get(step.way(over))

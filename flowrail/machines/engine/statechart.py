@@ -131,11 +131,6 @@ def position(machine: StateChart[Any]) -> str | None:
     return None if value in {COMPLETED, FAILED} else str(value)
 
 
-def end_value(source: Outcome) -> str:
-    """Return the end that an edge of that outcome leads to."""
-    return FAILED if source is Outcome.FAIL else COMPLETED
-
-
 def _build(workflow: Workflow) -> type[WorkflowMachine]:
     states = {
         step.id: State(step.name, value=step.id, initial=step.id == workflow.entry_point)

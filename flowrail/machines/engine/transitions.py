@@ -11,15 +11,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.graph import leads_back, passing_over
+from flowrail.machines.definition.graph import leads_back, outcome_at_limit, possible_edges, skip_outcome
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 
 if TYPE_CHECKING:
-    from flowrail.machines.sessions.session import Session
+    from flowrail.machines.sessions.session import Move, Session
 
 _OF_THE_STEP = r"\b(?:visit|limit)\b"
 """Names that have a different value in each step, so that equal conditions may differ in their result."""
+
+
+TransitionKey = tuple[str, str]
+"""A step, and the outcome by which it is left: `stop` if the user ended the session at its limit."""
 
 
 class Landing(NamedTuple):
@@ -49,7 +53,7 @@ def is_limited(workflow: Workflow, step: StepDef, outcome: Outcome) -> bool:
     """Return whether the limit of *step* changes where *outcome* leads once it is reached."""
     if step.bound is None:
         return False
-    if outcome is Outcome.ITERATE:
+    if outcome_at_limit(outcome) != outcome:
         return True
     return outcome is Outcome.FAIL and leads_back(workflow, step.id, step.way(outcome))
 
@@ -71,7 +75,7 @@ def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator
     if limited and outcome is Outcome.FAIL:
         yield Transition(None, at_limit=True, asks_user=True, fails=True)
     elif limited:
-        for landing in landings(workflow, step.way(Outcome.OK)):
+        for landing in landings(workflow, step.way(Outcome(outcome_at_limit(outcome)))):
             yield Transition(*landing, at_limit=True, capped=True)
 
 
@@ -98,10 +102,26 @@ def taken_transition(
     return next(transition for transition in possible if transition.to == to)
 
 
+def declared_transitions(workflow: Workflow) -> Iterator[TransitionKey]:
+    """Yield every transition of the definition that can be taken; those that skip a step come first."""
+    for step in workflow.steps:
+        skip = skip_outcome(step) if step.when is not None else None
+        if skip is not None:
+            yield step.id, str(skip)
+    for edge in possible_edges(workflow):
+        yield edge.source, str(edge.outcome)
+
+
+def followed_transitions(workflow: Workflow, move: Move) -> tuple[TransitionKey, ...]:
+    """Return the transitions of the definition that *move* took, with those of the steps that it skipped."""
+    outcome = outcome_at_limit(move.outcome) if move.capped else move.outcome
+    skipped = ((step, str(skip_outcome(workflow.step(step)))) for step in move.skipped)
+    return ((move.step, str(outcome)), *skipped)
+
+
 def effective_outcome(step: StepDef, session: Session, outcome: Outcome) -> Outcome:
     """Return the outcome whose transition is taken: `ok` for an `iterate` at the limit."""
-    capped = outcome is Outcome.ITERATE and _has_reached_limit(step, session)
-    return Outcome.OK if capped else outcome
+    return Outcome(outcome_at_limit(outcome)) if _has_reached_limit(step, session) else outcome
 
 
 def asks_user(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> bool:
@@ -141,7 +161,7 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[Landing]:
             yield Landing(target, tuple(passed))
         if step is None or when is None:
             return
-        over = passing_over(step)
+        over = skip_outcome(step)
         if over is None or step.id in passed:
             return
         if isinstance(when, str) and not re.search(_OF_THE_STEP, when):

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.transitions import TransitionKey, declared_transitions
 from flowrail.machines.exploration.walks import (
     STOP,
-    TransitionKey,
     Walk,
-    possible,
-    ways_of,
+    transitions_between,
 )
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
@@ -145,7 +144,9 @@ def target(workflow: Workflow, way: TransitionKey) -> str | None:
 
 def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
     counts = Counter(taken)
-    return Coverage(workflow.name, {way: counts[way] for way in dict.fromkeys(possible(workflow))})
+    return Coverage(
+        workflow.name, {way: counts[way] for way in dict.fromkeys(declared_transitions(workflow))}
+    )
 
 
 def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
@@ -169,7 +170,7 @@ def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]
 
 def _ways(workflow: Workflow, before: Session, after: Session) -> tuple[TransitionKey, ...]:
     try:
-        return ways_of(before, after, workflow)
+        return transitions_between(before, after, workflow)
     except KeyError:  # a step passed over then is gone now
         move = after.last
         return ((move.step, move.outcome),) if move is not None else ()

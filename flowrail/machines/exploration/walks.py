@@ -14,12 +14,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition import graph
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.exploration.actions import (
     Act,
     acts,
@@ -41,8 +41,6 @@ MOST_TURNS = 10_000
 """Acts of all walks together."""
 LONGEST_WALK = 400
 
-TransitionKey = tuple[str, str]
-"""A step, and the outcome by which it was left: `stop` where the user ended it at its limit."""
 Atom = tuple[Any, ...]
 STOP = "stop"
 _MEANS = frozenset({"status", "value"})
@@ -103,7 +101,7 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
         if walk is not None:
             chosen.append(walk)
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
-    known = tuple(dict.fromkeys(possible(workflow)))
+    known = tuple(dict.fromkeys(declared_transitions(workflow)))
     taken = {way for walk in chosen for way in walk.ways}
     entered = {atom[1] for atom in search.first if atom[0] == "visits"}
     return Plan(
@@ -115,22 +113,12 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     )
 
 
-def possible(workflow: Workflow) -> Iterator[TransitionKey]:
-    """Yield every way on that is declared and may come of its step."""
-    for step in workflow.steps:
-        if graph.passing_over(step) is not None and step.when is not None:
-            yield step.id, str(graph.passing_over(step))
-    yield from ((edge.source, str(edge.outcome)) for edge in graph.possible_edges(workflow))
-
-
-def ways_of(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
-    """Return the ways that one report took, those past steps that do not apply included."""
+def transitions_between(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
+    """Return the transitions that one report took."""
     move = after.last
     if after.revision == before.revision or move is None:
         return ()
-    taken = str(Outcome.OK) if move.capped else move.outcome
-    passed = ((each, str(graph.passing_over(workflow.step(each)))) for each in move.skipped)
-    return ((move.step, taken), *passed)
+    return followed_transitions(workflow, move)
 
 
 class _Search:
@@ -203,7 +191,7 @@ class _Search:
             ways: list[TransitionKey] = []
             before = session
             for _, after in out or ():
-                ways += ways_of(before, after, self.workflow)
+                ways += transitions_between(before, after, self.workflow)
                 before = after
             self.tails[mark] = None if out is None else _Tail(tuple(act for act, _ in out), tuple(ways))
         return self.tails[mark]
@@ -225,7 +213,7 @@ class _Search:
             if after is None:
                 return None
             met = met or (after.last is not None and after.last.outcome == outcome)
-            ways += ways_of(session, after, self.workflow)
+            ways += transitions_between(session, after, self.workflow)
             taken.append(act)
             session = after
         if not met or session is None:
@@ -264,7 +252,7 @@ class _Search:
         after = self._performed(session, act)
         if not isinstance(after, Session):
             return _SearchNode(None, here, act, (), (("error", str(session.step), after),), after)
-        ways = ways_of(session, after, self.workflow)
+        ways = transitions_between(session, after, self.workflow)
         before = self.nodes[here].ways
         atoms = [*self._atoms(after, ways, session)]
         if ways and before:

@@ -12,8 +12,8 @@ from flowrail.machines.definition.graph import (
     chosen_outcomes,
     edges,
     leads_back,
-    passing_over,
     possible_edges,
+    skip_outcome,
 )
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
@@ -67,4 +67,4 @@ def test_ways_that_rules_never_choose_are_not_possible() -> None:
 def test_a_step_is_passed_over_by_skip_or_else_by_ok(
     ways: dict[str, str | None], over: Outcome | None
 ) -> None:
-    assert passing_over(step(next=ways)) == over
+    assert skip_outcome(step(next=ways)) == over

@@ -253,7 +253,7 @@ def _length(workflow: Workflow, target: str | None, lengths: dict[str | None, in
     while target not in lengths and step is not None and step.when is not None:
         lengths[target] = 0  # the answer for a circle, should it come back here
         chain.append(target)
-        over = graph.passing_over(step)
+        over = graph.skip_outcome(step)
         target = step.way(over) if over is not None else None
         step = workflow.get(target)
     length = lengths.get(target, 0)
