@@ -33,6 +33,7 @@ from flowrail.operations.sessions import adopt, migrate, timeline
 from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
+    from flowrail.machines.definition.questions import Question
     from flowrail.machines.engine.agents import Ended, Handed
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView
@@ -71,6 +72,9 @@ class SessionView:
     replayed: bool = field(repr=False)
     workflow: Workflow = field(repr=False)
     _store: SessionStore = field(repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.revision))
 
     @property
     def is_open(self) -> bool:
@@ -155,6 +159,10 @@ class SessionStore:
     def __repr__(self) -> str:
         return f"<SessionStore: {self.path}>"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        workflows = tuple(self._workflows.values())
+        return SessionStore, (self.path, workflows, self._actor, self._conversation, self._wait)
+
     def start(self, workflow: Workflow | str, params: Mapping[str, object] | None = None) -> SessionView:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
         with _for_python():
@@ -216,6 +224,15 @@ class SessionStore:
         with _for_python():
             given = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
             return self._view(questions.answer(self._world, session.id, given, reason))
+
+    def ask(self, work: SessionView | Handed, asked: Sequence[Question]) -> SessionView:
+        """Put a sub-agent's questions to the user, and return the session that waits for the answers."""
+        with _for_python():
+            if isinstance(work, SessionView):
+                put = questions.ask(self._world, work.id, asked)
+            else:
+                put = questions.ask(self._world, work.session, asked, token=work.dispatch.token)
+            return self._view(steps.look(self._world, put.session))
 
     def claim(self, session: SessionView, dispatch: str, holder: str | None = None) -> SessionView | Handed:
         """Take a dispatch of the current step: return a session for its workflow, or a prompt with its token."""
@@ -407,7 +424,7 @@ def _as_python(command: Command) -> str:
         "session abandon": f"store.abandon({first})",
         "session adopt": f"store.adopt({first})",
         "session fork": f"store.fork(session, {options.get('at')})",
-        "session migrate": f"store.migrate({first})",
+        "session migrate": f"store.migrate({', '.join((first, *_migration_arguments(options)))})",
         "sessions": "store.list(ended=True)",
         "show": "workflow.params",
         "start": f"store.start(workflow, {options.get('params') or '…'})",
@@ -416,3 +433,8 @@ def _as_python(command: Command) -> str:
     }
     words = " ".join(("flow", command.verb, *command.arguments))
     return calls.get(command.verb, f"the command `{words}`")
+
+
+def _migration_arguments(options: Mapping[str, object]) -> Iterator[str]:
+    names = {"map": "renamed", "params": "params", "accept": "accept"}
+    return (f"{names[name]}={value}" for name, value in options.items() if name in names and value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -29,8 +30,10 @@ from flowrail import (
     ConflictError,
     Dispatch,
     FlowError,
+    Option,
     Outcome,
     OutcomeNotOpenError,
+    Question,
     RevisionConflictError,
     SessionEndedError,
     SessionStore,
@@ -437,11 +440,26 @@ def test_a_session_is_migrated_to_the_changed_workflow() -> None:
     (folder / "workflow.yaml").write_text(renamed)
     with pytest.raises(ChangedError):
         store.resume(session)
+    with pytest.raises(FlowError) as caught:
+        store.migrate(session)
+    assert str(caught.value.hint) == f"store.migrate(\"{session.id}\", renamed={{'first': 'start'}})"
 
     moved = store.migrate(session, renamed={"first": "start"})
 
     assert moved.step is not None
     assert moved.step.id == "start"
+
+
+def test_a_session_of_a_program_is_migrated_in_that_program() -> None:
+    store = open_store(workflows=[plain()])
+    session = store.start(plain())
+
+    status, error = refused("session", "migrate", session.id)
+    changed = open_store(workflows=[plain(fail="write")])
+    moved = changed.migrate(session.id, accept=True)
+
+    assert (status, error["hint"]) == (5, f'migrate it in that program: store.migrate("{session.id}")')
+    assert changed.report(changed.report(moved, "ok"), "fail").revision == 2
 
 
 def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,6 +473,31 @@ def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: py
 
     assert store.adopt(session.id).revision == 0
     assert store.report(store.resume(session.id), "ok").revision == 1
+
+
+def test_a_sub_agent_asks_the_user() -> None:
+    put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
+    store = open_store()
+    session = store.start("team")
+    handed = store.claim(session, session.dispatches[0].id)
+    question = Question("which", "Which", "Which one?", options=[Option("This"), Option("That")])
+
+    waiting = store.ask(handed, [question])
+    answered = store.answer(waiting, {"which": "This"})
+
+    assert [asked.text for asked in waiting.questions] == ["Which one?"]
+    assert [asked.answer for asked in answered.questions] == [("This",)]
+
+
+def test_sessions_can_be_passed_to_another_process() -> None:
+    store = open_store(workflows=[poll()])
+    session = store.start(poll())
+
+    again = pickle.loads(pickle.dumps(session))  # noqa: S301 - our own
+
+    assert again == session
+    assert hash(again) == hash(session)
+    assert [record.kind for record in again.history()] == ["start"]
 
 
 # --- pictures

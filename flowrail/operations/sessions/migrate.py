@@ -25,6 +25,7 @@ from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.running.open_workflow import (
+    PROGRAM,
     Opened,
     as_it_is,
     is_there,
@@ -158,6 +159,12 @@ def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None)
             return as_it_is(world, session, kept)
         except StorageError:
             pass  # it is kept in a damaged form
+    if session.source == PROGRAM:
+        raise ChangedError(
+            f"a Python program defines the workflow of session `{session.id}`",
+            hint=f'migrate it in that program: store.migrate("{session.id}")',
+            session=session.id,
+        )
     try:
         opened = open_skill(session.skill, world.roots, world.state)
     except UsageError as error:
