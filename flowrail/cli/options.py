@@ -67,23 +67,37 @@ params = click.option(
     metavar="NAME=VALUE",
     help="A workflow parameter. May be repeated.",
 )
-wait = click.option(
-    "--wait",
-    type=float,
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the session's lock.",
-)
-wait_in_a_crowd = click.option(
-    "--wait",
-    type=float,
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the session's lock.",
-)
+
+
+def _wait(seconds: float) -> Callable[[F], F]:
+    return click.option(
+        "--wait",
+        type=float,
+        default=seconds,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to wait for the session's lock.",
+    )
+
+
+wait = _wait(10.0)
+wait_in_a_crowd = _wait(60.0)
 """For commands that several agents run at the same time, on any machine."""
+assignments = click.option(
+    "-s",
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A fact, such as confidence=high. May be repeated.",
+)
+facts = stacked(
+    assignments,
+    click.option(
+        "--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input."
+    ),
+)
+token = click.option("--token", metavar="T", help="The token that came with the prompt.")
 memory = stacked(
     click.option(
         "--found",

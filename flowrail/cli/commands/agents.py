@@ -79,18 +79,8 @@ def claim_command(
 @options.session_argument
 @click.argument("dispatch")
 @click.argument("outcome", required=False)
-@click.option("--token", metavar="T", help="The token that came with the prompt.")
-@click.option(
-    "-s",
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A fact. May be repeated.",
-)
-@click.option(
-    "--facts", "facts_file", metavar="FILE", help="A JSON file with the result; - reads standard input."
-)
+@options.token
+@options.facts
 @options.memory
 @click.option("--cancel", is_flag=True, help="Cancel the dispatch. Needs no token.")
 @options.as_json
@@ -141,7 +131,7 @@ def finish_command(
 )
 @options.session_argument
 @click.argument("file")
-@click.option("--token", metavar="T", help="The token that came with the prompt.")
+@options.token
 @options.memory
 @options.as_json
 @options.store
@@ -180,7 +170,7 @@ def ask_command(
 )
 @options.session_argument
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
-@click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
+@options.reason
 @options.memory
 @options.take_over
 @options.as_json
@@ -240,7 +230,7 @@ def finding_command() -> None:
 )
 @click.option("--place", metavar="FILE:LINE", help="Where.")
 @click.option("--item", metavar="NAME", help="What it is about. The same item again records a new version.")
-@click.option("--token", metavar="T", help="The token that came with the review's prompt.")
+@options.token
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -277,7 +267,7 @@ def add(
 
 @finding_command.command("none", epilog=options.examples("flow finding none planner-k3x9q2"))
 @options.session_argument
-@click.option("--token", metavar="T", help="The token that came with the review's prompt.")
+@options.token
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -318,7 +308,7 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
 @options.session_argument
 @click.argument("finding")
 @click.option("--note", default="", metavar="TEXT", help="How it was resolved, for the journal.")
-@click.option("--token", metavar="T", help="The token that came with the review's prompt.")
+@options.token
 @options.as_json
 @options.store
 @options.wait_in_a_crowd

@@ -63,17 +63,7 @@ send_options = options.stacked(
     click.option("--reason", default="", metavar="WHY", help="Why this target; part of the payload."),
     click.option("--yes", is_flag=True, help="Allow a target that had this work before."),
     click.option("--approved", is_flag=True, help="The user approved a chain of more than five skills."),
-    click.option(
-        "-s",
-        "--set",
-        "assignments",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="A fact that the session did not report. Repeatable.",
-    ),
-    click.option(
-        "--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input."
-    ),
+    options.facts,
 )
 
 
@@ -371,7 +361,7 @@ def retry_command(
     "cancel", epilog=options.examples("flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
 )
 @click.argument("handoff_id", metavar="ID")
-@click.option("--reason", default="", metavar="WHY", help="The reason, for the journal.")
+@options.reason
 @options.as_json
 @options.store
 @options.wait

@@ -31,24 +31,11 @@ from flowrail.operations.running.world import World
 )
 @options.skill
 @options.outcome
-@click.option(
-    "-s",
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A fact of the report. May be repeated.",
-)
-@click.option("--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input.")
+@options.facts
 @options.memory
 @options.params
 @options.session_option
-@click.option(
-    "--expect",
-    type=click.IntRange(min=0),
-    metavar="REV",
-    help="Refuse if the session is at another revision.",
-)
+@options.expect
 @options.take_over
 @options.form
 @options.store

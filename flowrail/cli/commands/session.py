@@ -147,7 +147,7 @@ def migrate_command(
     epilog=options.examples("flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'"),
 )
 @options.session_argument
-@click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
+@options.reason
 @options.as_json
 @options.store
 @options.wait

@@ -132,14 +132,7 @@ def _count(number: int, what: str) -> str:
 @click.option(
     "--qr-status", type=click.Choice(["pass", "fail"]), help="The result of the review before a gate."
 )
-@click.option(
-    "-s",
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A reported fact. May be repeated.",
-)
+@options.assignments
 @options.params
 @click.option(
     "--visit",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
     FINDING,
@@ -33,20 +35,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
     parts.append(visible("\n".join(pieces(guidance, show)).strip("\n")))
     if guidance.forbids:
         parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
-    parts += [
-        part
-        for part in (
-            _answers(guidance),
-            _dispatches(guidance, show),
-            _questions(guidance, show),
-            _findings(guidance, show),
-        )
-        if part
-    ]
-    if guidance.evidence:
-        parts.append(_evidence(guidance, show))
-    if guidance.next:
-        parts.append(_next(guidance, show))
+    parts += _details(guidance, show)
     return "\n\n".join(parts)
 
 
@@ -183,6 +172,23 @@ def _next(guidance: Guidance, show: Show) -> str:
     return "\n".join(lines)
 
 
+def _details(guidance: Guidance, show: Show) -> Iterator[str]:
+    """Yield what a step waits for, and its next commands."""
+    yield from filter(
+        None,
+        (
+            _answers(guidance),
+            _dispatches(guidance, show),
+            _questions(guidance, show),
+            _findings(guidance, show),
+        ),
+    )
+    if guidance.evidence:
+        yield _evidence(guidance, show)
+    if guidance.next:
+        yield _next(guidance, show)
+
+
 def _way(way: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in way.facts.items())
     to = f"to {way.to}" if way.to else ("ends the run" if way.ends else "decided when reported")
@@ -196,22 +202,8 @@ def standing(guidance: Guidance, show: Show = str) -> str:
     given = _given(guidance)
     parts.append(f"started {one_line(guidance.started_at)}{given}")
     parts += [files] if (files := _working_files(guidance)) else []
-    parts += [
-        part
-        for part in (
-            _answers(guidance),
-            _dispatches(guidance, show),
-            _questions(guidance, show),
-            _findings(guidance, show),
-        )
-        if part
-    ]
-    if guidance.evidence:
-        parts.append(_evidence(guidance, show))
-    if guidance.next:
-        parts.append(_next(guidance, show))
-    elif (
-        guidance.status in {"active", "waiting"} and not guidance.dispatches
-    ):  # it has lost its work or belongs to another conversation, and that is all there is to say
+    parts += _details(guidance, show)
+    if not guidance.next and guidance.status in {"active", "waiting"} and not guidance.dispatches:
+        # it has lost its work or belongs to another conversation, and that is all there is to say
         parts.append(visible("\n".join(pieces(guidance, show))))
     return "\n".join(parts)

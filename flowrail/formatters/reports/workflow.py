@@ -13,7 +13,7 @@ from flowrail.text.table import table
 def render(item: Mapping[str, Any]) -> str:
     """Return a workflow as `skills.summary.show` describes it."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
-    count = "?" if item["computed"] and not item["total_steps"] else item["total_steps"]
+    count = "?" if item.get("computed") and not item["total_steps"] else item["total_steps"]
     parts = [f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}\n{about}"]
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
