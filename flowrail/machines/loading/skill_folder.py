@@ -216,7 +216,29 @@ class _Texts:
     def with_resources(self, workflow: Workflow, locate: Locate) -> tuple[Workflow, list[Finding]]:
         """Return *workflow* with the resources that its steps quote, and a finding for each that cannot be read."""
         resources, missing = _resources(workflow, self.read, locate)
+        if any(callable(step.actions) for step in workflow.steps):
+            self._add_all(resources)
         return (workflow.with_parts(resources=resources) if resources else workflow), missing
+
+    def _add_all(self, resources: dict[str, str]) -> None:
+        """Add every resource of the folder: a function may quote any of them."""
+        paths: list[str] = []
+        if self._contents is not None:
+            paths = [path for path in self._contents if path.startswith("resources/")]
+        else:
+            with suppress(OSError):
+                paths = [
+                    f"resources/{entry}" for entry in os.listdir(os.path.join(self._file.folder, "resources"))
+                ]
+        left = LARGEST_TOGETHER - sum(map(len, resources.values()))
+        for path in sorted(paths):
+            name = path.removeprefix("resources/").removesuffix(".md")
+            if path.endswith(".md") and name not in resources:
+                with suppress(DocumentError):
+                    text = self.read(path).strip("\n")
+                    left -= len(text)
+                    if left >= 0:
+                        resources[name] = text
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:

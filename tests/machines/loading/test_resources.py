@@ -236,6 +236,14 @@ def test_a_python_skill_without_the_text_of_a_step_or_a_resource_has_findings() 
     assert "has no instructions" in started.err
 
 
+def test_a_text_function_quotes_resources_with_a_fence() -> None:
+    text = READING.replace("found = ctx.resources", 'return "```flow:resource\\nplan-format\\n```"')
+    texts = {"resources/plan-format.md": "the plan"}
+    put_skill("reading", text, where=home_skills(), file="workflow.py", texts=texts)
+
+    assert "the plan" in flow("start", "reading", "--format", "xml").out
+
+
 def test_an_approved_python_skill_reads_its_texts_from_the_approved_content() -> None:
     folder = put_files(project_skills())
     allow("files")
