@@ -2,30 +2,130 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import sys
+import traceback
+import warnings
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from typing import Any
 
-from flowrail.command import Command
-from flowrail.machines.definition.step import fact_args
+from flowrail.errors import FlowError, UsageError
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import advance, entered, reportable
+from flowrail.machines.engine.reported_values import check_facts, check_params
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
-from flowrail.testing.walks.subprocess_stage import exit_status
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Report, Session
+from flowrail.testing.record.replay import finished
+
+SECONDS = 120.0
+TIMED_OUT = 124
 
 
 def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
-    """Return the exit status of `flow skill preview` for one step with *params*, which `generate_inputs` yields.
+    """Return the exit status of one step with *params*, which `generate_inputs` yields.
 
-    The workflow is found by its name.
+    The step is printed and reported in a process of its own: 0 if nothing went wrong, 1 if a function of the workflow
+    raised an exception, 2 if *params* do not fit, 4 if the step does not accept its own outcome. The message is on
+    standard error. A step that asks questions or is a review gate is only printed. The operating system must be
+    able to fork a process.
     """
-    step = workflow.steps[params[STEP] - 1]
-    given = {name: value for name, value in params.items() if name not in {STEP, TOTAL, ITERATION}}
-    facts = {name for name in given if name in fact_args(step) or name not in workflow.params}
-    command = Command(
-        "skill preview",
-        workflow.name,
-        step.id,
-        visit=str(params[ITERATION]) if ITERATION in params else None,
-        facts={name: value for name, value in given.items() if name in facts},
-        params={name: value for name, value in given.items() if name not in facts},
+    sys.stdout.flush()
+    sys.stderr.flush()
+    process = multiprocessing.get_context("fork").Process(target=_run, args=(workflow, dict(params)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns if other threads run
+        process.start()
+    process.join(SECONDS)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        return TIMED_OUT
+    return process.exitcode or 0
+
+
+def _run(workflow: Workflow, params: Mapping[str, Any]) -> None:
+    with redirect_stdout(sys.stderr):
+        try:
+            _step(workflow, params)
+        except FlowError as error:
+            sys.stderr.write(f"{error.message} [{error.code}]\n  {error.hint}\n")
+            sys.exit(error.exit_status)
+        except Exception:  # noqa: BLE001 - an author's object may raise anything
+            traceback.print_exc()
+            sys.exit(1)
+
+
+def _step(workflow: Workflow, values: Mapping[str, Any]) -> None:
+    """Print the step of *values*, and report each outcome that it accepts."""
+    step = _step_of(workflow, values)
+    params, state, facts = _parted(workflow, step, values)
+    session = Session(
+        id="",
+        skill=workflow.name,
+        step=step.id,
+        source="test",
+        params=check_params(workflow, params),
+        state=Frozen(state),
+        visits=Frozen({step.id: _whole(values, ITERATION, default=1)}),
     )
-    return exit_status(command)
+    check_facts(workflow, step, session.params, facts)
+    session = entered(workflow, session)
+    guide(workflow, session)
+    if session.questions or step.gate is not None:
+        return
+    session = session._replace(dispatches=tuple(finished(each, "ok") for each in session.dispatches))
+    for outcome in reportable(workflow, step, session):
+        advance(workflow, session, Report(outcome, facts))
+
+
+def _step_of(workflow: Workflow, values: Mapping[str, Any]) -> StepDef:
+    number = _whole(values, STEP)
+    total = _whole(values, TOTAL, default=workflow.total_steps)
+    if total != workflow.total_steps:
+        what = f"`{workflow.name}` has {workflow.total_steps} steps, not {total}"
+        raise UsageError(what, hint=f"leave `{TOTAL}` out; it follows from the workflow")
+    if number > workflow.total_steps:
+        what = f"`{STEP}` is at most {workflow.total_steps}, not {number}"
+        raise UsageError(what, hint="use the number of a step, counted from 1")
+    return workflow.steps[number - 1]
+
+
+def _whole(values: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    value = values.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        what = f"`{name}` is a whole number from 1, not {value!r}"
+        raise UsageError(what, hint="use values that `generate_inputs` yields")
+    return value
+
+
+def _parted(
+    workflow: Workflow, step: StepDef, values: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Part *values* into parameters, facts reported before, and facts of the report."""
+    params: dict[str, Any] = {}
+    state: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    fixed = workflow.params.keys() - workflow.handler_params - step.reports.keys()
+    taken = fact_args(step)
+    for name, value in values.items():
+        if name in {STEP, TOTAL, ITERATION}:
+            continue
+        if name in fixed:
+            params[name] = value
+        elif name in taken:
+            facts[name] = value
+        elif name in workflow.params:
+            params[name] = value
+        elif name in workflow.reported or not accepts_any_fact(step):
+            state[name] = value
+        else:
+            facts[name] = value
+    unknown = [name for name in state if name not in workflow.reported]
+    if unknown:
+        what = f"no step or parameter is called `{unknown[0][:60]}`"
+        raise UsageError(what, hint="use values that `generate_inputs` yields")
+    return params, state, facts

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import Annotated, Any
+
 import pytest
 from support.workflows import linear, step, workflow
 
@@ -9,6 +12,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
@@ -54,4 +58,44 @@ def test_an_invocation_is_one_process_and_its_exit_status() -> None:
 
     assert [run_skill_invocation(analysis, each) for each in inputs] == [0]
     assert run_skill_invocation(analysis, {"step": 1, "total_steps": 5, "confidence": "sure"}) == 2
-    assert run_skill_invocation(linear("a"), {"step": 1, "total_steps": 1}) == 2
+    assert run_skill_invocation(linear("a"), {"step": 1, "total_steps": 1}) == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"step": 0}, "`step` is a whole number from 1, not 0"),
+        ({"step": 99}, "`step` is at most 2, not 99"),
+        ({"step": True}, "not True"),
+        ({}, "not None"),
+        ({"step": 1, "total_steps": 3}, "`dull` has 2 steps, not 3"),
+        ({"step": 1, "iteration": 0}, "`iteration` is a whole number from 1"),
+        ({"step": 1, "colour": "red"}, "no step or parameter is called `colour`"),
+    ],
+)
+def test_an_invocation_with_invalid_input_is_refused(
+    values: dict[str, Any], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_skill_invocation(linear("a", "b"), values) == 2
+    assert message in capfd.readouterr().err
+
+
+def test_an_invocation_runs_the_handler_in_another_process(capfd: pytest.CaptureFixture[str]) -> None:
+    def decide(ctx: StepContext, mode: Annotated[str, Arg(choices=("quick", "full"))] = "full") -> Outcome:
+        if ctx.visit == 2:
+            os._exit(9)
+        if ctx.visit == 3:
+            raise RuntimeError("the third")
+        return Outcome.SKIP if mode == "quick" else Outcome.OK
+
+    made = workflow(step(handler=decide, limit=5, next={"ok": None, "iterate": "only"}))
+
+    statuses = {
+        (case["mode"], case["iteration"]): run_skill_invocation(made, case) for case in generate_inputs(made)
+    }
+
+    assert [statuses["full", visit] for visit in (1, 2, 3, 4)] == [0, 9, 1, 0]
+    assert statuses["quick", 1] == 4
+    errors = capfd.readouterr().err
+    assert "does not accept `skip`" in errors
+    assert f"raised RuntimeError: the third ({__file__}:" in errors

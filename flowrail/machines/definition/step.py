@@ -113,6 +113,8 @@ class StepContext(FrozenObject):
 
 
 def _context_values(values: Mapping[str, object]) -> ContextValues:
+    if isinstance(values, ContextValues):
+        return values
     return ContextValues({name: freeze_deep(value) for name, value in values.items()})
 
 

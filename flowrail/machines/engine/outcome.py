@@ -146,6 +146,7 @@ def _making(make: Callable[[object], object], function: Callable[..., object]) -
         return make(function(context))
 
     made.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
+    made.__wrapped__ = function  # type: ignore[attr-defined]
     return made
 
 

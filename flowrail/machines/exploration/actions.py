@@ -14,13 +14,14 @@ from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.graph import reviews
-from flowrail.machines.definition.step import Outcome, StepDef, fact_args
+from flowrail.machines.definition.step import Outcome, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, reportable, standing
 from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.exploration.reads import reads_of
 from flowrail.machines.sessions.session import FINISHED, Dispatched, Report, Session
 
 MOST_VALUES = 12
@@ -98,8 +99,9 @@ def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
 
 def read_in(workflow: Workflow) -> Literals:
     """Return every name that decides something, with the literals it is compared with."""
-    known: Literals | None = workflow.derived.get("literals")
-    if known is None:
+    reads = reads_of(workflow)
+    cached: tuple[int, Literals] | None = workflow.derived.get("literals")
+    if cached is None or cached[0] != reads.size:
         found: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
         for source in _expressions(workflow):
             try:
@@ -111,20 +113,20 @@ def read_in(workflow: Workflow) -> Literals:
             for names, literals in _compared(expression.tree):
                 for name in names:
                     found[name].update(literals)
-        known = {name: frozenset(literals) for name, literals in found.items()}
-        workflow.derived["literals"] = known
-    return known
+        for name, values in reads.literals.items():
+            found.setdefault(name, set()).update(values)
+        cached = reads.size, {name: frozenset(literals) for name, literals in found.items()}
+        workflow.derived["literals"] = cached
+    return cached[1]
 
 
 def _asked_for(workflow: Workflow) -> Iterator[str]:
-    """Yield names that decide something without an expression: agents go over them, functions see them."""
+    """Yield names that decide something without an expression: agents go over them, handlers take them."""
     for step in workflow.steps:
         if step.work is not None and isinstance(step.work.over, str):
             yield step.work.over
         if callable(step.handler):
             yield from fact_args(step)
-        if any(callable(part) for part in (step.when, step.title, step.actions)):
-            yield from workflow.params
 
 
 def _expressions(workflow: Workflow) -> Iterator[str]:
@@ -166,8 +168,20 @@ _LEFT_OUT = _LeftOut()
 def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, object]]:
     seen = read_in(workflow)
     tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step, session.params).items()}
+    if accepts_any_fact(step):
+        tried |= _undeclared(workflow, session, step)
     for values in _combined(tried):
         yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
+
+
+def _undeclared(workflow: Workflow, session: Session, step: StepDef) -> dict[str, list[object]]:
+    """Return the texts to try for each fact that the handler of *step* reads and nothing declares."""
+    facts = reads_of(workflow).facts.get(step.id, {})
+    return {
+        name: [*([] if fact.required else [_LEFT_OUT]), *(fact.texts or ("x",))]
+        for name, fact in facts.items()
+        if name not in session.params or name in workflow.reported
+    }
 
 
 def _tried(arg: Arg, seen: Literals, name: str) -> list[object]:

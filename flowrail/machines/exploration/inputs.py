@@ -6,16 +6,19 @@ through the steps is another matter: see `walks`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from flowrail.machines.definition.domains import BoundedInt, Constant, Domain
+from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant, Domain
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import freeze_deep
-from flowrail.machines.definition.step import Outcome, StepDef, fact_args
+from flowrail.machines.definition.step import Outcome, StepContext, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.exploration.reads import Reads
+from flowrail.machines.exploration.walks import observe
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
 RESERVED = frozenset({STEP, TOTAL, ITERATION})
@@ -29,8 +32,10 @@ def extract_schema(workflow: Workflow) -> Schema:
     """Return the domain of every value that plays a part in a step, by step and name.
 
     ``step`` and ``total_steps`` are everywhere; parameters too; facts where they are reported, or where
-    the step's own condition asks for them; ``iteration`` where a step may be told again.
+    the step's own condition asks for them; ``iteration`` where a step may be told again. Handlers are called to
+    find the facts that they read without declaring them.
     """
+    reads = observe(workflow) if any(accepts_any_fact(step) for step in workflow.steps) else Reads()
     reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
     return {
         step.id: {
@@ -38,8 +43,19 @@ def extract_schema(workflow: Workflow) -> Schema:
             TOTAL: Constant(workflow.total_steps),
             **_rounds(step),
             **{name: domain_of(arg) for name, arg in _values(workflow, step, reported).items()},
+            **_undeclared(workflow, step, reads),
         }
         for number, step in enumerate(workflow.steps, start=1)
+    }
+
+
+def _undeclared(workflow: Workflow, step: StepDef, reads: Reads) -> dict[str, Domain]:
+    """Return the domain of each fact that the handler of *step* reads and nothing declares."""
+    facts = reads.facts.get(step.id, {}) if accepts_any_fact(step) else {}
+    return {
+        name: ChoiceSet(fact.texts or ("x",))
+        for name, fact in facts.items()
+        if name not in workflow.params and name not in RESERVED
     }
 
 
@@ -59,8 +75,14 @@ def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
 def input_id(workflow: Workflow, inputs: Mapping[str, Any]) -> str:
     """Return a name for *inputs* that no other inputs of the workflow have."""
     step = workflow.steps[inputs[STEP] - 1]
-    said = [f"{name}={value}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
+    said = [f"{name}={_unmistakable(value)}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
     return "-".join([workflow.name, step.id, *said])
+
+
+def _unmistakable(value: object) -> str:
+    """Return *value* as JSON, without quotes if it is a word that is nothing else in JSON."""
+    is_word = isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}
+    return str(value) if is_word else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def domain_of(arg: Arg) -> Domain:
@@ -91,10 +113,16 @@ def _names(when: object) -> frozenset[str]:
 
 
 def _applies(step: StepDef, inputs: Mapping[str, object]) -> bool:
-    """Return whether *step* applies; one that only its author's function could tell of does."""
-    if not isinstance(step.when, str):
+    """Return whether *step* applies; it does if its condition cannot be evaluated."""
+    visit = inputs.get(ITERATION, 1)
+    if callable(step.when):
+        try:
+            return bool(step.when(StepContext(step.id, inputs, inputs, int(str(visit)), step.limit)))
+        except Exception:  # noqa: BLE001 - an author's function may raise anything
+            return True
+    if step.when is None:
         return True
-    values = {**inputs, "visit": inputs.get(ITERATION, 1), "limit": step.bound}
+    values = {**inputs, "visit": visit, "limit": step.bound}
     try:
         return parse(step.when).holds(values)
     except RuleError:

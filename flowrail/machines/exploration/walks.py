@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.engine.outcome import Call, call_plainly, caller
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.exploration.actions import (
     Act,
@@ -29,11 +29,14 @@ from flowrail.machines.exploration.actions import (
 )
 from flowrail.machines.exploration.budget import Effort, held_by
 from flowrail.machines.exploration.endings import way_out
+from flowrail.machines.exploration.reads import Reads, reads_of, rounds
 from flowrail.machines.sessions.session import WAITING, Session
 from flowrail.storage.digests import sha256
 
 ROUNDS = 3
 """How often a step without a limit is entered before it counts as seen."""
+MOST_SEARCHES = 6
+"""How often a search begins again because functions read names that were not varied."""
 MOST_NODES = 4_000
 MOST_HELD = 1_500_000
 """Values and visits that the sessions of all nodes have together, and what was new in them."""
@@ -92,8 +95,7 @@ class _Tail(NamedTuple):
 
 def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     """Return walks that take every way and every pair of ways that can be taken, and go round every loop."""
-    search = _Search(workflow, call)
-    search.run()
+    search = _searched(workflow, call)
     chosen = _covering(search)
     search.effort = Effort(workflow)
     for outcome in (Outcome.FAIL, Outcome.ITERATE):
@@ -113,6 +115,31 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     )
 
 
+def observe(workflow: Workflow, *, call: Call = call_plainly) -> Reads:
+    """Return what the functions of *workflow* read, found by calling them as walks do."""
+    if not workflow.derived.get("observed"):
+        _searched(workflow, call)
+        workflow.derived["observed"] = True
+    return reads_of(workflow)
+
+
+def _searched(workflow: Workflow, call: Call) -> _Search:
+    """Return the finished search, begun again whenever functions have read names that were not varied so far."""
+    reads = reads_of(workflow)
+    recording = reads.recording(call)
+    for _ in range(MOST_SEARCHES):
+        known = reads.size
+        search = _Search(workflow, recording)
+        before = caller.set(reads.recording(caller.get()))
+        try:
+            search.run()
+        finally:
+            caller.reset(before)
+        if reads.size == known:
+            break
+    return search
+
+
 def transitions_between(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
     """Return the transitions that one report took."""
     move = after.last
@@ -130,6 +157,7 @@ class _Search:
         self.tails: dict[bytes, _Tail | None] = {}
         self.effort = Effort(workflow)
         self.held = 0
+        self.values: dict[tuple[str | None, str], set[str]] = {}
         self.is_part = False
 
     def run(self) -> None:
@@ -202,7 +230,7 @@ class _Search:
         taken: list[Act] = []
         ways: list[TransitionKey] = []
         met = False
-        patience = max(_most(each.bound) for each in self.workflow.steps)
+        patience = max(_most(step) for step in self.workflow.steps)
         while session is not None and session.is_open and len(taken) < LONGEST_WALK:
             if self.effort.is_used_up:
                 self.is_part = True
@@ -258,7 +286,7 @@ class _Search:
         if ways and before:
             atoms.append(("pair", before[-1], ways[0]))
         step = self.workflow.step(str(session.step))
-        visit = min(session.visit, _most(step.bound))
+        visit = min(session.visit, _most(step))
         if not ways:
             atoms.append(("asks", session.step, visit))
         atoms += [("answer", session.step, *given, visit) for given in act.answers]
@@ -285,11 +313,21 @@ class _Search:
         for step_id, visits in session.visits.items():
             step = self.workflow.get(step_id)
             if step is not None and known.get(step_id) != visits:
-                yield "visits", step_id, min(visits, _most(step.bound))
+                yield "visits", step_id, min(visits, _most(step))
         values = {**session.params, **session.state}
         for name in sorted(read_in(self.workflow)):
-            if name in values:
+            if name in values and self._is_told_apart(session.step, name, repr(values[name])):
                 yield "value", session.step, name, repr(values[name])
+
+    def _is_told_apart(self, step_id: str | None, name: str, value: str) -> bool:
+        """Return whether a value is one of the first few of *name* in a step: a function may count without end."""
+        if name in self.workflow.params or name in self.workflow.reported:
+            return True
+        known = self.values.setdefault((step_id, name), set())
+        step = self.workflow.get(step_id)
+        if value not in known and len(known) < max(ROUNDS, rounds(step) if step is not None else 0):
+            known.add(value)
+        return value in known
 
     def _put(self, node: _SearchNode, waiting: deque[int]) -> None:
         new = [atom for atom in node.atoms if atom not in self.first]
@@ -312,9 +350,9 @@ def _mark(session: Session) -> bytes:
     return sha256(repr(alike).encode("utf-8", "backslashreplace")).digest()
 
 
-def _most(bound: int | None) -> int:
+def _most(step: StepDef) -> int:
     """Return up to how many visits of a step are told apart: to its limit and every round beyond."""
-    return bound + 4 if bound else ROUNDS
+    return step.bound + 4 if step.bound else max(ROUNDS, rounds(step))
 
 
 def _covering(search: _Search) -> list[Walk]:

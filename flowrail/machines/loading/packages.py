@@ -92,7 +92,7 @@ def register_workflow(workflow: Workflow) -> Workflow:
     name is refused.
     """
     known = _registered.setdefault(workflow.name, workflow)
-    if known is not workflow:
+    if known is not workflow and known != workflow:
         raise UsageError(
             f"another workflow `{workflow.name}` is registered", hint="give one of them another name"
         )
@@ -111,7 +111,7 @@ def registered(name: str) -> Workflow:
 def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
     count = 0
     for here, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if each.isidentifier() and each != "__pycache__")
+        folders[:] = sorted(each for each in folders if _holds_modules(each))
         inside = os.path.relpath(here, folder)
         stem = package if inside == "." else ".".join([package, *inside.split(os.sep)])
         for name in sorted(files):
@@ -121,6 +121,11 @@ def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
                     return
                 module = stem if name == "__init__.py" else f"{stem}.{name.removesuffix('.py')}"
                 yield module, os.path.join(here, name)
+
+
+def _holds_modules(folder: str) -> bool:
+    """Return whether modules in *folder* can be imported; hyphens, as in the names of skills, are no obstacle."""
+    return folder.replace("-", "_").isidentifier() and folder != "__pycache__"
 
 
 def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[str, str]) -> None:

@@ -75,20 +75,6 @@ class SubprocessStage:
         return process.returncode, process.stdout, process.stderr
 
 
-def exit_status(command: Command, *, environ: Mapping[str, str] | None = None) -> int:
-    """Return the exit status of one command, run as a process of its own."""
-    process = subprocess.run(
-        [sys.executable, "-P", "-m", "flowrail", *command.words[1:]],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=SECONDS_PER_COMMAND,
-        env=dict(os.environ if environ is None else environ),
-        check=False,
-    )
-    return process.returncode
-
-
 def _document(out: str, err: str) -> dict[str, object]:
     try:
         data = json.loads(out)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from support.workflows import loop, step, unchecked, workflow
 
+from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
-from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, generate_inputs
+from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, generate_inputs, input_id
 
 MODES = Arg(choices=("quick", "full"), default="full")
 
@@ -73,8 +74,41 @@ def test_a_step_is_left_out_where_its_condition_does_not_hold() -> None:
     assert deep == [{"step": 2, "total_steps": 2, "mode": "full", "sure": "high"}]
 
 
-@pytest.mark.parametrize("when", [lambda _: False, "mode ==", "mode > 3"])
-def test_a_condition_that_only_running_could_judge_leaves_nothing_out(when: Any) -> None:
+def test_a_condition_that_is_a_function_leaves_a_step_out() -> None:
+    deep = step("deep", when=lambda ctx: ctx.workflow_params["mode"] == "full")
+    made = workflow(step("first", next={"ok": "deep"}), deep, params={"mode": MODES})
+
+    assert [each["mode"] for each in generate_inputs(made) if each["step"] == 2] == ["full"]
+
+
+def test_facts_that_a_handler_reads_undeclared_are_varied() -> None:
+    def decide(ctx: StepContext) -> Outcome:
+        sure = ctx.workflow_params.get("sure", "low")
+        return Outcome.OK if sure == "high" else Outcome.ITERATE
+
+    made = workflow(step(handler=decide, next={"ok": None, "iterate": "only"}, limit=2))
+
+    cases = list(generate_inputs(made))
+
+    assert {(each["iteration"], each["sure"]) for each in cases} == {
+        (1, "high"),
+        (1, "low"),
+        (2, "high"),
+        (2, "low"),
+    }
+
+
+def test_no_two_inputs_have_the_same_id() -> None:
+    values = ("1", "true", "a", "a-size=2", "a b", "")
+    made = workflow(step(reports={"size": Arg(choices=(1, 2)), "word": Arg(choices=values)}))
+    cases = list(generate_inputs(made))
+
+    assert len({input_id(made, each) for each in cases}) == len(cases) == 12
+    assert input_id(made, cases[2]) == "dull-only-size=1-word=a"
+
+
+@pytest.mark.parametrize("when", [lambda _: 1 / 0, "mode ==", "mode > 3"])
+def test_a_condition_that_cannot_be_evaluated_leaves_nothing_out(when: Any) -> None:
     made = unchecked(step("first", next={"ok": "deep"}), step("deep", when=when), params={"mode": MODES})
 
     assert len([each for each in generate_inputs(made) if each["step"] == 2]) == 2

@@ -111,7 +111,7 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
     put(package, "none.py", "x = 1")
     put(package, "notes.txt", "WORKFLOW = 1")
     put(package, "mention.py", "# WORKFLOW is nowhere assigned\n")
-    put(package, "not-a-module/x.py", f"{HEAD}WORKFLOW = Workflow('hidden', {ONE})")
+    put(package, "not a module/x.py", f"{HEAD}WORKFLOW = Workflow('hidden', {ONE})")
     put(package, "__pycache__/x.py", f"{HEAD}WORKFLOW = Workflow('cached', {ONE})")
 
     found = discover_workflows("the_skills")
@@ -124,6 +124,33 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
     assert found["first"].name == "first"
     assert imported("one")
     assert not imported("deep")
+
+
+def test_workflows_of_skills_are_found_in_hyphenated_folders_and_in_scripts(package: Path) -> None:
+    put(
+        package,
+        "problem-analysis/scripts/analyze.py",
+        f"{HEAD}WORKFLOW = Workflow('problem-analysis', {ONE})",
+    )
+    put(package, "planner/scripts/qr/plan.py", f"{HEAD}WORKFLOW = Workflow('planner', {ONE})")
+
+    found = discover_workflows("the_skills")
+
+    assert list(found) == ["planner", "problem-analysis"]
+    assert found.place("problem-analysis").module == "the_skills.problem-analysis.scripts.analyze"
+    assert [workflow.name for workflow in found.values()] == ["planner", "problem-analysis"]
+
+
+def test_the_same_workflow_may_be_registered_again(package: Path) -> None:
+    first, again, other = (
+        running(f"{HEAD}WORKFLOW = Workflow('a-skill', {step})")
+        for step in (ONE, ONE, ONE.replace("Do.", "Do it."))
+    )
+
+    assert register_workflow(first) is first
+    assert register_workflow(again) == first
+    with pytest.raises(UsageError, match="another workflow `a-skill` is registered"):
+        register_workflow(other)
 
 
 def test_one_broken_module_never_hides_another(package: Path) -> None:
@@ -178,7 +205,7 @@ def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) 
     assert len(found) == 2
     assert found["mine"] is registered("mine") is mine
     with pytest.raises(UsageError, match="another workflow `mine` is registered"):
-        register_workflow(linear("a", name="mine"))
+        register_workflow(linear("b", name="mine"))
     with pytest.raises(UsageError) as caught:
         registered("mime")
     assert str(caught.value.hint) == "did you mean `mine`?"
