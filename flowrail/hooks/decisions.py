@@ -30,7 +30,7 @@ from flowrail.hosts.protocol import (
     context,
     deny,
 )
-from flowrail.machines.engine.advance import settled
+from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.engine.agents import claimable
 from flowrail.machines.sessions.host_binding import HELD
 from flowrail.machines.sessions.session import ACTIVE, CLAIMED, PENDING, WAITING, Session
@@ -102,7 +102,7 @@ def _hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: Ho
                 continue
             with store.change(glance.id, wait=_WAIT) as change:
                 now = environment.now()
-                session = settled(change.kept.session, now)
+                session = with_default_answers(change.kept.session, now)
                 progress = _progress(store, session)
                 times = session.times_held(progress)
                 if times >= MOST_HOLDS or change.is_full or not _must_go_on(store, session, hook_input, now):

@@ -14,7 +14,7 @@ from flowrail.errors import FlowError, UsageError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, entered, reportable
+from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
 from flowrail.machines.engine.reported_values import check_facts, check_params
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
 from flowrail.machines.guidance.guide import guide
@@ -78,7 +78,7 @@ def _step(workflow: Workflow, values: Mapping[str, Any]) -> None:
     if session.questions or step.gate is not None:
         return
     session = session._replace(dispatches=tuple(finished(each, "ok") for each in session.dispatches))
-    for outcome in reportable(workflow, step, session):
+    for outcome in reportable_outcomes(workflow, step, session):
         advance(workflow, session, Report(outcome, facts))
 
 

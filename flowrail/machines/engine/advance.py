@@ -1,7 +1,7 @@
-"""Session and report in, next session out; the engine judges where it leads.
+"""The next session, from a session and a report. The engine decides where the report leads.
 
-Pure: no file, no clock, no output. An author's handler is called through ``call``, so that
-whoever runs a command can put a time limit around it.
+Pure: no file, no clock, no output. An author's handler is called through ``call``, so that a command can
+put a time limit around it.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ ENDS = {COMPLETED: "completed", FAILED: "failed"}
 LONGEST_TOPIC = 80
 
 
-class _Judged(NamedTuple):
+class _EngineResult(NamedTuple):
     """What the engine made of an event."""
 
     value: str
     visits: dict[str, int]
 
 
-class _Chosen(NamedTuple):
+class _Decision(NamedTuple):
     """What a report came to before the engine was asked: an outcome, values to keep, or a stop."""
 
     outcome: Outcome
@@ -146,42 +146,66 @@ def advance(
     call: Call = call_plainly,
     evidence: Sequence[EvidenceResult] | None = None,
 ) -> Session:
-    """Return the session that follows *report* in the current step.
+    """Return the session that follows *report* in the current step, or refuse the report.
+
+    *evidence* is as in `follow`. *session* does not change.
+    """
+    step = current_step(workflow, session)
+    session = ready_for(workflow, step, session, report.outcome, now=now)
+    return follow(workflow, step, session, report, now=now, call=call, evidence=evidence)
+
+
+def ready_for(workflow: Workflow, step: StepDef, session: Session, outcome: str, *, now: str) -> Session:
+    """Return *session* with the default answers of overdue questions; refuse if it cannot take a report of *outcome*."""
+    session = with_default_answers(session, now)
+    check_reportable(workflow, step, session, outcome)
+    return session
+
+
+def follow(
+    workflow: Workflow,
+    step: StepDef,
+    session: Session,
+    report: Report,
+    *,
+    now: str,
+    call: Call,
+    evidence: Sequence[EvidenceResult] | None = None,
+) -> Session:
+    """Return the session that follows *report*, for which *session* is ready.
 
     *evidence* holds the results of the step's checks. Rules and handlers can use them, and `EvidenceMissingError` is
     raised if one that the outcome needs is not satisfied. With `None`, evidence is not demanded: all checks count as passed.
 
-    An outcome that the step does not name takes its ``DEFAULT`` way on. A `fail` that leads back once
-    too often moves nothing: the session that is returned waits for the user to answer. Nothing is
-    written, and *session* stays as it is whatever happens.
+    An outcome that the step does not name takes its ``DEFAULT`` transition. A `fail` that leads back at the limit
+    does not move the session: it waits for the user's answer.
     """
-    step = standing(workflow, session)
-    session = settled(session, now)
-    open_now(workflow, step, session, report.outcome)
     at_limit = _limit_answer(session) is not None
     facts = (
         NOTHING if at_limit else check_facts(workflow, step, session.params, report.facts)
     )  # they came before the question
     results = _assumed(step) if evidence is None else evidence
-    chosen = _choose(workflow, step, session, report, facts, call, results)
-    state = Frozen({**session.state, **facts, **chosen.values}) if facts or chosen.values else session.state
-    if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
+    decision = _decide(workflow, step, session, report, facts, call, results)
+    state = (
+        Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
+    )
+    if not (decision.stop or decision.granted) and asks_user(workflow, step, session, decision.outcome):
         asking = session.remembering(report.found, report.remember, step=step.id, at=now)
         return _ask_about_limit(workflow, step, asking._replace(state=state))
-    if chosen.granted:
-        session = with_extra_round(step, session, must_only=chosen.must_only)
+    if decision.granted:
+        session = with_extra_round(step, session, must_only=decision.must_only)
     if session.dispatches and not at_limit:
-        agents.check_joined(step, session, effective_outcome(step, session, chosen.outcome))
-    if evidence is not None and step.evidence and not chosen.stop:
-        evidence = _demanded(step, session, effective_outcome(step, session, chosen.outcome), evidence)
-    judged = _judge(workflow, step, session, chosen, state)
-    ended = ENDS.get(judged.value)
-    to = None if ended else judged.value
-    taken = None if chosen.stop else taken_transition(workflow, step, session, chosen.outcome, to)
+        agents.check_joined(step, session, effective_outcome(step, session, decision.outcome))
+    if evidence is not None and step.evidence and not decision.stop:
+        evidence = _demanded(step, session, effective_outcome(step, session, decision.outcome), evidence)
+    result = _send_event(workflow, step, session, decision, state)
+    ended = ENDS.get(result.value)
+    to = None if ended else result.value
+    taken = None if decision.stop else taken_transition(workflow, step, session, decision.outcome, to)
     move = Move(
         step=step.id,
         reported=str(report.outcome),
-        outcome="stop" if chosen.stop else chosen.outcome.value,
+        outcome="stop" if decision.stop else decision.outcome.value,
         to=to,
         facts=facts,
         skipped=taken.skipped if taken is not None else (),
@@ -201,7 +225,7 @@ def advance(
         revision=session.revision + 1,
         params=session.params,
         state=state,
-        visits=Frozen(judged.visits),
+        visits=Frozen(result.visits),
         started_at=session.started_at,
         moved_at=now,
         last=move,
@@ -246,7 +270,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     return session
 
 
-def standing(workflow: Workflow, session: Session) -> StepDef:
+def current_step(workflow: Workflow, session: Session) -> StepDef:
     """Return the step that *session* stands at; refuse where it has ended or the step is gone."""
     if not session.is_open:
         raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
@@ -256,14 +280,14 @@ def standing(workflow: Workflow, session: Session) -> StepDef:
     return step
 
 
-def reportable(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
+def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
     """Return what may be reported of a step; with a *session*, as its limit has left it."""
     if step.decides or (session is not None and _limit_answer(session) is not None):
         return [DONE]
     return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
 
 
-def open_now(workflow: Workflow, step: StepDef, session: Session, reported: str) -> None:
+def check_reportable(workflow: Workflow, step: StepDef, session: Session, reported: str) -> None:
     """Refuse what is not open where the session stands: by word, by question, by gate, by join.
 
     If rules or a handler decide, `ok` is read as `done`.
@@ -276,14 +300,14 @@ def open_now(workflow: Workflow, step: StepDef, session: Session, reported: str)
         questions.check_answered(session, step)
     if step.gate is not None and reported in WORDS:
         raise review_gates.refuse_claim(step, session, reported)
-    ways = reportable(workflow, step, session)
+    ways = reportable_outcomes(workflow, step, session)
     if reported not in ways:
         raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, ways_on=ways)
     if session.dispatches and _limit_answer(session) is None:
         agents.check_joined(step, session, reported)
 
 
-def settled(session: Session, now: str) -> Session:
+def with_default_answers(session: Session, now: str) -> Session:
     """Return *session* with the default answers of questions whose deadline has passed."""
     if not session.questions:
         return session
@@ -299,7 +323,7 @@ def _answers(session: Session) -> tuple[GivenAnswer, ...]:
     )
 
 
-def _choose(
+def _decide(
     workflow: Workflow,
     step: StepDef,
     session: Session,
@@ -307,16 +331,16 @@ def _choose(
     facts: Mapping[str, object],
     call: Call,
     evidence: Sequence[EvidenceResult],
-) -> _Chosen:
+) -> _Decision:
     answer = _limit_answer(session)
     if answer is not None:
-        return _by_limit(answer)
+        return _decision_at_limit(answer)
     if not step.decides:
-        return _Chosen(WORDS[report.outcome])
+        return _Decision(WORDS[report.outcome])
     if step.gate is not None:
-        return _Chosen(review_gates.verdict(step, session).outcome)
+        return _Decision(review_gates.verdict(step, session).outcome)
     if step.questions:
-        chosen = _Chosen(WORDS[questions.decided_by_answers(session.questions)])
+        decision = _Decision(WORDS[questions.decided_by_answers(session.questions)])
     else:
         context = in_context(
             workflow,
@@ -329,15 +353,15 @@ def _choose(
         )
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
-        chosen = _Chosen(*decide(step, context, call))
-        if callable(step.handler) and chosen.outcome is Outcome.OK and agents.is_hopeless(step, session):
-            chosen = chosen._replace(outcome=Outcome.FAIL)
+        decision = _Decision(*decide(step, context, call))
+        if callable(step.handler) and decision.outcome is Outcome.OK and agents.is_hopeless(step, session):
+            decision = decision._replace(outcome=Outcome.FAIL)
     accepted = accepted_outcomes(workflow, step)
-    if chosen.outcome not in accepted:
+    if decision.outcome not in accepted:
         raise OutcomeNotOpenError(
-            session=session.id, step=step.id, outcome=chosen.outcome.value, ways_on=accepted
+            session=session.id, step=step.id, outcome=decision.outcome.value, ways_on=accepted
         )
-    return chosen
+    return decision
 
 
 def _assumed(step: StepDef) -> tuple[EvidenceResult, ...]:
@@ -373,12 +397,12 @@ def _limit_answer(session: Session) -> str | None:
     return question.outcome if question is not None else None
 
 
-def _by_limit(answer: str) -> _Chosen:
+def _decision_at_limit(answer: str) -> _Decision:
     if answer == questions.STOP:
-        return _Chosen(Outcome.FAIL, stop=True)
+        return _Decision(Outcome.FAIL, stop=True)
     if answer == questions.ACCEPT:
-        return _Chosen(Outcome.OK)
-    return _Chosen(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
+        return _Decision(Outcome.OK)
+    return _Decision(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
 
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
@@ -397,9 +421,9 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
     return questions.with_questions(session, [*answered, question])
 
 
-def _judge(
-    workflow: Workflow, step: StepDef, session: Session, chosen: _Chosen, state: Mapping[str, object]
-) -> _Judged:
+def _send_event(
+    workflow: Workflow, step: StepDef, session: Session, decision: _Decision, state: Mapping[str, object]
+) -> _EngineResult:
     """Put the engine where the session stands, send the event, and read where it went."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
     try:
@@ -410,15 +434,15 @@ def _judge(
     model.params, model.facts, model.visits = session.params, state, dict(session.visits)
     model.granted = _granted(session)
     machine.current_state_value = step.id
-    if not is_accepted(machine, STOP if chosen.stop else EVENTS[chosen.outcome]):
+    if not is_accepted(machine, STOP if decision.stop else EVENTS[decision.outcome]):
         accepted = accepted_outcomes(workflow, step)
         raise OutcomeNotOpenError(
-            session=session.id, step=step.id, outcome=chosen.outcome.value, ways_on=accepted
+            session=session.id, step=step.id, outcome=decision.outcome.value, ways_on=accepted
         )
-    judged = _Judged(machine.current_state_value, model.visits)
-    if judged.value not in ENDS:
+    result = _EngineResult(machine.current_state_value, model.visits)
+    if result.value not in ENDS:
         spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's
-    return judged
+    return result
 
 
 def _granted(session: Session) -> Mapping[str, int]:

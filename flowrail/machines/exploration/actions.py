@@ -19,7 +19,7 @@ from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as engine_reviews
-from flowrail.machines.engine.advance import advance, reportable, standing
+from flowrail.machines.engine.advance import advance, current_step, reportable_outcomes
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.reads import reads_of
 from flowrail.machines.sessions.session import FINISHED, Dispatched, Report, Session
@@ -48,7 +48,7 @@ class Act(NamedTuple):
 
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     """Yield what can be done where *session* stands, all of it or what stands for the rest."""
-    step = standing(workflow, session)
+    step = current_step(workflow, session)
     limit = session.limit_question
     answers = list(_answers(session))
     if limit is not None:
@@ -237,7 +237,7 @@ def _endings(
     workflow: Workflow, step: StepDef, session: Session
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Yield how the step's agents may come back, each with the outcomes that are open then."""
-    outcomes = reportable(workflow, step, session)
+    outcomes = reportable_outcomes(workflow, step, session)
     dispatches = session.dispatches
     count = len(dispatches)
     if not count:

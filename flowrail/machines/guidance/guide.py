@@ -18,7 +18,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine import reviews as engine_reviews
-from flowrail.machines.engine.advance import reportable
+from flowrail.machines.engine.advance import reportable_outcomes
 from flowrail.machines.engine.outcome import (
     HandlerError,
     actions_of,
@@ -305,7 +305,7 @@ def _ways(
         for name, arg in wanted.items()
     )
     is_hopeless = guidance.join is not None and guidance.join.hopeless and not at_limit
-    for outcome in reportable(workflow, step, session):
+    for outcome in reportable_outcomes(workflow, step, session):
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
             decided = None if at_limit else _decided(workflow, session, step, facts, wanted, outcome)

@@ -15,7 +15,7 @@ from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
-from flowrail.machines.engine.advance import settled, standing, start
+from flowrail.machines.engine.advance import current_step, start, with_default_answers
 from flowrail.machines.engine.agents import (
     DispatchGoneError,
     Ended,
@@ -283,10 +283,10 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
 
 
 def _at_work(world: World, change: SessionChange) -> tuple[Opened, Session, StepDef]:
-    session = settled(change.kept.session, world.now())
+    session = with_default_answers(change.kept.session, world.now())
     opened = open_session(world, session)
     try:
-        step = standing(opened.workflow, session)
+        step = current_step(opened.workflow, session)
     except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
         error.hint = Hint("stop here and say so; see its history: ", Command("history", session.id))
         raise

@@ -15,7 +15,7 @@ from flowrail.evidence.evaluate import Context, Records, evaluate
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import advance
+from flowrail.machines.engine.advance import follow
 from flowrail.machines.engine.errors import EvidenceMissingError
 from flowrail.machines.engine.outcome import Call, in_context, names_in
 from flowrail.machines.sessions.evidence import Baseline, StepEvidence
@@ -70,7 +70,7 @@ def advanced(
     now: str,
     call: Call,
 ) -> tuple[Session, Session]:
-    """Evaluate the evidence of the current step, and return *session* and the session that follows the report.
+    """Evaluate the evidence of the current step, and return *session*, which is ready for the report, and the one after.
 
     A claim that lacks evidence is recorded and refused. The same report is evaluated again each time.
     """
@@ -80,7 +80,7 @@ def advanced(
         session = entered(world, workflow, session)
     results = evaluate(step.checks.values(), context_of(world, workflow, step, session, report.facts))
     try:
-        return session, advance(workflow, session, report, now=now, call=call, evidence=results)
+        return session, follow(workflow, step, session, report, now=now, call=call, evidence=results)
     except EvidenceMissingError as refusal:
         after, told = _refused(step, session, refusal)
     note = {

@@ -18,7 +18,7 @@ from flowrail.evidence.files import UnreadableError, digest_of
 from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import standing
+from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
@@ -213,7 +213,7 @@ def _confirm(world: World, session_id: str, said: Confirmation) -> StepEvidence:
 
 def _at_step(world: World, session: Session) -> _AtStep:
     opened = open_session(world, session)
-    step = standing(opened.workflow, session)
+    step = current_step(opened.workflow, session)
     still_theirs(world.store, session)
     if step.id not in session.evidence:
         session = entered(world, opened.workflow, session)

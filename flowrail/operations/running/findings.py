@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import reviews
-from flowrail.machines.engine.advance import standing
+from flowrail.machines.engine.advance import current_step
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.operations.running.child_sessions import still_at_work
 from flowrail.operations.running.open_workflow import open_session
@@ -34,7 +34,7 @@ def add_finding(
         session = change.kept.session
         finder = _finder(world, agents[0] if agents else session, home, token)
         opened = open_session(world, session)
-        standing(opened.workflow, session)
+        current_step(opened.workflow, session)
         now = world.now()
         after, finding = reviews.record(
             opened.workflow,
@@ -58,7 +58,7 @@ def submit_without_findings(world: World, session_id: str, *, token: str | None 
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
         finder = _finder(world, agents[0] if agents else session, home, token)
-        standing(open_session(world, session).workflow, session)
+        current_step(open_session(world, session).workflow, session)
         known = session.evidence.get(str(session.step))
         after = session if known is None else session.with_evidence(known._replace(nothing_found=True))
         note = {"finding": "none", "finder": finder}
@@ -76,7 +76,7 @@ def resolve_finding(
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
         opened = open_session(world, session)
-        standing(opened.workflow, session)
+        current_step(opened.workflow, session)
         now = world.now()
         by = _finder(world, agents[0] if agents else session, home, token)
         after, finding = reviews.resolve(opened.workflow, session, finding_id, note=note, at=now, by=by)

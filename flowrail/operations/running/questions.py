@@ -8,7 +8,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.questions import Question
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.advance import settled, standing
+from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import Put
 from flowrail.machines.engine.reported_values import check_memory
@@ -49,9 +49,9 @@ def ask(
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
-        session = settled(change.kept.session, now)
+        session = with_default_answers(change.kept.session, now)
         opened = open_session(world, session)
-        standing(opened.workflow, session)
+        current_step(opened.workflow, session)
         still_theirs(world.store, session)
         if token is not None:
             held_by(session, token)
@@ -105,7 +105,9 @@ def answer(
     given = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
-        session = settled(change.kept.session, now)  # a default that stands was told as the answer
+        session = with_default_answers(
+            change.kept.session, now
+        )  # a default that stands was told as the answer
         check_expected(world, session, expect)
         still_theirs(world.store, session)
         session = owned(world, change.kept._replace(session=session), take_over=take_over)

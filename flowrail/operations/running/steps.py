@@ -17,11 +17,11 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine.advance import (
     WORDS,
-    advance,
-    open_now,
-    settled,
-    standing,
+    current_step,
+    follow,
+    ready_for,
     start,
+    with_default_answers,
 )
 from flowrail.machines.engine.errors import UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
@@ -178,11 +178,11 @@ def report(
         if expect is not None and expect != session.revision:
             return _replayed(world, kept, opened, outcome, facts, expect)
         session = _among_others(world, session)
-        step = standing(opened.workflow, session)
+        step = current_step(opened.workflow, session)
         now = world.now()
         if expect is not None and _asked_already(step, session, outcome, facts):
             return answer_of(world, kept, opened, replayed=True)
-        open_now(opened.workflow, step, settled(session, now), outcome)
+        session = ready_for(opened.workflow, step, session, outcome, now=now)
         given = Report(outcome, _facts(step, facts), found, remember)
         definition = opened.kept if opened.changed else None
         if step.evidence and world.demands_evidence:
@@ -190,7 +190,7 @@ def report(
 
             session, after = evidence.advanced(world, change, opened, session, given, now=now, call=call)
         else:
-            after = advance(opened.workflow, session, given, now=now, call=call)
+            after = follow(opened.workflow, step, session, given, now=now, call=call)
         after = with_baseline(world, opened.workflow, session, after)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         stored = _commit(world, change, session, after, given, now, definition)
@@ -444,11 +444,11 @@ def prepare_answer(
 ) -> Answer:
     """Return the answer for *session*, which may not be stored yet: the head of its journal is missing."""
     now = world.now()
-    session = settled(session, now)
+    session = with_default_answers(session, now)
     agents: tuple[Session, ...] = ()
     if session.dispatches:
         session = reconciled(world.store, session)
-        agents = tuple(settled(each, now) for each in agents_at_work(world.store, session))
+        agents = tuple(with_default_answers(each, now) for each in agents_at_work(world.store, session))
     told = guide(
         opened.workflow,
         session,

@@ -9,7 +9,7 @@ from flowrail.diagrams.model import Node, Picture, TraceEntry
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import settled
+from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
@@ -101,7 +101,7 @@ def _guidance(
     if computed:
         return None, COMPUTED
     try:
-        session = settled(record.session, record.at)
+        session = with_default_answers(record.session, record.at)
         return guide(workflow, session, store=store.named, place=store.path, now=record.at), ""
     except (FlowError, KeyError, ValueError) as error:
         message = error.message if isinstance(error, FlowError) else "its step has changed since"
