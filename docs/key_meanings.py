@@ -139,7 +139,6 @@ MEANINGS = {
     "launcher_command": "in a sub-agent's session: the command with which the leading agent continues",
     "lease_over": "whether the lease has expired, so that another agent can claim the dispatch",
     "left_out": "skills that the registry does not include, and why",
-    "legacy": "whether the skill declares itself in the older dialect",
     "level": "how far a check was verified: claimed, observed, checked or approved",
     "limit": "how often the step may be entered, or the review repeated",
     "line": "the line in the file",

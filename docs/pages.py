@@ -20,7 +20,7 @@ import flowrail.formatters
 from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import LazyGroup
 from flowrail.discovery.compatibility import VERSIONS, compatibility
-from flowrail.discovery.diagnostics import HINTS
+from flowrail.discovery.diagnostics import CODES
 from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
@@ -99,7 +99,7 @@ def _prose(paragraph: str) -> str:
 
 def dialects() -> None:
     """Write the key of each field of a candidate in both dialects."""
-    table("Field", "Newer dialect", "Older dialect", rows=list(_dialect_rows()))
+    table("Field", "Dialect v3", "Dialect v2", rows=list(_dialect_rows()))
 
 
 def _dialect_rows() -> Iterator[tuple[object, ...]]:
@@ -128,10 +128,11 @@ def versions() -> None:
 
 
 def notes() -> None:
-    """Write every code of discovery with its hint."""
-    table(
-        "Code", "What to do", rows=[(f"`{code}`", hint.replace("<", "&lt;")) for code, hint in HINTS.items()]
-    )
+    """Write every code of discovery with its severity and its hint."""
+    rows: list[tuple[object, ...]] = [
+        (f"`{code}`", meaning.severity, meaning.hint.replace("<", "&lt;")) for code, meaning in CODES.items()
+    ]
+    table("Code", "Severity", "What to do", rows=rows)
 
 
 # --- errors

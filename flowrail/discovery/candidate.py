@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from flowrail.discovery.diagnostics import HINTS, Note
+from flowrail.discovery.diagnostics import CODES, Note
 from flowrail.discovery.locations import Scope
 
-#: Accepts work from any skill.
 ANYONE = "*"
+"""Accepts work from any skill."""
 
 
 class Candidate(NamedTuple):
     """A skill that work can be handed to.
 
-    ``skill`` is its folder's name and the key; ``name`` is what it calls itself. ``origins`` says for
-    each declared field where it was read: a key of the frontmatter, ``registry``, or ``default``.
-    ``description`` is the menu's line. ``priority`` is the scope's unless the registry sets another.
+    ``skill`` is the name of its folder and its key; ``name`` is a label. ``origins`` says where each declared field was
+    read: a key of the frontmatter, ``registry``, or ``default``. ``description`` is shown in the menu. ``priority`` is
+    that of the scope unless the registry sets another.
     """
 
     skill: str
@@ -52,34 +52,28 @@ class Candidate(NamedTuple):
     notes: tuple[Note, ...] = ()
 
     @property
-    def legacy(self) -> bool:
-        """Whether only the older dialect is spoken."""
-        return self.dialect == "v2"
-
-    @property
     def protocol_version(self) -> str:
-        """The schema version, as the older dialect calls it."""
+        """The schema version, by its name in the older dialect."""
         return self.schema_version
 
     def admits(self, source: str) -> bool:
-        """Whether *source* may hand work to it; nobody hands work to itself."""
+        """Whether *source* may hand off to it. A skill does not hand off to itself."""
         if source in {self.skill, self.name}:
             return False
         return ANYONE in self.accepts_from or source in self.accepts_from
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
+        """Return the candidate as plain data, for JSON."""
         return {
             **self._asdict(),
             "scope": self.scope.value,
-            "legacy": self.legacy,
             "origins": dict(self.origins),
             "notes": [note.data() for note in self.notes],
         }
 
 
 class Skipped(NamedTuple):
-    """A folder that is no candidate, with the code and the reason; ``line`` is 0 for the whole file."""
+    """A folder that is not a candidate, with the code and the reason. ``line`` is 0 for the whole file."""
 
     skill: str
     scope: Scope
@@ -95,14 +89,20 @@ class Skipped(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """The one thing that would make it a candidate."""
-        return HINTS[self.code]
+        """What would make it a candidate."""
+        return CODES[self.code].hint
+
+    @property
+    def severity(self) -> str:
+        """How serious the reason is."""
+        return CODES[self.code].severity
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
+        """Return the skipped folder as plain data, for JSON."""
         return {
             **self._asdict(),
             "scope": self.scope.value,
+            "severity": self.severity,
             "hint": self.hint,
             "notes": [note.data() for note in self.notes],
         }

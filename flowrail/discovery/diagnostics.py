@@ -1,8 +1,8 @@
-"""What is told about a skill: a stable code, the reason, and where in which file.
+"""What discovery reports about skills and the registry: a stable code, the reason, and the place.
 
-Nothing is dropped in silence. What costs a skill its place is the code of a `Skipped`; what was
-read leniently, or may surprise, is a `Note`. Both kinds of code stand in one table, with the one
-thing that would mend it.
+Nothing is dropped silently. The code of a `Skipped` says why a skill is not a candidate. A `Note` says what was read
+leniently or may surprise. One table gives the severity and the fix of every code; `flow discover`, `flow check`,
+`flow doctor` and `flow registry check` all use it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+ERROR, WARNING, INFO = "error", "warning", "info"
+"""An error keeps a skill or an entry from doing what its author meant. Information needs no action."""
+
+
+class CodeMeaning(NamedTuple):
+    """How serious a code is, and how to fix it."""
+
+    severity: str
+    hint: str
+
 
 class Note(NamedTuple):
-    """Something to know about a file; ``line`` is 0 where it is about the whole of it."""
+    """Something to know about a file. ``line`` is 0 if it concerns the whole file."""
 
     code: str
     reason: str
@@ -21,17 +31,22 @@ class Note(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """The one thing that would mend it."""
-        return HINTS[self.code]
+        """How to fix it."""
+        return CODES[self.code].hint
+
+    @property
+    def severity(self) -> str:
+        """How serious it is."""
+        return CODES[self.code].severity
 
     @property
     def place(self) -> str:
-        """Where it stands, as in ``SKILL.md:4``."""
+        """The file and line, as in ``SKILL.md:4``."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
-        return {**self._asdict(), "hint": self.hint}
+        """Return the note as plain data, for JSON."""
+        return {**self._asdict(), "severity": self.severity, "hint": self.hint}
 
 
 MOST_NOTES = 30
@@ -39,7 +54,7 @@ LONGEST_REASON = 400
 
 
 def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Return the first `MOST_NOTES` of one file's notes, with long reasons cut; the last one says how many are left out."""
+    """Return the first `MOST_NOTES` notes of a file, with long reasons cut. The last one says how many are left out."""
     kept = [
         note
         if len(note.reason) <= LONGEST_REASON
@@ -51,70 +66,109 @@ def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
     return tuple(kept)
 
 
-#: Every code, with what to do about it. Codes are stable: people's scripts look at them.
-HINTS: Mapping[str, str] = {
-    # a file that is not as clients expect it, read nevertheless
-    "BYTE_ORDER_MARK": "save the file as UTF-8 without the mark: some clients do not see the `---` after it",
-    "NOT_UTF8": "save the file as UTF-8",
-    "LATE_FRONTMATTER": "begin the file with `---`: most clients look at its first line only",
-    "NOT_QUOTED": "put the text between double quotes",
-    "LOWER_CASE_FILE": "rename the file to SKILL.md: clients look for that name",
-    "NAME_DIFFERS": "name the folder and the skill alike: the folder's name is the one that counts",
-    # a `handoff:` block that was read leniently
-    "HANDOFF_NOT_MAPPING": "write `handoff:` as keys and values, or leave it out",
-    "LEGACY_DIALECT": "write `accepts_from` and a top-level `categories` instead",
-    "DIALECTS_DISAGREE": "remove the older of the two keys",
-    "UNKNOWN_KEY": "check the spelling, or remove the key",
-    "INVALID_FIELD": "write the value as the handoff schema has it",
-    "LOOSE_BOOLEAN": "write `true` or `false`",
-    "NOT_A_LIST": "write a list, as in `[research]`",
-    "DESCRIPTION_BORROWED": "say in `handoff_description` what the menu is to show",
-    "VERSION_ASSUMED": "declare `schema_version`",
-    "TRIGGER_WITHOUT_PAYLOAD": "put `{payload_path}` where the payload's path is to stand",
-    "TRIGGER_NOT_PLAIN": "write one invocation: no shell operators, no variables, no program by its path",
-    # what costs a folder its place among the candidates
-    "HIDDEN_FOLDER": "rename the folder if it is meant to be a skill",
-    "NOT_A_FOLDER": "put the file into a folder of its own, as SKILL.md",
-    "NO_SKILL_FILE": "add a SKILL.md, or look deeper with `--recursive`",
-    "NOT_A_FILE": "replace it by a regular file",
-    "DANGLING_LINK": "remove the link, or restore what it points to",
-    "LINK_LOOP": "remove the link",
-    "UNREADABLE": "check the permissions",
-    "SAME_FOLDER": "nothing to do: the skill is offered once",
-    "TOO_MANY_FOLDERS": "name the folders that hold the skills with `--root`",
-    "NO_FRONTMATTER": "begin the file with `---`, `name:` and `description:`, and `---` again",
-    "UNCLOSED_FRONTMATTER": "end the frontmatter with a line `---`",
-    "INVALID_FRONTMATTER": "fix the YAML of the frontmatter",
-    "NO_HANDOFF": "add a `handoff:` block to let it take over work",
-    "NOT_ACCEPTING": 'set `accepts_from: ["*"]` to let it take over work',
-    "DECLINES_HANDOFFS": 'set `accepts_from: ["*"]` if it may take over work',
-    "NO_CATEGORIES": "name at least one category, as in `categories: [research]`",
-    "UNSUPPORTED_VERSION": "declare payload version 2.0 or 3.0, if the skill reads one of them",
-    "NO_DESCRIPTION": "say in `description` what the skill does",
-    "SHADOWED": "rename one of the two folders if both are wanted",
-    # more than one skill, and the registry
-    "HIDES_ELIGIBLE": "rename one of the two folders if both are wanted",
-    "CLIENT_PREFERS_PERSONAL": "rename one of the two: the client starts the personal one",
-    "SAME_NAME": "name one of them by its folder",
-    "PLACE_UNUSABLE": "check the path and its permissions",
-    "GIT_SILENT": "look from the outer repository, or name its skills with `--root`",
-    "REGISTRY_UNREADABLE": "mend the registry, or remove it: it is optional",
-    "REGISTRY_ENTRY_INVALID": "mend the entry: `flow registry check` names all mistakes at once",
-    "REGISTRY_DUPLICATE": "keep one of the two entries",
-    "REGISTRY_STALE": "remove the entry, or mend its `skill_path`",
-    "REGISTRY_DIFFERS": "run `flow registry sync`",
-    "REGISTRY_MISSES": "run `flow registry sync`",
-    "REGISTRY_COUNT": "run `flow registry sync`",
+_EXAMPLES = "see `docs/reference/discovery.md` for the keys"
+CODES: Mapping[str, CodeMeaning] = {
+    # a file that differs from what hosts expect
+    "BYTE_ORDER_MARK": CodeMeaning(
+        WARNING, "save the file as UTF-8 without a byte order mark: some hosts do not find the `---` after it"
+    ),
+    "NOT_UTF8": CodeMeaning(WARNING, "save the file as UTF-8"),
+    "LATE_FRONTMATTER": CodeMeaning(
+        WARNING, "begin the file with `---`: most hosts read only its first line"
+    ),
+    "NOT_QUOTED": CodeMeaning(WARNING, "put the text in double quotes"),
+    "LOWER_CASE_FILE": CodeMeaning(WARNING, "rename the file to SKILL.md: hosts look for that name"),
+    "NAME_DIFFERS": CodeMeaning(
+        WARNING, "give the folder and the skill the same name; the folder's name is used"
+    ),
+    # a handoff declaration that was read leniently
+    "HANDOFF_NOT_MAPPING": CodeMeaning(WARNING, "write `handoff:` as keys and values, or remove it"),
+    "DIALECTS_DISAGREE": CodeMeaning(WARNING, "remove one of the two keys"),
+    "UNKNOWN_KEY": CodeMeaning(WARNING, "check the spelling, or remove the key"),
+    "INVALID_FIELD": CodeMeaning(WARNING, "write a value of the expected type"),
+    "LOOSE_BOOLEAN": CodeMeaning(WARNING, "write `true` or `false`"),
+    "NOT_A_LIST": CodeMeaning(WARNING, "write a list, such as `[research]`"),
+    "DESCRIPTION_BORROWED": CodeMeaning(WARNING, "add `handoff_description` with the text for the menu"),
+    "VERSION_ASSUMED": CodeMeaning(WARNING, "declare `schema_version`"),
+    "TRIGGER_WITHOUT_PAYLOAD": CodeMeaning(
+        WARNING, "write `{payload_path}` where the path of the payload belongs"
+    ),
+    "TRIGGER_NOT_PLAIN": CodeMeaning(
+        WARNING, "write one invocation: no shell operators, no variables, no path of a program"
+    ),
+    # why a folder is not a candidate
+    "HIDDEN_FOLDER": CodeMeaning(INFO, "rename the folder if it should be a skill"),
+    "NOT_A_FOLDER": CodeMeaning(INFO, "move the file into a folder of its own, as SKILL.md"),
+    "NO_SKILL_FILE": CodeMeaning(INFO, "add a SKILL.md, or search deeper with `--recursive`"),
+    "NOT_A_FILE": CodeMeaning(ERROR, "replace it by a regular file"),
+    "DANGLING_LINK": CodeMeaning(ERROR, "remove the link, or restore its target"),
+    "LINK_LOOP": CodeMeaning(ERROR, "remove the link"),
+    "UNREADABLE": CodeMeaning(ERROR, "check the permissions"),
+    "SAME_FOLDER": CodeMeaning(INFO, "nothing to do: the skill is listed once"),
+    "TOO_MANY_FOLDERS": CodeMeaning(WARNING, "name the folders that contain the skills with `--root`"),
+    "NO_FRONTMATTER": CodeMeaning(
+        ERROR, "begin the file with `---`, `name:`, `description:` and another `---`"
+    ),
+    "UNCLOSED_FRONTMATTER": CodeMeaning(ERROR, "end the frontmatter with a line `---`"),
+    "INVALID_FRONTMATTER": CodeMeaning(ERROR, "fix the YAML of the frontmatter"),
+    "INVALID_HANDOFF": CodeMeaning(ERROR, "fix the YAML of the `handoff:` block"),
+    "NO_HANDOFF": CodeMeaning(
+        INFO, f"declare handoff metadata if the skill should take over work; {_EXAMPLES}"
+    ),
+    "NOT_ACCEPTING": CodeMeaning(
+        INFO, 'add `accepts_handoff: true` or `accepts_from: ["*"]` if the skill should take over work'
+    ),
+    "DECLINES_HANDOFFS": CodeMeaning(INFO, "change that value if the skill should take over work"),
+    "INVALID_ACCEPTANCE": CodeMeaning(
+        ERROR,
+        'write `accepts_handoff: true`, or `accepts_from: ["*"]` with the skills whose work is accepted',
+    ),
+    "NO_CATEGORIES": CodeMeaning(
+        ERROR, "add at least one: `categories: [research]`, or `handoff_categories: [research]` in the block"
+    ),
+    "NO_DESCRIPTION": CodeMeaning(ERROR, "say in `description` what the skill does"),
+    "UNSUPPORTED_VERSION": CodeMeaning(
+        WARNING, "declare payload version 2.0 or 3.0, if the skill reads one of them"
+    ),
+    "SHADOWED": CodeMeaning(INFO, "rename one of the two folders if you want both"),
+    # several skills, and the registry
+    "HIDES_ELIGIBLE": CodeMeaning(INFO, "rename one of the two folders if you want both"),
+    "CLIENT_PREFERS_PERSONAL": CodeMeaning(
+        WARNING, "rename one of the two: the host starts the personal one"
+    ),
+    "SAME_NAME": CodeMeaning(WARNING, "use the name of a folder"),
+    "PLACE_UNUSABLE": CodeMeaning(ERROR, "check the path and its permissions"),
+    "GIT_SILENT": CodeMeaning(INFO, "start in the outer repository, or name its skills with `--root`"),
+    "REGISTRY_UNREADABLE": CodeMeaning(ERROR, "fix the registry, or remove it: it is optional"),
+    "REGISTRY_ENTRY_INVALID": CodeMeaning(ERROR, "fix the entry; `flow registry check` lists all errors"),
+    "REGISTRY_DUPLICATE": CodeMeaning(ERROR, "keep one of the two entries"),
+    "REGISTRY_STALE": CodeMeaning(ERROR, "remove the entry, or correct its `skill_path`"),
+    "REGISTRY_EDITED": CodeMeaning(
+        INFO, "take the skill's value with `flow registry sync --replace FIELD`, or keep it"
+    ),
+    "REGISTRY_DIFFERS": CodeMeaning(WARNING, "run `flow registry sync`"),
+    "REGISTRY_MISSES": CodeMeaning(WARNING, "run `flow registry sync`"),
+    "REGISTRY_COUNT": CodeMeaning(WARNING, "run `flow registry sync`"),
     # the open skill specification
-    "SPEC_NAME_MISSING": "add `name:` with the folder's name",
-    "SPEC_NAME_LENGTH": "use 1 to 64 characters",
-    "SPEC_NAME_CHARACTERS": "use lower-case letters, digits and single hyphens, none at the ends",
-    "SPEC_NAME_FOLDER": "name the folder and the skill alike",
-    "SPEC_DESCRIPTION_MISSING": "say in `description` what the skill does and when to use it",
-    "SPEC_DESCRIPTION_LENGTH": "use at most 1024 characters",
-    "SPEC_COMPATIBILITY": "use one text of 1 to 500 characters",
-    "SPEC_LICENSE": "use one text",
-    "SPEC_METADATA": "use keys and texts; what is nested can stand as text that holds YAML",
-    "SPEC_ALLOWED_TOOLS": "use one text, the tools parted by spaces",
-    "SPEC_UNKNOWN_FIELD": "move it under `metadata`: the specification has six fields",
+    "SPEC_NAME_MISSING": CodeMeaning(ERROR, "add `name:` with the name of the folder"),
+    "SPEC_NAME_LENGTH": CodeMeaning(WARNING, "use 1 to 64 characters"),
+    "SPEC_NAME_CHARACTERS": CodeMeaning(
+        WARNING, "use lower-case letters, digits and single hyphens, none at the ends"
+    ),
+    "SPEC_NAME_FOLDER": CodeMeaning(WARNING, "give the folder and the skill the same name"),
+    "SPEC_DESCRIPTION_MISSING": CodeMeaning(
+        ERROR, "say in `description` what the skill does and when to use it"
+    ),
+    "SPEC_DESCRIPTION_LENGTH": CodeMeaning(WARNING, "use at most 1024 characters"),
+    "SPEC_COMPATIBILITY": CodeMeaning(WARNING, "use one text of 1 to 500 characters"),
+    "SPEC_LICENSE": CodeMeaning(WARNING, "use one text"),
+    "SPEC_METADATA": CodeMeaning(
+        WARNING, "use keys and texts; write nested values as text that contains YAML"
+    ),
+    "SPEC_ALLOWED_TOOLS": CodeMeaning(WARNING, "use one text with the tools separated by spaces"),
+    "SPEC_UNKNOWN_FIELD": CodeMeaning(WARNING, "move it under `metadata`: the specification has six fields"),
 }
+"""Every code. Scripts depend on them, so a code never changes its meaning."""
+
+HINTS: Mapping[str, str] = {code: meaning.hint for code, meaning in CODES.items()}
+"""The fix of every code."""

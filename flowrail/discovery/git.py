@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from flowrail.errors import DocumentError, UsageError
 
@@ -144,10 +146,22 @@ class RevisionFiles(Mapping[str, bytes]):
 def _run(
     folder: str, words: Iterable[str], environ: Mapping[str, str], seconds: float
 ) -> subprocess.CompletedProcess[bytes]:
-    command = [*_COMMAND, "-C", folder, *words]
-    return subprocess.run(
-        command, capture_output=True, timeout=seconds, env=_environment(environ), check=False
-    )
+    """Run git in a process group of its own, which ends with it: `git` may be a script that starts other programs."""
+    with subprocess.Popen(
+        [*_COMMAND, "-C", folder, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env=_environment(environ),
+        start_new_session=True,
+    ) as process:
+        try:
+            out, complaint = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, complaint)
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Scan and registry as one: who can take over work, who is hidden by whom, and why the others cannot.
+"""Combine the scan and the registry: which skills can take over work, which are hidden, and why the others cannot.
 
-A folder's name is the key. The nearest folder of a name counts, whether it accepts handoffs or not;
-the others are hidden and kept, so that they can be shown and told of.
+The name of a folder is its key. The nearest folder of a name is used, whether it accepts handoffs or not. The others
+are hidden, and kept so that they can be shown.
 """
 
 from __future__ import annotations
@@ -32,42 +32,40 @@ _MOST_NAMED = 40
 
 
 class UnknownCandidateError(UsageError):
-    """No candidate goes by that name."""
+    """No candidate has that name."""
 
     code = "UNKNOWN_CANDIDATE"
 
     def __init__(self, name: str, names: Iterable[str]) -> None:
         known = sorted(names)
         hint = _by_name("choose one of", known)
-        super().__init__(
-            f"no skill that accepts handoffs is called `{name}`", hint=hint, skill=name, skills=known
-        )
+        super().__init__(f"no skill named `{name}` accepts handoffs", hint=hint, skill=name, skills=known)
 
 
 class AmbiguousSkillError(UsageError):
-    """Several skills call themselves so, and none of their folders is called so."""
+    """Several skills have that name as a label, and none of their folders has it."""
 
     code = "AMBIGUOUS_SKILL"
 
     def __init__(self, name: str, skills: Iterable[str]) -> None:
         folders = list(skills)
-        hint = _by_name("name it by its folder", folders)
+        hint = _by_name("use the name of its folder", folders)
         super().__init__(
-            f"{len(folders)} skills call themselves `{name}`", hint=hint, skill=name, skills=folders
+            f"{len(folders)} skills have the name `{name}`", hint=hint, skill=name, skills=folders
         )
 
 
 def _by_name(what: str, names: Iterable[str]) -> str:
-    """Return a hint that gives *names*: those that can be no more than names, and of many the first."""
-    plain = [each for each in names if _NAME.match(each)]
+    """Return a hint that lists the first *names*. Names with unusual characters are left out."""
+    plain = [name for name in names if _NAME.match(name)]
     more = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
     return f"{what}: {', '.join(plain[:_MOST_NAMED])}{more}" if plain else "see `flow discover --all`"
 
 
 class EmptyMenu(NamedTuple):
-    """That there is nothing to offer: which of the three cases, what to do, and how many there were.
+    """Why a menu is empty: one of three cases, what to do, and how many skills there were.
 
-    ``codes`` counts what kept the skills from being offered.
+    ``codes`` counts the reasons why skills were skipped.
     """
 
     code: str
@@ -79,10 +77,10 @@ class EmptyMenu(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """What was found, what was not taken, and what to know about it.
+    """The skills that can take over, those that cannot, and notes about them.
 
-    ``candidates`` are in order of scope, then name. ``hidden`` are those that would be candidates if
-    no nearer folder had their name. ``skills`` counts the folders with a SKILL.md.
+    ``candidates`` are sorted by scope, then name. ``hidden`` are those that would be candidates if no nearer folder had
+    their name. ``skills`` counts the folders with a SKILL.md.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -94,46 +92,46 @@ class Discovery(NamedTuple):
     skills: int = 0
 
     def find(self, name: str) -> Candidate:
-        """Return the candidate whose folder is *name*, else the only one that calls itself so."""
+        """Return the candidate whose folder is *name*, or else the only one with that label."""
         for candidate in self.candidates:
             if candidate.skill == name:
                 return candidate
         labelled = [candidate for candidate in self.candidates if candidate.name == name]
         if len(labelled) > 1:
-            raise AmbiguousSkillError(name, (each.skill for each in labelled))
+            raise AmbiguousSkillError(name, (candidate.skill for candidate in labelled))
         if not labelled:
-            raise UnknownCandidateError(name, (each.skill for each in self.candidates))
+            raise UnknownCandidateError(name, (candidate.skill for candidate in self.candidates))
         return labelled[0]
 
     def nothing(self, fitting: int) -> EmptyMenu | None:
-        """Return what to say where none is offered, *fitting* being how many answer what was asked."""
+        """Return why the menu is empty, given how many candidates fit; `None` if any fits."""
         if fitting:
             return None
-        codes = dict(Counter(each.code for each in self.skipped if each.is_skill))
+        codes = dict(Counter(skill.code for skill in self.skipped if skill.is_skill))
         accepting = len(self.candidates)
         if not self.skills and not accepting:
-            told = ("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
+            said = ("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
         elif not accepting:
-            told = (
+            said = (
                 "NONE_ACCEPTS",
                 f"{_skills(self.skills)} found, none accept handoffs.",
-                "To enable handoffs, add `handoff:` metadata to SKILL.md; `--why NAME` says more.",
+                "To enable handoffs, add `handoff:` metadata to SKILL.md. See: docs/reference/discovery.md",
             )
         else:
-            told = (
+            said = (
                 "NONE_FITS",
-                f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits what was asked.",
-                "Ask for less, or see them all with `flow discover --all`.",
+                f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits the request.",
+                "Remove a filter, or see all skills with `flow discover --all`.",
             )
-        return EmptyMenu(*told, self.skills, accepting, codes)
+        return EmptyMenu(*said, self.skills, accepting, codes)
 
     def data(self, *, everything: bool = False) -> dict[str, object]:
-        """Return it as plain data, for JSON; with *everything* those hidden too."""
+        """Return the discovery as plain data, for JSON; with *everything* also the hidden candidates."""
         candidates = [*self.candidates, *(self.hidden if everything else ())]
         return {
-            "candidates": [each.data() for each in candidates],
-            "skipped": [each.data() for each in self.skipped],
-            "notes": [each.data() for each in self.notes],
+            "candidates": [candidate.data() for candidate in candidates],
+            "skipped": [skill.data() for skill in self.skipped],
+            "notes": [note.data() for note in self.notes],
         }
 
 
@@ -153,7 +151,7 @@ def discover(
     recursive: bool = False,
     ask_git: AskGit | None = None,
 ) -> Discovery:
-    """Return what can take over work here, and everything else that was seen on the way."""
+    """Return the skills that can take over work here, and everything else that was found."""
     places = look(cwd, home, environ, extra, ask_git=ask_git)
     scanned = scan(places.usable, recursive=recursive)
     registry = read_registry(registry_path(home, environ), home)
@@ -164,35 +162,39 @@ def discover(
 def combine(
     places: Locations, scanned: Scanned, registry: Registry, elsewhere: Scanned = _NOTHING
 ) -> Discovery:
-    """Return *scanned*, and what lies *elsewhere* by the registry's word, as one. Pure."""
+    """Combine the *scanned* skills with those that the registry names *elsewhere*."""
     found = (*scanned.found, *elsewhere.found)
     entries = _Entries(registry)
     groups: dict[str, list[ScannedSkill]] = {}
-    for each in found:
-        groups.setdefault(each.skill, []).append(each)
-    settled = [_settle(group, entries) for group in groups.values()]
-    gone = [entry for entry in entries.unmatched(found) if not entry.present]  # else it is told already
-    settled += [_from_registry(entry, groups) for entry in gone]
-    firsts = [each.first for each in settled]
+    for skill in found:
+        groups.setdefault(skill.skill, []).append(skill)
+    decided = [_decide(group, entries) for group in groups.values()]
+    gone = [
+        entry for entry in entries.unmatched(found) if not entry.present
+    ]  # a present one is noted already
+    decided += [_from_registry(entry, groups) for entry in gone]
+    firsts = [group.first for group in decided]
     candidates = sorted(
-        (each for each in firsts if isinstance(each, Candidate)), key=lambda each: (each.scope, each.skill)
+        (first for first in firsts if isinstance(first, Candidate)), key=lambda c: (c.scope, c.skill)
     )
-    skipped = [*scanned.skipped, *elsewhere.skipped, *(each for each in firsts if isinstance(each, Skipped))]
+    skipped = [
+        *scanned.skipped, *elsewhere.skipped, *(first for first in firsts if isinstance(first, Skipped)),
+    ]  # fmt: skip
     silent = [Note("GIT_SILENT", places.problem)] if places.problem else []
-    notes = [*silent, *scanned.notes, *registry.notes, *(note for each in settled for note in each.notes)]
+    notes = [*silent, *scanned.notes, *registry.notes, *(note for group in decided for note in group.notes)]
     return Discovery(
         candidates=tuple(candidates),
-        hidden=tuple(candidate for each in settled for candidate in each.hidden),
-        skipped=(*skipped, *(other for each in settled for other in each.others)),
+        hidden=tuple(candidate for group in decided for candidate in group.hidden),
+        skipped=(*skipped, *(other for group in decided for other in group.others)),
         notes=(*notes, *_same_names(candidates)),
         places=places,
         registry=registry,
-        skills=len(found) + sum(each.is_skill for each in (*scanned.skipped, *elsewhere.skipped)),
+        skills=len(found) + sum(skill.is_skill for skill in (*scanned.skipped, *elsewhere.skipped)),
     )
 
 
-class _Settled(NamedTuple):
-    """The folder of a name that counts, and what becomes of the others that have it too."""
+class _Decided(NamedTuple):
+    """The folder of a name that is used, and the others that have the same name."""
 
     first: Candidate | Skipped
     others: tuple[Skipped, ...] = ()
@@ -201,7 +203,7 @@ class _Settled(NamedTuple):
 
 
 class _Entries:
-    """The registry's entries, by the skill that each is about."""
+    """The entries of the registry, by the skill that each describes."""
 
     def __init__(self, registry: Registry) -> None:
         self._all = registry.entries
@@ -211,7 +213,7 @@ class _Entries:
         self._by_folder = {entry.folder: entry for entry in registry.entries}
 
     def of(self, found: ScannedSkill) -> RegistryEntry | None:
-        """Return the entry about *found*: that of its folder, or of its name if it is the user's own."""
+        """Return the entry that describes *found*: by its folder, or by its name if the skill is in the user's home."""
         if not self._all:
             return None
         entry = self._by_place.get(os.path.normpath(os.path.dirname(found.path)))
@@ -222,23 +224,27 @@ class _Entries:
         return entry
 
     def unmatched(self, found: Iterable[ScannedSkill]) -> list[RegistryEntry]:
-        """Return the entries that are about none of *found*."""
-        matched = {id(entry) for each in found if (entry := self.of(each))}
+        """Return the entries that describe none of *found*."""
+        matched = {id(entry) for skill in found if (entry := self.of(skill))}
         return [entry for entry in self._all if id(entry) not in matched]
 
 
-def _settle(group: list[ScannedSkill], entries: _Entries) -> _Settled:
+def _decide(group: list[ScannedSkill], entries: _Entries) -> _Decided:
     """Judge the folders of one name, nearest first."""
     if len(group) == 1:
-        return _Settled(_judge(group[0], entries))
+        return _Decided(_judge(group[0], entries))
     first, *others = group
-    winner, *judged = (_judge(each, entries) for each in group)
+    winner, *judged = (_judge(skill, entries) for skill in group)
     if isinstance(winner, Candidate):
-        winner = winner._replace(hides=tuple(each.path for each in others))
-    return _Settled(
+        winner = winner._replace(hides=tuple(other.path for other in others))
+    return _Decided(
         winner,
-        tuple(shadowed(each, first.path) for each in others),
-        tuple(each._replace(hidden_by=first.path) for each in judged if isinstance(each, Candidate)),
+        tuple(shadowed(other, first.path) for other in others),
+        tuple(
+            candidate._replace(hidden_by=first.path)
+            for candidate in judged
+            if isinstance(candidate, Candidate)
+        ),
         tuple(_collisions(first, others, judged)),
     )
 
@@ -257,40 +263,42 @@ def _collisions(
             yield Note("HIDES_ELIGIBLE", reason, first.path)
         if other.root.personal and not first.root.personal:
             reason = (
-                f"`{in_quotes(first.skill)}` is installed at {other.path} too: clients may start that one"
+                f"`{in_quotes(first.skill)}` is also installed at {other.path}, and hosts may start that one"
             )
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
-def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]]) -> _Settled:
-    """Judge an entry about no skill that was found: one that lives elsewhere, or is gone."""
+def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]]) -> _Decided:
+    """Judge an entry that describes no skill that was found: it is in another place, or gone."""
     skipped = Skipped(entry.folder, Scope.REGISTRY, entry.path, "", "", entry.line, entry.name)
     if not entry.remote:
-        return _Settled(
+        return _Decided(
             skipped._replace(
-                code="REGISTRY_STALE", reason=f"the registry names {entry.path}, which is not there"
+                code="REGISTRY_STALE", reason=f"the registry names {entry.path}, which was not found"
             )
         )
     if entry.folder in groups:
-        return _Settled(skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}"))
+        return _Decided(skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}"))
     root = Root("", Scope.REGISTRY, "registry")
     verdict = judge(ScannedSkill(entry.folder, entry.path, root, SkillFile(entry.reading)))
-    return _Settled(verdict._replace(remote=True) if isinstance(verdict, Candidate) else verdict)
+    return _Decided(verdict._replace(remote=True) if isinstance(verdict, Candidate) else verdict)
 
 
 def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:
-    """Tell of names that several skills go by, be it a folder's or one that a skill calls itself."""
+    """Yield a note for each name that several skills have, as their folder's name or as a label."""
     called: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         for name in {candidate.skill, candidate.name}:
             called.setdefault(name, []).append(candidate)
     for name, several in called.items():
         if len(several) > 1:
-            folders = ", ".join(f"`{in_quotes(each.skill)}`" for each in several)
-            yield Note("SAME_NAME", f"`{in_quotes(name)}` is what these go by: {folders}", several[0].path)
+            folders = ", ".join(f"`{in_quotes(candidate.skill)}`" for candidate in several)
+            yield Note(
+                "SAME_NAME", f"several skills have the name `{in_quotes(name)}`: {folders}", several[0].path
+            )
 
 
 def _elsewhere(scanned: Scanned, registry: Registry) -> list[str]:
-    """Return the files that the registry names outside of all places."""
+    """Return the files that the registry names outside of all locations."""
     entries = _Entries(registry)
     return [entry.path for entry in entries.unmatched(scanned.found) if entry.present]

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
+from flowrail.discovery.diagnostics import ERROR, Note
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.eligibility import strictly
 from flowrail.discovery.scan.frontmatter import read_frontmatter
@@ -81,7 +82,7 @@ def _beginning(file: WorkflowFile) -> str:
 def _spec(path: str, data: bytes) -> Iterator[Finding]:
     for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
         what = f"{note.reason} [{note.code}]"
-        yield Finding("FR168", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
+        yield Finding("FR168", _severity(note), what, note.hint, f"{CARD}:{note.line or 1}")
 
 
 def of_card(path: str) -> list[Finding]:
@@ -100,7 +101,12 @@ def _handoff(data: bytes) -> Iterator[Finding]:
     odd = [note for note in reading.notes if note not in front.notes]
     for note in (*odd, *strictly(reading, CARD)):
         what = f"{note.reason} [{note.code}]"
-        yield Finding("FR183", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
+        yield Finding("FR183", _severity(note), what, note.hint, f"{CARD}:{note.line or 1}")
+
+
+def _severity(note: Note) -> str:
+    """Return the severity that `flow discover` and `flow doctor` give the note too."""
+    return "error" if note.severity == ERROR else "warning"
 
 
 def _commands(

@@ -18,7 +18,7 @@ from support.sandbox import (
 )
 from support.skills import head, put, repository
 
-from flowrail.discovery import session_menu_cache as menu_cache
+from flowrail.discovery import menu_cache
 from flowrail.operations.environment import Environment
 
 BUILDER = (
@@ -50,12 +50,12 @@ def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> 
     installed, beside = ran.out.split("\n\nBundled", maxsplit=1)
     assert beside.startswith(" skills that can take over\n  planner ")
     assert installed == (
-        "1 skill can take over, of 2 that accept handoffs. Score: fit to the request, 0 to 100.\n\n"
+        "1 skill can take over, of 2 that accept handoffs. Score: fit to the request, at most 100.\n\n"
         "1. builder  70 of 100\n"
         "   Builds what is specified.\n"
-        "   why: category +40 (has implementation); schema +20 (3.0 to 3.0: yes, same version); "
-        "autonomy +10 (works supervised, supervised is asked for)\n"
-        "   schema 3.0: yes, same version · takes days-to-weeks · global\n"
+        "   why: category +40 (has implementation); schema +20 (reads payload version 3.0); "
+        "autonomy +10 (works supervised)\n"
+        "   payload 3.0 · takes days-to-weeks · global\n"
         "   for implementation, architecture\n"
         "   needs specification"
     )
@@ -70,10 +70,10 @@ def test_the_json_is_a_list_of_candidates_and_one_of_skipped() -> None:
     (candidate,) = data["candidates"]
     assert (candidate["skill"], candidate["score"], candidate["most"]) == ("builder", 70, 100)
     assert (candidate["duration"], candidate["fits"], candidate["shown"]) == ("days-to-weeks", True, True)
-    assert candidate["schema"] == {"verdict": "yes", "reason": "same version"}
+    assert candidate["schema_version"] == "3.0"
     assert sum(part["points"] for part in candidate["parts"]) == 70
     assert [(each["skill"], each["code"]) for each in data["skipped"]] == [("closed", "NO_HANDOFF")]
-    assert data["skipped"][0]["hint"].startswith("add a `handoff:` block")
+    assert data["skipped"][0]["hint"].startswith("declare handoff metadata")
     assert data["counts"] == {"skills": 2, "accepting": 1, "fitting": 1, "shown": 1}
     assert (data["scorer"], data["nothing"], data["cache"], data["hidden"]) == ("query", None, None, [])
     assert [place["origin"] for place in data["places"]] == ["cwd", "cwd", "home", "home"]
@@ -127,8 +127,8 @@ def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passe
     assert "Accept handoffs, but do not fit the request\n  builder: its categories are" in out
     assert f"Hidden by a nearer folder of the same name\n  both: {far}, hidden by {near}" in out
     assert f"    broken: the file does not begin with `---` ({broken}:1)" in out
-    assert "  NO_HANDOFF: add a `handoff:` block to let it take over work\n    closed: it has no" in out
-    assert "LEGACY_DIALECT" in out
+    assert "  NO_HANDOFF: declare handoff metadata if the skill should take over work" in out
+    assert "    closed: it declares no handoff metadata" in out
     assert [(each["skill"], each["fits"]) for each in data["candidates"]] == [
         ("both", True),
         ("builder", False),
@@ -183,7 +183,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_to
 
 
-def kept(session: str) -> menu_cache.SavedMenu:
+def kept(session: str) -> menu_cache.CachedMenu:
     found = menu_cache.read(str(sessions_folder() / session))
     assert found
     return found
@@ -192,23 +192,23 @@ def kept(session: str) -> menu_cache.SavedMenu:
 def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> None:
     first = told("discover", "--session", session)
 
-    assert (first["cache"]["used"], first["cache"]["reason"]) == (False, "there is no cache that can be read")
+    assert (first["cache"]["used"], first["cache"]["reason"]) == (False, "no cache was found")
     assert Path(first["cache"]["path"]) == sessions_folder() / session / "available-workflows.yaml"
-    assert [(each.skill, each.relevance_score) for each in kept(session).workflows] == [
-        ("builder", None),
-        ("reader", None),
-    ]
+    assert [c.skill for c in kept(session).candidates][:2] == ["builder", "reader"]
+    assert kept(session).scores == {}
+    put(home_skills(), "later")  # not found while the cache is valid: nothing is scanned
     clock(29)
     again = told("discover", "--session", session)
     assert again["cache"]["used"] is True
     assert again["cache"]["timestamp"] == first["cache"]["timestamp"]
-    assert again["candidates"] == first["candidates"]
+    assert [c["skill"] for c in again["candidates"]] == [c["skill"] for c in first["candidates"]]
+    assert "later" in names("--session", session, "--rescan")
     assert "Cached for this session at " in flow("discover", "--session", session).out
 
 
 @pytest.mark.parametrize(
     ("words", "minutes", "reason"),
-    [((), 31, "it is older than 30 minutes"), (("--rescan",), 1, "a new scan was asked for")],
+    [((), 31, "it is older than 30 minutes"), (("--rescan",), 1, "a new scan was requested")],
 )
 def test_it_is_found_anew_when_its_time_is_over_or_on_request(
     session: str, clock: Any, words: tuple[str, ...], minutes: int, reason: str
@@ -218,7 +218,7 @@ def test_it_is_found_anew_when_its_time_is_over_or_on_request(
     clock(minutes)
     out = flow("discover", "--session", session, *words).out
 
-    assert f"New search, because {reason}; cached for this session in " in out
+    assert f"Searched again, because {reason}; cached for this session in " in out
     assert abs(kept(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
 
 
@@ -244,6 +244,44 @@ def test_a_session_that_is_not_there_or_not_ones_own_is_refused(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert refused("discover", "--session", session)[0] == 7
     assert not (sessions_folder() / session / "available-workflows.yaml").exists()
+
+
+def test_an_error_in_a_declaration_is_shown_with_its_line() -> None:
+    put(home_skills(), "reader")
+    broken = put(home_skills(), "broken", head("broken", "metadata:\n  handoff: 'accepts_handoff: [a'"))
+    loose = put(
+        home_skills(), "loose", head("loose", "handoff: {accepts_handoff: 1, handoff_categories: [a]}")
+    )
+    old = put(
+        home_skills(),
+        "old",
+        head("old", 'handoff: {accepts_from: ["*"], schema_version: "1.2"}', "categories: [a]"),
+    )
+    put(home_skills(), "closed", head("closed"))
+
+    out = flow("discover").out
+    skipped = {skill["skill"]: (skill["code"], skill["severity"]) for skill in told("discover")["skipped"]}
+    findings = {
+        name: flow("check", str(path.parent), "--json").data["findings"]
+        for name, path in (("broken", broken), ("loose", loose), ("old", old))
+    }
+    examined = {(found["severity"], found["code"]) for found in flow("doctor", "--json").data["findings"]}
+
+    assert "broken: `metadata.handoff` cannot be read: " in out
+    assert f"({broken}:5)" in out
+    assert f"    loose: `handoff.accepts_handoff` is `1`; expected `true` or `false` ({loose}:4)" in out
+    assert f"    old: it reads payload version 1.2, and flow writes 2.0 and 3.0 ({old}:4)" in out
+    assert "Skipped: 1 NO_HANDOFF." in out
+    assert skipped == {
+        "broken": ("INVALID_HANDOFF", "error"),
+        "loose": ("INVALID_ACCEPTANCE", "error"),
+        "old": ("UNSUPPORTED_VERSION", "warning"),
+        "closed": ("NO_HANDOFF", "info"),
+    }
+    for name in ("broken", "loose", "old"):
+        code, severity = skipped[name]
+        assert [f["severity"] for f in findings[name] if f"[{code}]" in f["message"]] == [severity]
+        assert (severity, code) in examined
 
 
 def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: str) -> None:
@@ -273,8 +311,9 @@ def test_notes_are_capped() -> None:
         put(home_skills(), f"s{number:02}")
         put(project_skills(), f"s{number:02}")
 
-    out = flow("discover").out
+    out = flow("discover", "--all").out
 
     assert out.count("HIDES_ELIGIBLE") + out.count("CLIENT_PREFERS_PERSONAL") == 20
     assert "and 40 more; --json has them all" in out
+    assert "HIDES_ELIGIBLE" not in flow("discover").out
     assert len(told("discover")["notes"]) == 60

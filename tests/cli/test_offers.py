@@ -6,7 +6,7 @@ from support.handing import ours, receive, send, session, target
 from support.sandbox import SMALL, flow, home_skills, put_skill, sessions_folder, told
 from support.skills import head, put
 
-from flowrail.discovery import session_menu_cache as menu_cache
+from flowrail.discovery import menu_cache
 
 BUILDER = (
     'handoff: {accepts_from: ["*"], schema_version: "3.0"}',
@@ -51,18 +51,25 @@ def test_a_bundled_skill_that_is_installed_stands_in_one_list_only() -> None:
     assert told("discover", "--all")["hidden"] == []
 
 
-def test_what_is_kept_for_a_session_is_what_is_installed() -> None:
+def test_menus_and_targets_share_the_cache_of_the_session() -> None:
     put(home_skills(), "reader")
     put_skill("small", where=home_skills())
     here = told("start", "small")["session"]
     kept = sessions_folder() / here / menu_cache.FILE
 
-    told("discover", "--session", here, "--problem-type", "strategic")
-    first = kept.read_text()
-    told("handoff", "targets", "--session", here, "--problem-type", "strategic")
+    first = told("handoff", "targets", "--session", here)
+    put(home_skills(), "later")
+    ranked = told("handoff", "targets", "--session", here, "--problem-type", "strategic")
+    menu = told("discover", "--session", here)
 
-    assert kept.read_text().partition("workflows:")[2] == first.partition("workflows:")[2]
-    assert [line for line in first.splitlines() if "skill:" in line] == ["- skill: reader"]
+    assert (first["cache"]["used"], ranked["cache"]["used"], menu["cache"]["used"]) == (False, True, True)
+    assert first["scorer"] == "none"
+    assert {c["score"] for c in first["candidates"]} == {None}
+    assert "later" not in [c["skill"] for c in ranked["candidates"]]
+    assert [c["skill"] for c in menu["candidates"]] == ["reader"]
+    assert "relevance_score: 3" in kept.read_text()
+    assert told("resume", here)
+    assert "later" in [c["skill"] for c in told("handoff", "targets", "--session", here)["candidates"]]
 
 
 # --- what became of handoffs before ---------------------------------------------------------------
@@ -74,20 +81,18 @@ def parts(skill: str, *words: str) -> dict[str, int]:
     return {part["rule"]: part["points"] for part in candidate["parts"]}
 
 
-def test_a_handoff_that_arrived_counts_for_its_target_and_one_in_the_chain_against_it() -> None:
+def test_a_received_handoff_counts_for_its_target_and_its_session_has_a_problem_type() -> None:
     for name in ("digger", "other"):
         target(name)
     ours("builder", SMALL)
     here = session()
-    assert parts("digger", "discover")["history"] == 0
+    asked = ["--category", "research"]
+    assert parts("digger", "discover", *asked)["history"] == 0
     send("other", here)
     receive(send("digger", here))
     taken = receive(send("builder", here)).data["session"]
 
-    for words in (["discover"], ["handoff", "targets"]):
+    for words in (["discover", *asked], ["handoff", "targets", *asked]):
         assert parts("digger", *words)["history"] == 10
         assert parts("other", *words)["history"] == 0
-        assert parts("digger", *words, "--session", taken)["history"] == 10
-        assert "loop" not in parts("digger", *words, "--session", taken)
-    assert parts("source", "discover", "--session", taken)["loop"] == -30
-    assert "`source` is in the chain already" in flow("discover", "--session", taken, "--why", "source").out
+    assert parts("digger", "handoff", "targets", "--session", taken)["problem type"] == 3

@@ -119,7 +119,7 @@ def of_the_set_up() -> dict[str, Any]:
         "fork": told("session", "fork", session, "--at", "0"),
         "audit": told("audit"),
         "proof": told("audit", "verify"),
-        "discover": json.loads(flow("discover", "--all", "--json").out),
+        "discover": json.loads(flow("discover", "--all", "--category", "analysis", "--json").out),
         "why": told("discover", "--why", "small"),
         "doctor": json.loads(flow("doctor", "--json").out),
         "registry": told("registry", "show"),

@@ -57,11 +57,21 @@ def test_names_have_their_rules(name: str, codes: list[str]) -> None:
         ("description: x\nmetadata: text", "SPEC_METADATA"),
         ("description: x\nmetadata: {a: {b: c}}", "SPEC_METADATA"),
         ("description: x\nallowed-tools: [Read, Bash]", "SPEC_ALLOWED_TOOLS"),
-        ("description: x\nhandoff: {a: b}", "SPEC_UNKNOWN_FIELD"),
+        ("description: x\nmodel: fast", "SPEC_UNKNOWN_FIELD"),
     ],
 )
 def test_every_departure_has_its_code_and_line(line: str, code: str) -> None:
     assert found(f"name: pdf-processing\n{line}\n") == [(code, 3 + line.count("\n"))]
+
+
+def test_handoff_metadata_is_not_reported_and_unknown_fields_are_reported_once() -> None:
+    keys = (
+        "handoff: {a: b}\ncategories: [a]\ninput_requirements: [a]\noutput_types: [a]\nmeta: {}\nversion: 1"
+    )
+
+    assert found(f"name: pdf-processing\ndescription: x\n{keys}\nmodel: fast\nmode: y\n") == [
+        ("SPEC_UNKNOWN_FIELD", 10)
+    ]
 
 
 def test_what_has_no_frontmatter_has_that_one_finding() -> None:

@@ -84,8 +84,8 @@ def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
 
     assert codes(found) == ["SAME_NAME", "SAME_NAME"]
     assert {note.reason for note in found.notes} == {
-        "`one` is what these go by: `one`, `three`",
-        "`shared` is what these go by: `one`, `two`",
+        "several skills have the name `one`: `one`, `three`",
+        "several skills have the name `shared`: `one`, `two`",
     }
 
 
@@ -101,7 +101,7 @@ def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
 
     assert found.find("one").skill == "one"
     assert found.find("alone").skill == "four"
-    with pytest.raises(AmbiguousSkillError, match="2 skills call themselves `shared`") as ambiguous:
+    with pytest.raises(AmbiguousSkillError, match="2 skills have the name `shared`") as ambiguous:
         found.find("shared")
     with pytest.raises(UnknownCandidateError) as unknown:
         found.find("five")
@@ -153,7 +153,7 @@ def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path
 
     assert nothing
     assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_FITS", 1, 1)
-    assert nothing.message == "1 skill accepts handoffs, none fits what was asked."
+    assert nothing.message == "1 skill accepts handoffs, none fits the request."
     assert found.nothing(1) is None
 
 

@@ -78,7 +78,7 @@ def codes(lines: str) -> set[str]:
     return {note.code for note in candidate(lines).notes}
 
 
-def test_the_older_dialect_is_read_and_marked_legacy() -> None:
+def test_the_older_dialect_is_read() -> None:
     found = candidate(V2)
 
     assert found.categories == ("research", "analysis")
@@ -89,8 +89,8 @@ def test_the_older_dialect_is_read_and_marked_legacy() -> None:
     assert found.requires == ("context.original_prompt",)
     assert found.optional_consumes == ("insights.uncertainties",)
     assert found.accepts_from == ("*",)
-    assert (found.dialect, found.legacy) == ("v2", True)
-    assert codes(V2) == {"LEGACY_DIALECT"}
+    assert found.dialect == "v2"
+    assert codes(V2) == set()
 
 
 def test_the_newer_dialect_is_read() -> None:
@@ -103,7 +103,7 @@ def test_the_newer_dialect_is_read() -> None:
     assert found.output_types == ("code",)
     assert (found.duration, found.complexity, found.autonomous) == ("hours", "high", False)
     assert found.description == "Does things"
-    assert (found.dialect, found.legacy) == ("v3", False)
+    assert found.dialect == "v3"
     assert found.notes == ()
 
 
@@ -114,7 +114,6 @@ def test_where_both_dialects_speak_the_newer_wins_field_by_field() -> None:
     found = candidate(both.replace('  accepts_from: ["*"]\n', f'  accepts_from: ["*"]\n{block}'))
 
     assert found.dialect == "v2+v3"
-    assert not found.legacy
     assert found.categories == ("implementation", "architecture")
     assert found.schema_version == "3.0"
     assert found.trigger == "--handoff {payload_path}"
@@ -152,7 +151,7 @@ def test_what_is_optional_has_its_default() -> None:
     assert found.requires == ()
     assert found.optional_consumes == ()
     assert found.description == "Does things"
-    assert codes(MINIMAL) == {"LEGACY_DIALECT", "DESCRIPTION_BORROWED"}
+    assert codes(MINIMAL) == {"DESCRIPTION_BORROWED"}
 
 
 @pytest.mark.parametrize(
@@ -189,8 +188,8 @@ def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> Non
         ("handoff: {}\n", "NOT_ACCEPTING", 4),
         ("handoff:\n  handoff_categories: [a]\n", "NOT_ACCEPTING", 4),
         ("handoff:\n  accepts_handoff: false\n", "DECLINES_HANDOFFS", 4),
-        ("handoff:\n  accepts_handoff: maybe\n", "NOT_ACCEPTING", 4),
-        ("handoff:\n  accepts_handoff: [true]\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_handoff: maybe\n", "INVALID_ACCEPTANCE", 5),
+        ("handoff:\n  accepts_handoff: [true]\n", "INVALID_ACCEPTANCE", 5),
         ("handoff:\n  accepts_from: []\n  accepts_handoff: true\n", "DECLINES_HANDOFFS", 4),
         ("handoff:\n  accepts_from: none\n", "DECLINES_HANDOFFS", 4),
         ("handoff:\n  accepts_handoff: true\n", "NO_CATEGORIES", 4),
@@ -222,7 +221,6 @@ def test_what_is_required_and_missing_is_named(block: str, code: str, line: int)
             ("a", "b", "c"),
         ),
         ("handoff:\n  accepts_handoff: yes\n  handoff_categories: [a]\n", "LOOSE_BOOLEAN", ("a",)),
-        ("handoff:\n  accepts_handoff: 'True'\n  handoff_categories: [a]\n", "LEGACY_DIALECT", ("a",)),
         ("handoff:\n  accepts_from: true\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
         ("handoff:\n  accepts_from: '*'\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
         ("handoff:\n  accepts_from: ['*']\n  accept_handoff: true\ncategories: [a]\n", "UNKNOWN_KEY", ("a",)),
@@ -254,6 +252,44 @@ def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categor
 
     assert found.categories == categories
     assert code in {note.code for note in found.notes}
+
+
+@pytest.mark.parametrize(
+    ("block", "code", "line", "reason"),
+    [
+        (
+            "handoff:\n  accepts_handoff: 1\n  handoff_categories: [a]\n",
+            "INVALID_ACCEPTANCE",
+            5,
+            "`handoff.accepts_handoff` is `1`; expected `true` or `false`",
+        ),
+        (
+            "handoff:\n  accepts_from: {a: b}\ncategories: [a]\n",
+            "INVALID_ACCEPTANCE",
+            5,
+            "`handoff.accepts_from` is another value; expected a list of skills, or `true` or `false`",
+        ),
+        (
+            "metadata:\n  handoff: |\n    accepts_handoff: true\n    handoff_categories: [a\n",
+            "INVALID_HANDOFF",
+            8,
+            "`metadata.handoff` cannot be read: ",
+        ),
+        (
+            "handoff:\n  accepts_handoff: true\n",
+            "NO_CATEGORIES",
+            4,
+            "it accepts handoffs, but declares no category",
+        ),
+    ],
+)
+def test_a_broken_declaration_names_the_line_and_what_is_expected(
+    block: str, code: str, line: int, reason: str
+) -> None:
+    found = skipped(block)
+
+    assert (found.code, found.severity, found.line) == (code, "error", line)
+    assert found.reason.startswith(reason)
 
 
 @pytest.mark.parametrize("nothing", ["null", "~", "", "''", "Null"])
@@ -350,7 +386,14 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
         assert found.description
         assert found.accepts_from
     else:
-        assert found.code in {"DECLINES_HANDOFFS", "NOT_ACCEPTING", "NO_CATEGORIES", "NO_DESCRIPTION"}
+        assert found.code in {
+            "DECLINES_HANDOFFS",
+            "INVALID_ACCEPTANCE",
+            "NOT_ACCEPTING",
+            "NO_CATEGORIES",
+            "NO_DESCRIPTION",
+            "UNSUPPORTED_VERSION",
+        }
         assert found.reason
 
 

@@ -2,6 +2,7 @@
 
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -83,6 +84,18 @@ V2 = {
         V1,
         V2,
         V2["handoff"],
+        {
+            "handoff": {
+                "context": {"problem_type": "strategic"},
+                "payload": {
+                    "working": {
+                        "synthesis_summary": "build",
+                        "convergence_level": "low",
+                        "insights": {"uncertainties": ["a", "b", "c"]},
+                    }
+                },
+            }
+        },
         SimpleNamespace(**FLAT),
         Synthesis("strategic", "build", ("a", "b", "c"), "low"),
     ],
@@ -166,11 +179,11 @@ def test_autonomy_counts_where_it_is_as_wished(
     assert points(score)["autonomy"] == expected
 
 
-def test_a_loop_costs_thirty_and_never_more_than_there_is() -> None:
+def test_a_loop_costs_thirty_points_and_a_score_can_be_negative() -> None:
     looped = Query(("research",), chain=("a-skill",))
 
     assert score_query(looped, candidate(schema_version="3.0")) == 40 + 20 - 30
-    assert points(score_query(Query(chain=("a-skill",)), candidate(schema_version="1.2")))["floor"] == 30
+    assert score_query(Query(("x",), chain=("a-skill",)), candidate(schema_version="2.0")) == -30
 
 
 QUERIES = st.builds(
@@ -205,9 +218,123 @@ def test_the_parts_add_up_and_the_whole_stays_within_bounds(
     )
 
     assert score == sum(part.points for part in score.parts)
-    assert 0 <= score <= 100
+    assert -30 <= score <= 100
     assert all(part.reason for part in score.parts)
     assert json.loads(json.dumps(score.data()))["score"] == score
+
+
+BUILD = "We should build it"
+MANY = ("a", "b", "c")
+RELEVANCE_CASES: list[tuple[Synthesis, tuple[str, ...], str, int]] = [
+    (Synthesis(), ("research",), "global", 0),
+    (Synthesis(), ("research",), "project", 1),
+    (Synthesis("strategic"), ("research",), "global", 3),
+    (Synthesis("strategic"), ("architecture", "x"), "git-root", 3),
+    (Synthesis("strategic"), ("implementation",), "global", 0),
+    (Synthesis("creative"), ("creative",), "project", 4),
+    (Synthesis("decision"), ("architecture",), "global", 0),
+    (Synthesis("odd"), ("research",), "global", 0),
+    (Synthesis("analytical", "", MANY), ("research",), "global", 5),
+    (Synthesis("analytical", "", MANY[:2]), ("research",), "global", 3),
+    (Synthesis("analytical", "", ("a", "a", "a")), ("research",), "global", 5),
+    (Synthesis("analytical", "", MANY), ("analysis",), "global", 3),
+    (Synthesis("", BUILD), ("implementation",), "global", 2),
+    (Synthesis("", "The implementation is open"), ("implementation",), "global", 2),
+    (Synthesis("", "She builds, he creates"), ("implementation",), "global", 2),
+    (Synthesis("", "Barcodes and recreation"), ("implementation",), "global", 0),
+    (Synthesis("implementation", BUILD), ("implementation",), "global", 5),
+    (Synthesis("", BUILD), ("research",), "global", 0),
+    (Synthesis("", "", (), "low"), ("research",), "global", 2),
+    (Synthesis("", "", (), "none"), ("research",), "extra", 2),
+    (Synthesis("", "", (), "medium"), ("research",), "global", 0),
+    (Synthesis("", "", (), "low"), ("analysis",), "global", 0),
+    (Synthesis("strategic", BUILD, MANY, "low"), ("research",), "global", 7),
+    (Synthesis("strategic", BUILD, MANY, "low"), ("research", "implementation"), "global", 9),
+    (Synthesis("strategic", BUILD, MANY, "none"), ("research", "implementation"), "project", 10),
+    (Synthesis("decision", BUILD, MANY, "high"), ("verification",), "project", 4),
+    (Synthesis("verification"), ("analysis",), "global", 3),
+    (Synthesis("research"), ("verification",), "global", 0),
+    (Synthesis("research", "Software exists", MANY), ("research", "implementation"), "global", 7),
+    (Synthesis("creative", "", MANY, "low"), ("research",), "project", 8),
+]
+"""A synthesis, categories and scope of a candidate, and the relevance as computed by hand."""
+
+
+@pytest.mark.parametrize(("synthesis", "categories", "scope", "expected"), RELEVANCE_CASES)
+def test_relevance_is_what_the_document_says(
+    synthesis: Synthesis, categories: tuple[str, ...], scope: str, expected: int
+) -> None:
+    as_mapping = {"skill": "a-skill", "scope": scope, "categories": list(categories), "trigger": "x"}
+
+    assert score_relevance(synthesis, as_mapping) == expected
+    assert score_relevance(synthesis, candidate(categories=categories, scope=Scope(scope))) == expected
+
+
+RESEARCH, BOTH = Query(("research",)), Query(("research", "analysis"))
+QUERY_CASES: list[tuple[Query, dict[str, Any], int]] = [
+    (RESEARCH, {}, 40),
+    (RESEARCH, {"schema_version": "3.0"}, 60),
+    (RESEARCH, {"schema_version": "2.0", "schema_type": "universal"}, 50),
+    (RESEARCH, {"categories": ("x",)}, 0),
+    (RESEARCH, {"categories": ("x",), "schema_version": "3.0"}, 20),
+    (BOTH, {}, 20),
+    (BOTH, {"categories": ("analysis", "research")}, 40),
+    (RESEARCH, {"autonomous": False}, 50),
+    (RESEARCH, {"autonomous": True}, 40),
+    (RESEARCH._replace(supervised=False), {"autonomous": True}, 50),
+    (RESEARCH._replace(supervised=False), {"autonomous": False}, 40),
+    (RESEARCH._replace(history=("a-skill",)), {}, 50),
+    (RESEARCH._replace(history=("other",)), {}, 40),
+    (RESEARCH._replace(chain=("a-skill",)), {}, 10),
+    (RESEARCH._replace(chain=("other",)), {}, 40),
+    (Query(inputs=("spec",)), {"input_requirements": ("spec",)}, 20),
+    (Query(inputs=("spec", "code")), {"input_requirements": ("spec",)}, 10),
+    (Query(inputs=("spec",)), {}, 0),
+    (Query(inputs=("spec",)), {"input_requirements": ("spec",), "schema_version": "3.0"}, 40),
+    (Query(schema_version="2.0"), {"schema_version": "2.0"}, 20),
+    (Query(schema_version="2.0"), {"schema_version": "3.0"}, 20),
+    (Query(schema_version="3.0"), {"schema_version": "2.0"}, 0),
+    (Query(schema_version="3.0"), {"schema_version": "2.0", "schema_type": "universal"}, 10),
+    (Query(text="digs"), {"schema_version": "3.0"}, 20),
+    (Query(chain=("a-skill",)), {}, -30),
+    (Query(chain=("a-skill",)), {"schema_version": "3.0", "autonomous": False}, 0),
+    (
+        Query(("implementation",)),
+        {"categories": ("implementation",), "schema_version": "3.0", "autonomous": False},
+        70,
+    ),
+    (
+        Query(("research",), "", "", ("spec",), "", True, ("a-skill",)),
+        {"schema_version": "3.0", "input_requirements": ("spec",), "autonomous": False},
+        100,
+    ),
+    (
+        Query(("research",), "", "", ("spec",), "", True, ("a-skill",), ("a-skill",)),
+        {"schema_version": "3.0", "input_requirements": ("spec",), "autonomous": False},
+        70,
+    ),
+    (BOTH._replace(inputs=("spec", "x")), {"input_requirements": ("x",), "schema_version": "3.0"}, 50),
+]
+"""A query, the fields of a candidate, and the score as computed by hand."""
+
+
+@pytest.mark.parametrize(("query", "fields", "expected"), QUERY_CASES)
+def test_a_query_scores_what_the_document_says(query: Query, fields: dict[str, Any], expected: int) -> None:
+    fields = {"schema_version": "2.0", **fields}
+
+    assert score_query(query, candidate("a-skill", **fields)) == expected
+
+
+def test_without_a_question_there_is_no_score() -> None:
+    skills = [candidate("beta"), candidate("alpha"), candidate("near", scope=Scope.PROJECT)]
+
+    ranked = rank_for(skills, Query(source="someone"))
+
+    assert [(entry.candidate.skill, entry.score) for entry in ranked] == [
+        ("near", None),
+        ("alpha", None),
+        ("beta", None),
+    ]
 
 
 # --- order and queries ----------------------------------------------------------------------------

@@ -39,9 +39,7 @@ def test_an_offered_skill_is_told_with_whom_it_hides(found: Discovery, tree: Pat
     assert told.candidate
     assert [each.path for each in told.hidden] == [str(tree / "home/.claude/skills/both/SKILL.md")]
     assert [each.code for each in told.skipped] == ["SHADOWED"]
-    assert {"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "LEGACY_DIALECT"} == {
-        note.code for note in told.notes
-    }
+    assert {"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"} == {note.code for note in told.notes}
     assert told.score is None
 
 
@@ -49,7 +47,8 @@ def test_what_excluded_a_skill_is_the_verdict(found: Discovery) -> None:
     told = explain(found, "closed")
 
     assert (
-        told.verdict == "`closed` is not offered: it accepts no handoffs: `handoff.accepts_handoff` says so"
+        told.verdict
+        == "`closed` is not offered: it declares in `handoff.accepts_handoff` that it accepts no handoffs"
     )
     assert told.candidate is None
     assert told.skipped[0].line == 4
@@ -58,7 +57,7 @@ def test_what_excluded_a_skill_is_the_verdict(found: Discovery) -> None:
 def test_a_name_that_several_go_by_names_them_all(found: Discovery) -> None:
     told = explain(found, "shared")
 
-    assert told.verdict.startswith("`shared` is what 2 skills go by: ")
+    assert told.verdict.startswith("2 skills have the name `shared`: ")
     assert told.candidate
     assert told.candidate.skill == "one"
 

@@ -46,11 +46,11 @@ def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
     )
 
     assert text(found(skill), Query(categories=("research", "law"))) == (
-        "1 skill can take over. Score: fit to the request, 0 to 100.\n\n"
+        "1 skill can take over. Score: fit to the request, at most 100.\n\n"
         "1. lit-pm (its name is Literature)  40 of 100\n"
         "   Comprehensive literature review (4-24 hours)\n"
-        "   why: category +20 (has research of: research, law); schema +20 (3.0 to 3.0: yes, same version)\n"
-        "   schema 3.0: yes, same version · takes 4-24 hours · global\n"
+        "   why: category +20 (has research of research, law); schema +20 (reads payload version 3.0)\n"
+        "   payload 3.0 · takes 4-24 hours · global\n"
         "   for research, literature\n"
         "   needs question"
     )

@@ -290,7 +290,7 @@ BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_desc
         (", handoff_description: x", "", ["DESCRIPTION_BORROWED"]),
         (", handoff_categories: [a]", "", ["NO_CATEGORIES"]),
         ("[a]", "a, odd: 1", ["NOT_A_LIST", "UNKNOWN_KEY"]),
-        (BLOCK, "handoff: soon", ["HANDOFF_NOT_MAPPING"]),
+        (BLOCK, "handoff: soon", ["INVALID_HANDOFF"]),
         (
             "handoff_description: x",
             "handoff_description: x, handoff_trigger: go, protocol_version: '7'",

@@ -10,17 +10,18 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports import skill_explanation
 from flowrail.operations.environment import Environment
-from flowrail.skills.bundled import bundled
+from flowrail.skills.bundled import bundled, with_bundled
 from flowrail.storage.files import WriteFailedError
 
 if TYPE_CHECKING:
-    pass
+    from flowrail.discovery.menu_cache import CacheUse
 
 
 @click.command(
@@ -88,13 +89,13 @@ def discover_command(
     """Find skills that can take over a piece of work
 
     Reads SKILL.md files and runs nothing. Shows the best three to five with their scores and reasons;
-    --all and --why show why a skill is not offered. With --session, the result is
-    cached in available-workflows.yaml for 30 minutes, or until something changes.
+    --all and --why show why a skill is not offered. With --session, the skills are
+    cached in available-workflows.yaml for 30 minutes.
     """
     here = Environment(store=store, roots=roots)
     has_past = session_id is not None or os.path.isdir(os.path.join(here.store_path, "handoffs"))
     if has_past:
-        from flowrail.operations.handoffs.handoff_menu import known_work, menu_cache  # brings cattrs
+        from flowrail.operations.handoffs.handoff_menu import known_work  # brings cattrs
 
         history, chain, synthesis = known_work(here.store, session_id, problem_type)
     else:
@@ -102,26 +103,40 @@ def discover_command(
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = MenuRequest(query, synthesis)
     output.notes(asked.unknown())
-    found, ours = _discover(here, roots, recursive=recursive)
+    is_special = everything or recursive or name is not None or bool(roots)  # the cache does not have this
+    cache = None
+    if session_id is not None and not is_special:
+        both, cache = _cached(here, session_id, rescan=rescan)
+        found = both._replace(candidates=tuple(c for c in both.candidates if c.scope is not Scope.BUNDLED))
+        ours = Discovery(tuple(c for c in both.candidates if c.scope is Scope.BUNDLED))
+    else:
+        found, ours = _discover(here, roots, recursive=recursive)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
-    kept = None
-    if session_id is not None:
-        scores = None if synthesis is None else menu.scores
-        try:
-            now = datetime.fromisoformat(here.now)
-            kept = menu_cache(here.store, session_id, found, now, scores=scores, rescan=rescan)
-        except WriteFailedError as error:  # without a cache the next menu only takes longer
-            output.notes([f"the menu was not cached: {error.message}"])
     if name is not None:
         _tell_why(name, found, menu, ours, beside, as_json=as_json)
     elif as_json:
         output.data(
-            as_menu.data(menu, found, kept=kept, everything=everything, top=top)
+            as_menu.data(menu, found, cache=cache, everything=everything, top=top)
             | {"bundled": as_menu.items(beside, everything=everything, top=top)}
         )
     else:
-        told = as_menu.render(menu, found, kept=kept, everything=everything)
-        output.text("\n\n".join(filter(None, [told, as_menu.bundled(beside, everything=everything)])))
+        text = as_menu.render(menu, found, cache=cache, everything=everything)
+        output.text("\n\n".join(filter(None, [text, as_menu.bundled(beside, everything=everything)])))
+
+
+def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse | None]:
+    """Return installed and bundled skills, from the session's cache while it is valid."""
+    from flowrail.operations.handoffs.handoff_menu import find_targets  # brings cattrs
+
+    def scan() -> Discovery:
+        return with_bundled(discover(here.cwd, here.home, here.environ, ask_git=here.ask_git))
+
+    now = datetime.fromisoformat(here.now)
+    try:
+        return find_targets(here.store, session_id, now, scan, rescan=rescan)
+    except WriteFailedError as error:  # without a cache the next menu only takes longer
+        output.notes([f"the menu was not cached: {error.message}"])
+        return scan(), None
 
 
 def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import click
@@ -15,6 +16,8 @@ from flowrail.cli.facts import facts_of, named_values
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
+from flowrail.discovery.index import Discovery
+from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query
 from flowrail.errors import UsageError
@@ -33,7 +36,7 @@ from flowrail.handoff.errors import (
     payload_refusal,
 )
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.convert import convert
+from flowrail.handoff.payload.convert import convert, narrowed
 from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
 from flowrail.handoff.payload.document import render as render_payload
 from flowrail.handoff.payload.models import PUBLISHED
@@ -43,7 +46,7 @@ from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.context import handoff_context_of
-from flowrail.operations.handoffs.handoff_menu import menu_cache, problem_type_of, synthesis
+from flowrail.operations.handoffs.handoff_menu import find_targets, keep_scores, synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.handoffs.source_session import session_to_hand_off
 from flowrail.operations.running.world import World, world_of
@@ -91,6 +94,13 @@ send_options = options.stacked(
     "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
 )
 @click.option("--all", "everything", is_flag=True, help="Include skills that do not fit, and why.")
+@click.option("--rescan", is_flag=True, help="Ignore the session's cache (with --session).")
+@click.option(
+    "--options",
+    "lettered",
+    is_flag=True,
+    help="Print one line per skill: C, D, E …, after accept and refine.",
+)
 @options.root
 @options.as_json
 @options.store
@@ -102,6 +112,8 @@ def targets_command(
     autonomous: bool,
     top: int | None,
     everything: bool,
+    rescan: bool,
+    lettered: bool,
     roots: tuple[str, ...],
     as_json: bool,
     store: str | None,
@@ -109,11 +121,11 @@ def targets_command(
     """List the skills that can take over, best first
 
     With --session they are ranked by what the session reported, and the command that hands off to each
-    is printed. Reads what skills declare and runs nothing.
+    is printed. They are cached in the session's folder for 30 minutes. Reads what skills declare and
+    runs nothing.
     """
     context, world = contexts(store=store, roots=roots)
     session = world.store.read(session_id).session if session_id else None
-    discovery = context.discover()
     query = Query(
         categories,
         session.skill if session else source,
@@ -123,42 +135,44 @@ def targets_command(
     )
     asked = MenuRequest(query, synthesis(session, problem_type))
     output.notes(asked.unknown())
-    if session is not None and asked.synthesis is None and not problem_type_of(session):
-        output.notes(
-            ["the session has not reported a problem type, which a payload needs; add --problem-type"]
-        )
+    cache = None
+    if roots or everything:  # the cache does not have this
+        discovery = context.discover()
+    else:
+        discovery, cache = _cached_targets(context, world, session_id, rescan=rescan)
     menu = offer(discovery, asked, top=top)
-    kept = None
-    if session is not None:
-        scores = None if menu.asked.synthesis is None else menu.scores
-        try:
-            now = datetime.fromisoformat(world.now())
-            kept = menu_cache(world.store, session.id, discovery, now, scores=scores)
-        except WriteFailedError as error:
-            output.notes([f"the menu was not cached: {error.message}"])
-    facts = _problem_type_fact(session, asked)
-    offers = [_offer(context, session, ranked.candidate, facts) for _, ranked in menu.places]
+    if session is not None and cache is not None:
+        with suppress(WriteFailedError):  # the scores are only kept for readers of the file
+            keep_scores(world.store, session.id, discovery, cache, menu)
+    offers = [_offer(context, session, ranked.candidate, asked) for _, ranked in menu.places]
     if as_json:
-        data = as_menu.data(menu, discovery, kept=kept, everything=everything, top=top)
+        data = as_menu.data(menu, discovery, cache=cache, everything=everything, top=top)
         by_skill = {entry["skill"]: entry for entry in offers}
         for item in data["candidates"]:
             item.update(by_skill.get(item["skill"], {}))
         output.data(data)
+    elif lettered:
+        output.text(as_menu.options(menu))
     else:
         again = str(context.command("handoff targets", session=session.id if session else None))
-        text = as_menu.render(menu, discovery, kept=kept, everything=everything, command=again)
+        text = as_menu.render(menu, discovery, cache=cache, everything=everything, command=again)
         output.text(page.render_targets(text, offers[: menu.length] if session else ()))
 
 
-def _problem_type_fact(session: Session | None, asked: MenuRequest) -> dict[str, str]:
-    """Return the problem type as a fact for a command, if the session has not reported it."""
-    kind = asked.synthesis.problem_type if asked.synthesis else ""
-    known = session is not None and problem_type_of(session) == kind
-    return {"problem_type": kind} if kind in CATEGORIES and not known else {}
+def _cached_targets(
+    context: HandoffContext, world: World, session_id: str | None, *, rescan: bool
+) -> tuple[Discovery, CacheUse | None]:
+    """Return the skills that can take over, from the session's cache while it is valid."""
+    now = context.current_time()
+    try:
+        return find_targets(world.store, session_id, now, context.discover, rescan=rescan)
+    except WriteFailedError as error:  # without a cache the next menu only takes longer
+        output.notes([f"the menu was not cached: {error.message}"])
+        return context.discover(), None
 
 
 def _offer(
-    context: HandoffContext, session: Session | None, candidate: Candidate, facts: dict[str, str]
+    context: HandoffContext, session: Session | None, candidate: Candidate, asked: MenuRequest
 ) -> dict[str, object]:
     """Return the command that hands off to a candidate, and the loop that this would be, if it is one."""
     skill = candidate.skill
@@ -166,9 +180,28 @@ def _offer(
         return {"skill": skill, "loop": "", "command": ""}
     chain = chain_of(session)
     loop = format_chain(chain, skill) if skill in chain else ""
-    root = extra_root(candidate)
-    command = context.command("handoff send", skill, session=session.id, facts=facts, root=root)
+    command = context.command(
+        "handoff send",
+        skill,
+        session=session.id,
+        facts=_problem_type_fact(session, candidate, asked),
+        root=extra_root(candidate),
+    )
     return {"skill": skill, "loop": loop, "command": str(command)}
+
+
+def _problem_type_fact(session: Session, candidate: Candidate, asked: MenuRequest) -> dict[str, str]:
+    """Return the problem type as a fact for a command, if the session's work has another one.
+
+    A candidate that reads 2.0 gets the type that 2.0 has.
+    """
+    wanted, known = asked.synthesis, synthesis(session)
+    if wanted is None or wanted.problem_type not in CATEGORIES:
+        return {}
+    if known is not None and known.problem_type == wanted.problem_type:
+        return {}
+    is_older = candidate.schema_version == "2.0"
+    return {"problem_type": narrowed(wanted.problem_type) if is_older else wanted.problem_type}
 
 
 @click.command(

@@ -10,7 +10,7 @@ from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.registry import check as registry_check_module
 from flowrail.discovery.registry import sync as registry_sync_module
-from flowrail.discovery.registry.listing import registered, severity
+from flowrail.discovery.registry.listing import registered
 from flowrail.formatters.reports import registry as page
 from flowrail.operations.environment import Environment
 
@@ -73,7 +73,7 @@ def check(strict: bool, as_json: bool) -> int:
         output.data(page.check_data(found.registry, notes))
     else:
         output.text(page.render_check(found.registry, notes))
-    return int(any(strict or severity(note) == "error" for note in notes))
+    return int(any(strict or note.severity == "error" for note in notes))
 
 
 def _discover(here: Environment) -> Discovery:

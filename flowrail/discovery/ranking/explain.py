@@ -1,7 +1,4 @@
-"""Why a skill is offered or not: each place looked at, who hides whom, what excluded it, its score.
-
-Pure: everything is read off a `Discovery`.
-"""
+"""Explain one skill: the searched folders, what hides it, why it is skipped, its score."""
 
 from __future__ import annotations
 
@@ -11,26 +8,21 @@ from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Root
-from flowrail.discovery.ranking.scores import (
-    Query,
-    Score,
-    score_query,
-    score_relevance,
-)
+from flowrail.discovery.ranking.scores import Query, Score, score_query, score_relevance
 
 
 class LocationSeen(NamedTuple):
-    """A place, and what of that name was seen there: paths, or why nothing could be."""
+    """A location, and the paths of that name in it."""
 
     root: Root
     paths: tuple[str, ...]
 
 
 class Explanation(NamedTuple):
-    """All there is to say about a name.
+    """Everything that is known about a name.
 
-    ``verdict`` is one sentence. ``candidate`` is the one offered, ``hidden`` those it stands before and
-    ``skipped`` what was passed over. ``score`` is there where something was asked for.
+    ``verdict`` is one sentence. ``candidate`` is the one that is offered, ``hidden`` are those that it hides, and
+    ``skipped`` those that cannot take over. There is a ``score`` if something was asked.
     """
 
     name: str
@@ -43,59 +35,49 @@ class Explanation(NamedTuple):
     score: Score | None = None
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
+        """Return the explanation as plain data, for JSON."""
         return {
             "skill": self.name,
             "verdict": self.verdict,
-            "places": [{**_plain(each.root), "found": list(each.paths)} for each in self.places],
+            "places": [{**_plain(seen.root), "found": list(seen.paths)} for seen in self.places],
             "candidate": self.candidate.data() if self.candidate else None,
-            "hidden": [each.data() for each in self.hidden],
-            "skipped": [each.data() for each in self.skipped],
-            "notes": [each.data() for each in self.notes],
+            "hidden": [candidate.data() for candidate in self.hidden],
+            "skipped": [skill.data() for skill in self.skipped],
+            "notes": [note.data() for note in self.notes],
             "score": self.score.data() if self.score is not None else None,
         }
 
 
 def explain(discovery: Discovery, name: str, *, asked: object = None) -> Explanation:
-    """Return all there is to say about the skill called *name*, be it its folder or what it calls itself.
+    """Return everything that is known about the skill *name*, which is a folder's name or a label.
 
-    *asked* is a `Query`, or a synthesis; without it nothing is scored.
+    *asked* is a `Query` or a synthesis. Without it there is no score.
     """
-    candidates = [each for each in discovery.candidates if name in {each.skill, each.name}]
-    hidden = tuple(each for each in discovery.hidden if name in {each.skill, each.name})
-    skipped = tuple(each for each in discovery.skipped if name in {each.skill, each.name})
-    chosen = next((each for each in candidates if each.skill == name), candidates[0] if candidates else None)
+    candidates = [c for c in discovery.candidates if name in {c.skill, c.name}]
+    hidden = tuple(c for c in discovery.hidden if name in {c.skill, c.name})
+    skipped = tuple(s for s in discovery.skipped if name in {s.skill, s.name})
+    chosen = next((c for c in candidates if c.skill == name), candidates[0] if candidates else None)
     named: list[Candidate | Skipped] = [*candidates, *skipped]
-    seen = [(each.root, each.path) for each in named]
     places = tuple(
-        LocationSeen(root, tuple(path for where, path in seen if where == root.path))
+        LocationSeen(root, tuple(skill.path for skill in named if skill.root == root.path))
         for root in discovery.places.roots
     )
-    files = {path for _, path in seen}
-    told = [note for note in discovery.notes if note.file in files]
-    own = [note for each in named for note in each.notes]
-    return Explanation(
-        name,
-        _verdict(name, candidates, skipped),
-        places,
-        chosen,
-        hidden,
-        skipped,
-        (*told, *own),
-        _score(chosen, asked),
-    )
+    files = {skill.path for skill in named}
+    notes = [note for note in discovery.notes if note.file in files]
+    notes += [note for skill in named for note in skill.notes]
+    verdict = _verdict(name, candidates, skipped)
+    return Explanation(name, verdict, places, chosen, hidden, skipped, tuple(notes), _score(chosen, asked))
 
 
 def _verdict(name: str, candidates: list[Candidate], skipped: tuple[Skipped, ...]) -> str:
     if len(candidates) > 1:
-        return (
-            f"`{name}` is what {len(candidates)} skills go by: {', '.join(each.path for each in candidates)}"
-        )
+        paths = ", ".join(candidate.path for candidate in candidates)
+        return f"{len(candidates)} skills have the name `{name}`: {paths}"
     if candidates:
         return f"`{name}` is offered, from {candidates[0].path}"
     if not skipped:
-        return f"nothing called `{name}` was found in any place"
-    first = min(skipped, key=lambda each: each.code == "SHADOWED")
+        return f"no skill named `{name}` was found"
+    first = min(skipped, key=lambda skill: skill.code == "SHADOWED")
     return f"`{name}` is not offered: {first.reason}"
 
 

@@ -1,22 +1,20 @@
-"""Put candidates in order of fit, and say why.
+"""Sort candidates by how well they fit, and explain each score.
 
-Two scorers that are never mixed. `score_relevance` (0-10) fits candidates to a synthesis: what the work
-so far has shown. `score_query` (0-100) fits them to a question: a category, an input, a version. Both
-return a number that knows its parts. Pure: reads no file, asks no clock. Ties go to the nearer scope (or
-to the priority that the registry sets), then to the name.
+There are two scores. `score_relevance` (0 to 10) compares candidates with a synthesis: what the work so far has shown.
+`score_query` (up to 100) compares them with a query: a category, an input, a version. Without either, candidates have
+no score. Equal scores go to the nearer scope, or to the priority that the registry sets, then to the name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
 from flowrail.discovery.locations import Scope
 
-#: Which categories can take on a problem of which type.
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "strategic": ("research", "analysis", "architecture"),
     "analytical": ("analysis", "research", "verification"),
@@ -26,7 +24,8 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "research": ("research", "analysis"),
     "verification": ("verification", "analysis"),
 }
-#: The problem type of work by a skill that reports none, by the first of its categories that is listed here.
+"""The categories that suit each problem type."""
+
 DEFAULT_PROBLEM_TYPES: Mapping[str, str] = {
     "analysis": "analytical",
     "architecture": "strategic",
@@ -35,21 +34,21 @@ DEFAULT_PROBLEM_TYPES: Mapping[str, str] = {
     "research": "research",
     "verification": "verification",
 }
-_BUILDING = re.compile(r"\b(build|implement|create|develop|code|software)\b", re.IGNORECASE)
+"""The problem type of work by a skill that reports none, by the first of its categories that is listed here."""
+
+_BUILDING = re.compile(
+    r"\b(?:(?:build|develop|implement)(?:s|ed|ing|er|ers|ment|ation|ations)?|built"
+    r"|(?:creat|cod)(?:e|es|ed|ing|er|or|ion|ions)|software)\b",
+    re.IGNORECASE,
+)
 _MANY_UNCERTAINTIES = 3
 _LOW_CONVERGENCE = ("low", "none")
 _LOOP_PENALTY = -30
 _FEWEST, _MOST = 3, 5
 
 
-def default_problem_type(categories: Iterable[str]) -> str:
-    """Return the problem type of work by a skill with these categories; `analytical` if none is known."""
-    known = (DEFAULT_PROBLEM_TYPES[name] for name in categories if name in DEFAULT_PROBLEM_TYPES)
-    return next(known, "analytical")
-
-
 class ScorePart(NamedTuple):
-    """What one rule gave, of how much it could have given, and why."""
+    """The points that one rule gave, the most that it could give, and the fact that decided."""
 
     rule: str
     points: int
@@ -58,7 +57,7 @@ class ScorePart(NamedTuple):
 
 
 class Score(int):
-    """A number that knows its parts, which add up to it."""
+    """A number with the parts that add up to it."""
 
     parts: tuple[ScorePart, ...]
 
@@ -70,19 +69,19 @@ class Score(int):
         return score
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
+        """Return the score as plain data, for JSON."""
         return {"score": int(self), "parts": [part._asdict() for part in self.parts]}
 
 
 class Ranked(NamedTuple):
-    """A candidate and its score."""
+    """A candidate and its score; `None` if nothing was asked."""
 
     candidate: Candidate
-    score: Score
+    score: Score | None
 
 
 class Synthesis(NamedTuple):
-    """What the work so far has shown, as far as it tells who should take over."""
+    """The results of the work so far that decide who should take over."""
 
     problem_type: str = ""
     synthesis_summary: str = ""
@@ -91,11 +90,10 @@ class Synthesis(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What is asked for; what is empty is not asked.
+    """What a candidate must have. Empty fields are not asked for.
 
-    ``source`` hands over, in ``schema_version`` (scored as 3.0 where it is empty, and then not asked
-    for). ``supervised`` is whether a person stays in the loop. ``history`` names the skills that took
-    over before with success, ``chain`` those that the work came through.
+    ``source`` is the skill that hands off. ``supervised`` says whether a person watches the work. ``history`` are the
+    skills that received handoffs before, ``chain`` those that the work came through.
     """
 
     categories: tuple[str, ...] = ()
@@ -107,58 +105,70 @@ class Query(NamedTuple):
     history: Collection[str] = ()
     chain: Sequence[str] = ()
 
+    @property
+    def asks(self) -> bool:
+        """Whether the query asks for anything that candidates differ in. The source alone only filters."""
+        return bool(self.categories or self.schema_version or self.inputs or self.text or not self.supervised)
 
-def score_relevance(synthesis: object, candidate: Candidate) -> Score:
-    """Return how well *candidate* fits *synthesis*, 0 to 10.
 
-    *synthesis* is a `Synthesis`, a mapping, or any object with those names; a handoff payload with
-    `context`, `insights` and `meta` will do too.
+def score_relevance(synthesis: object, candidate: Candidate | Mapping[str, Any]) -> Score:
+    """Return how well *candidate* fits *synthesis*, from 0 to 10.
+
+    *synthesis* is a `Synthesis`, or a mapping or object with the same names, such as the content of a payload. A
+    candidate may be a mapping with the keys of `available-workflows.yaml`.
     """
-    found = read_synthesis(synthesis)
+    found, skill = read_synthesis(synthesis), as_candidate(candidate)
     return Score(
         (
-            _problem_type(found.problem_type, candidate),
-            _uncertainties(found.key_uncertainties, candidate),
-            _implementation(found.synthesis_summary, candidate),
-            _convergence(found.convergence_level, candidate),
-            _nearness(candidate),
+            _problem_type(found.problem_type, skill),
+            _uncertainties(found.key_uncertainties, skill),
+            _implementation(found.synthesis_summary, skill),
+            _convergence(found.convergence_level, skill),
+            _nearness(skill),
         )
     )
 
 
-def score_query(query: Query, candidate: Candidate) -> Score:
-    """Return how well *candidate* fits *query*, 0 to 100."""
+def score_query(query: Query, candidate: Candidate | Mapping[str, Any]) -> Score:
+    """Return how well *candidate* fits *query*: at most 100, below 0 if it already had the work."""
+    skill = as_candidate(candidate)
     parts = [
-        _asked("category", query.categories, candidate.categories, 40),
-        _schema(query.schema_version, candidate),
-        _asked("input", query.inputs, candidate.input_requirements, 20),
-        _past(query.history, candidate),
-        _autonomy(candidate, supervised=query.supervised),
+        _requested("category", query.categories, skill.categories, 40),
+        _schema(query.schema_version, skill),
+        _requested("input", query.inputs, skill.input_requirements, 20),
+        _history(query.history, skill),
+        _autonomy(skill, supervised=query.supervised),
     ]
-    if candidate.skill in query.chain:
-        parts.append(ScorePart("loop", _LOOP_PENALTY, 0, f"`{candidate.skill}` is in the chain already"))
-    if (total := sum(part.points for part in parts)) < 0:
-        parts.append(ScorePart("floor", -total, 0, "a score is never below 0"))
+    if skill.skill in query.chain:
+        parts.append(ScorePart("loop", _LOOP_PENALTY, 0, f"`{skill.skill}` already had this work"))
     return Score(parts)
 
 
-def rank(candidates: Iterable[Candidate], *, synthesis: object) -> list[Ranked]:
-    """Return *candidates*, best first, as they fit *synthesis*."""
-    return _in_order(Ranked(each, score_relevance(synthesis, each)) for each in candidates)
+def rank(candidates: Iterable[Candidate | Mapping[str, Any]], *, synthesis: object) -> list[Ranked]:
+    """Return the candidates with their relevance to *synthesis*, best first."""
+    known = map(as_candidate, candidates)
+    return _in_order(Ranked(candidate, score_relevance(synthesis, candidate)) for candidate in known)
 
 
-def rank_for(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
-    """Return those of *candidates* that answer *query*, best first."""
-    return _in_order(Ranked(each, score_query(query, each)) for each in candidates if answers(each, query))
+def rank_for(candidates: Iterable[Candidate | Mapping[str, Any]], query: Query) -> list[Ranked]:
+    """Return the candidates that have what *query* asks for, best first. If it asks for nothing, they have no score."""
+    known = [candidate for candidate in map(as_candidate, candidates) if answers(candidate, query)]
+    return _in_order(
+        Ranked(candidate, score_query(query, candidate) if query.asks else None) for candidate in known
+    )
 
 
 def shortlist(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return the first three, and up to two more as long as they score at all."""
-    return [each for place, each in enumerate(ranked[:_MOST]) if place < _FEWEST or each.score > 0]
+    """Return the first three, and up to two more that have points or no score."""
+    return [
+        entry
+        for place, entry in enumerate(ranked[:_MOST])
+        if place < _FEWEST or entry.score is None or entry.score > 0
+    ]
 
 
 def answers(candidate: Candidate, query: Query) -> bool:
-    """Whether *candidate* has what *query* asks for, some of it at least where it asks for several."""
+    """Whether *candidate* has what *query* asks for; of several categories or inputs, at least one."""
     return (
         _overlap(query.categories, candidate.categories)
         and _overlap(query.inputs, candidate.input_requirements)
@@ -168,24 +178,48 @@ def answers(candidate: Candidate, query: Query) -> bool:
     )
 
 
-# --- a synthesis, wherever it was written ---------------------------------------------------------
+def default_problem_type(categories: Iterable[str]) -> str:
+    """Return the problem type of work by a skill with these categories; `analytical` if none is known."""
+    known = (DEFAULT_PROBLEM_TYPES[name] for name in categories if name in DEFAULT_PROBLEM_TYPES)
+    return next(known, "analytical")
+
+
+def as_candidate(value: Candidate | Mapping[str, Any]) -> Candidate:
+    """Return a candidate given as a mapping. Keys that a candidate does not have are ignored."""
+    if isinstance(value, Candidate):
+        return value
+    fields: dict[str, Any] = {
+        name: tuple(item) if isinstance(item, list) else item
+        for name, item in value.items()
+        if name in Candidate._fields
+    }
+    if "protocol_version" in value:
+        fields.setdefault("schema_version", value["protocol_version"])
+    scope = Scope(str(value.get("scope") or Scope.GLOBAL))
+    defaults: dict[str, Any] = {"skill": str(value.get("name", "")), "path": "", "priority": scope.priority}
+    return Candidate(**{**defaults, **fields, "scope": scope})
 
 
 def read_synthesis(value: object) -> Synthesis:
-    """Return what *value* says of the work so far, whichever of the payload versions it is in."""
+    """Return the synthesis in *value*, in the form of a session's facts or of any payload version.
+
+    Uncertainties count as given, repeated ones included.
+    """
     if isinstance(value, Synthesis):
         return value
     value = _field(value, "handoff") or value
-    levels = [value, *(_field(value, name) for name in ("context", "insights", "payload", "meta"))]
-    open_points = [
-        point
-        for name, level in (("key_uncertainties", 0), ("key_uncertainties", 3), ("uncertainties", 2))
-        for point in _many(_field(levels[level], name))
+    payload = _field(value, "payload")
+    working = _field(payload, "working")
+    levels = [value, *(_field(value, name) for name in ("context", "insights", "meta")), payload, working]
+    insights = [_field(value, "insights"), _field(working, "insights")]
+    uncertainties = [
+        *(item for level in levels for item in _many(_field(level, "key_uncertainties"))),
+        *(item for level in insights for item in _many(_field(level, "uncertainties"))),
     ]
     return Synthesis(
         _first_text(levels, "problem_type").lower(),
         _first_text(levels, "synthesis_summary") or _first_text(levels, "summary"),
-        tuple(dict.fromkeys(open_points)),
+        tuple(uncertainties),
         _first_text(levels, "convergence_level").lower(),
     )
 
@@ -196,46 +230,44 @@ def _field(value: object, name: str) -> object:
 
 def _first_text(levels: Iterable[object], name: str) -> str:
     found = (_field(level, name) for level in levels)
-    return next((each.strip() for each in found if isinstance(each, str) and each.strip()), "")
+    return next((text.strip() for text in found if isinstance(text, str) and text.strip()), "")
 
 
 def _many(value: object) -> list[str]:
-    return [str(each) for each in value if each] if isinstance(value, list | tuple) else []
-
-
-# --- the rules of the first scorer ----------------------------------------------------------------
+    return [str(item) for item in value if item] if isinstance(value, list | tuple) else []
 
 
 def _problem_type(problem_type: str, candidate: Candidate) -> ScorePart:
-    wanted = CATEGORIES.get(problem_type)
-    if wanted is None:
-        reason = f"there is no problem type `{problem_type}`" if problem_type else "no problem type is given"
+    suitable = CATEGORIES.get(problem_type)
+    if suitable is None:
+        reason = f"unknown problem type `{problem_type}`" if problem_type else "no problem type is known"
         return ScorePart("problem type", 0, 3, reason)
-    fitting = [each for each in wanted if each in candidate.categories]
+    fitting = [category for category in suitable if category in candidate.categories]
     if fitting:
-        return ScorePart("problem type", 3, 3, f"`{fitting[0]}` suits {_a(problem_type)} problem")
-    return ScorePart("problem type", 0, 3, f"{_a(problem_type)} problem wants one of: {', '.join(wanted)}")
+        return ScorePart("problem type", 3, 3, f"`{fitting[0]}` suits {_with_article(problem_type)} problem")
+    reason = f"{_with_article(problem_type)} problem needs one of {', '.join(suitable)}"
+    return ScorePart("problem type", 0, 3, reason)
 
 
-def _a(problem_type: str) -> str:
+def _with_article(problem_type: str) -> str:
     return f"{'an' if problem_type[:1] in 'aeiou' else 'a'} {problem_type}"
 
 
-def _uncertainties(open_points: Collection[str], candidate: Candidate) -> ScorePart:
-    many = len(open_points) >= _MANY_UNCERTAINTIES
-    reason = f"{len(open_points)} uncertainties are open, {_MANY_UNCERTAINTIES} call for research"
-    return _if_also("uncertainties", "research", candidate, reason, holds=many)
+def _uncertainties(uncertainties: Collection[str], candidate: Candidate) -> ScorePart:
+    number = len(uncertainties)
+    reason = f"{number} {'uncertainty' if number == 1 else 'uncertainties'}, and {_MANY_UNCERTAINTIES} count"
+    return _if_category("uncertainties", "research", candidate, reason, holds=number >= _MANY_UNCERTAINTIES)
 
 
 def _implementation(summary: str, candidate: Candidate) -> ScorePart:
     word = _BUILDING.search(summary)
-    reason = f"the summary says `{word[0]}`" if word else "the summary speaks of building nothing"
-    return _if_also("implementation", "implementation", candidate, reason, holds=word is not None)
+    reason = f"the summary contains `{word[0]}`" if word else "the summary contains no word such as `build`"
+    return _if_category("implementation", "implementation", candidate, reason, holds=word is not None)
 
 
 def _convergence(level: str, candidate: Candidate) -> ScorePart:
-    reason = f"the convergence is {level or 'not given'}"
-    return _if_also("convergence", "research", candidate, reason, holds=level in _LOW_CONVERGENCE)
+    reason = f"the convergence level is {level or 'unknown'}"
+    return _if_category("convergence", "research", candidate, reason, holds=level in _LOW_CONVERGENCE)
 
 
 def _nearness(candidate: Candidate) -> ScorePart:
@@ -243,60 +275,56 @@ def _nearness(candidate: Candidate) -> ScorePart:
     return ScorePart("scope", int(near), 1, f"its scope is {candidate.scope.value}")
 
 
-def _if_also(rule: str, category: str, candidate: Candidate, reason: str, *, holds: bool) -> ScorePart:
-    """Return two points where *reason* *holds* and the candidate has *category*."""
-    able = category in candidate.categories
-    if holds and not able:
-        reason = f"{reason}, but `{category}` is not among its categories"
-    return ScorePart(rule, 2 if holds and able else 0, 2, reason)
+def _if_category(rule: str, category: str, candidate: Candidate, reason: str, *, holds: bool) -> ScorePart:
+    """Return two points if the reason *holds* and the candidate has *category*."""
+    has_category = category in candidate.categories
+    if holds and not has_category:
+        reason = f"{reason}, but the skill does not have the category `{category}`"
+    return ScorePart(rule, 2 if holds and has_category else 0, 2, reason)
 
 
-# --- the rules of the second scorer ---------------------------------------------------------------
-
-
-def _asked(rule: str, wanted: Sequence[str], offered: Sequence[str], most: int) -> ScorePart:
-    """Return all points where everything wanted is offered, half of them where something is."""
-    common = [each for each in wanted if each in offered]
+def _requested(rule: str, wanted: Sequence[str], offered: Sequence[str], most: int) -> ScorePart:
+    """Return all points if everything wanted is offered, half of them if some of it is."""
+    common = [name for name in wanted if name in offered]
     if not wanted:
-        return ScorePart(rule, 0, most, f"no {rule} is asked for")
+        return ScorePart(rule, 0, most, f"no {rule} was requested")
     if not common:
-        return ScorePart(rule, 0, most, f"none of: {', '.join(wanted)}")
+        return ScorePart(rule, 0, most, f"has none of {', '.join(wanted)}")
     if len(common) == len(wanted):
         return ScorePart(rule, most, most, f"has {', '.join(common)}")
-    return ScorePart(rule, most // 2, most, f"has {', '.join(common)} of: {', '.join(wanted)}")
+    return ScorePart(rule, most // 2, most, f"has {', '.join(common)} of {', '.join(wanted)}")
 
 
 def _schema(sent: str, candidate: Candidate) -> ScorePart:
-    sent = sent or VERSIONS[-1]
-    fit = compatibility(sent, candidate.schema_version)
-    reason = f"{sent} to {candidate.schema_version}: {fit.verdict.value}, {fit.reason}"
+    fit = compatibility(sent or VERSIONS[-1], candidate.schema_version)
+    reason = f"reads payload version {candidate.schema_version}"
+    if sent:
+        reason = f"{sent} to {candidate.schema_version}: {fit.verdict.value}, {fit.reason}"
     if fit.verdict is CompatibilityLevel.YES:
         return ScorePart("schema", 20, 20, reason)
-    universal = candidate.schema_type == "universal"
-    return ScorePart("schema", 10 if universal else 0, 20, f"{reason}; universal" if universal else reason)
+    if candidate.schema_type == "universal":
+        return ScorePart("schema", 10, 20, f"{reason}; universal")
+    return ScorePart("schema", 0, 20, reason)
 
 
-def _past(history: Collection[str], candidate: Candidate) -> ScorePart:
+def _history(history: Collection[str], candidate: Candidate) -> ScorePart:
     known = candidate.skill in history
-    return ScorePart(
-        "history", 10 if known else 0, 10, f"{'a' if known else 'no'} handoff to it has succeeded"
+    reason = (
+        "received a handoff from this project before" if known else "received no handoff from this project"
     )
+    return ScorePart("history", 10 if known else 0, 10, reason)
 
 
 def _autonomy(candidate: Candidate, *, supervised: bool) -> ScorePart:
-    wanted = "supervised" if supervised else "on its own"
     if candidate.autonomous is None:
-        return ScorePart("autonomy", 0, 10, "it does not say whether it works on its own")
-    works = "on its own" if candidate.autonomous else "supervised"
+        return ScorePart("autonomy", 0, 10, "does not declare whether it works autonomously")
+    works = "autonomously" if candidate.autonomous else "supervised"
     fits = candidate.autonomous is not supervised
-    return ScorePart("autonomy", 10 if fits else 0, 10, f"works {works}, {wanted} is asked for")
-
-
-# --- queries and order ----------------------------------------------------------------------------
+    return ScorePart("autonomy", 10 if fits else 0, 10, f"works {works}")
 
 
 def _overlap(wanted: Sequence[str], offered: Sequence[str]) -> bool:
-    return not wanted or any(each in offered for each in wanted)
+    return not wanted or any(name in offered for name in wanted)
 
 
 def _understands(candidate: Candidate, version: str) -> bool:
@@ -315,5 +343,5 @@ def _all_text(candidate: Candidate) -> str:
 def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
     return sorted(
         ranked,
-        key=lambda each: (-each.score, each.candidate.priority, each.candidate.scope, each.candidate.skill),
+        key=lambda r: (-(r.score or 0), r.candidate.priority, r.candidate.scope, r.candidate.skill),
     )

@@ -6,19 +6,8 @@ import os
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry_file import RegistryEntry
-
-#: What makes a registry wrong; the other codes of a check tell of what a sync would bring up to date.
-MISTAKES = frozenset(
-    {"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID", "REGISTRY_DUPLICATE", "REGISTRY_STALE"}
-)
-
-
-def severity(note: Note) -> str:
-    """Return ``error`` for a mistake in the registry, ``warning`` for what a sync brings up to date."""
-    return "error" if note.code in MISTAKES else "warning"
 
 
 class RegistryRow(NamedTuple):

@@ -18,7 +18,7 @@ from flowrail.text.safe_text import in_quotes
 
 
 class DeclaredMetadata(NamedTuple):
-    """What was said, and None for what was not; nothing is filled in here."""
+    """The declared values, and `None` for what is not declared. No defaults are filled in."""
 
     name: str | None = None
     summary: str | None = None
@@ -44,10 +44,10 @@ class DeclaredMetadata(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What one document declares, under which key each field stands, and what was odd about it.
+    """What one document declares, the key of each field, and what was read leniently.
 
-    ``dialect`` is ``v2``, ``v3`` or ``v2+v3``, and empty where nothing is said about handoffs;
-    ``line`` is where that begins.
+    ``dialect`` is ``v2``, ``v3`` or ``v2+v3``, and empty if handoffs are not mentioned. ``line`` is where the block
+    begins. ``problem`` is an error in the declaration itself, such as broken YAML in the block.
     """
 
     declared: DeclaredMetadata = DeclaredMetadata()
@@ -55,10 +55,11 @@ class Reading(NamedTuple):
     dialect: str = ""
     line: int = 0
     notes: tuple[Note, ...] = ()
+    problem: Note | None = None
 
 
 class SkillFile(NamedTuple):
-    """A SKILL.md as read; ``problem`` says why nothing could be, where that is so."""
+    """A SKILL.md as read. ``problem`` says why it could not be read, if so."""
 
     reading: Reading
     problem: Note | None = None
@@ -70,13 +71,13 @@ _PROSE = frozenset({"description", "handoff_description"})
 _NULL = frozenset({"", "~", "null"})
 
 LONGEST_TEXT, MOST_NAMES, LONGEST_NAME = 4_000, 100, 200
-"""What is kept of a text, of a list of names, and of a name: more is told as odd."""
+"""The limits of a text, a list of names, and a name. More is cut or ignored, with a note."""
 
 Path = tuple[str, ...]
 
 
 class _Field(NamedTuple):
-    """A field, its key in either dialect, its form, and whether the new key stands beside the block."""
+    """A field, its key in either dialect, its form, and whether the new key may be beside the block."""
 
     name: str
     new: str
@@ -92,8 +93,8 @@ class _Place(NamedTuple):
     values: Mapping[str, object]
 
 
-class _Said(NamedTuple):
-    """A value in its proper form, or None where it has none, and the key it stands under."""
+class _Value(NamedTuple):
+    """A value in its expected form, or `None` if it has another one, and its key."""
 
     path: Path
     value: Any
@@ -124,7 +125,7 @@ def declared_fields() -> Sequence[_Field]:
 
 
 def declared_meta() -> Sequence[tuple[str, str]]:
-    """Return the fields that stand below `meta`, each with its key."""
+    """Return the fields below `meta`, each with its key."""
     return _META
 
 
@@ -134,7 +135,7 @@ def read_metadata(front: Frontmatter, file: str) -> Reading:
 
 
 class _DeclarationReader:
-    """Reads one frontmatter and collects what was odd about it."""
+    """Reads one frontmatter and collects notes about it."""
 
     def __init__(self, front: Frontmatter, file: str) -> None:
         self._front = front
@@ -142,6 +143,7 @@ class _DeclarationReader:
         self._found: dict[str, Any] = {}
         self._origins: dict[str, str] = {}
         self._notes: list[Note] = list(front.notes)
+        self._problem: Note | None = None
         self._forms: dict[str, Callable[[Path, object], object]] = {
             "text": self._text,
             "names": self._names,
@@ -154,16 +156,17 @@ class _DeclarationReader:
         metadata = top.values.get("metadata")
         below = _Place(("metadata",), metadata if isinstance(metadata, dict) else {})
         for name, key in _TOP:
-            self._keep(name, self._say((top, below) if name == "version" else (top,), key, "text"))
+            self._keep(name, self._value((top, below) if name == "version" else (top,), key, "text"))
         blocks = tuple(self._blocks(top, below))
         line, dialects = 0, set[str]()
         if blocks:
             line = self._front.line(*blocks[0].path)
-            dialects = {each for field in _FIELDS for each in self._field(field, top, blocks, below)}
+            dialects = {used for field in _FIELDS for used in self._field(field, top, blocks, below)}
             self._meta(top, *blocks, below)
-            self._strangers(blocks)
+            self._unknown_keys(blocks)
         dialect = "+".join(sorted(dialects))
-        return Reading(DeclaredMetadata(**self._found), self._origins, dialect, line, tuple(self._notes))
+        declared, notes = DeclaredMetadata(**self._found), tuple(self._notes)
+        return Reading(declared, self._origins, dialect, line, notes, self._problem)
 
     def _blocks(self, *tops: _Place) -> Iterator[_Place]:
         for top in tops:
@@ -174,16 +177,21 @@ class _DeclarationReader:
                 line = self._front.line(*path)  # a text of lines begins on the next one
                 front = read_block(value, self._file, line if "\n" in value else max(line - 1, 0))
                 self._notes.extend(front.notes)
-                value = None if front.problem else dict(front.values)
+                if front.problem:
+                    reason = f"`{'.'.join(path)}` cannot be read: {front.problem.reason}"
+                    line = front.problem.line if "\n" in value else line
+                    self._problem = front.problem._replace(code="INVALID_HANDOFF", reason=reason, line=line)
+                    continue
+                value = dict(front.values)
             if isinstance(value, dict):
                 yield _Place(path, value)
             else:
-                self._note("HANDOFF_NOT_MAPPING", "is no mapping, so it is passed over", path)
+                self._note("HANDOFF_NOT_MAPPING", f"is {_type_of(value)}, not a mapping; it is ignored", path)
 
     def _field(self, field: _Field, top: _Place, blocks: tuple[_Place, ...], below: _Place) -> Iterator[str]:
-        """Keep what is said in the newer dialect, else in the older one; yield those that were used."""
-        new = self._say((top, *blocks, below) if field.beside else blocks, field.new, field.form)
-        old = self._say(blocks, field.old, "truth" if field.old == "accepts_handoff" else field.form)
+        """Keep the value of the newer dialect, or else of the older one; yield the dialects that were used."""
+        new = self._value((top, *blocks, below) if field.beside else blocks, field.new, field.form)
+        old = self._value(blocks, field.old, "truth" if field.old == "accepts_handoff" else field.form)
         if old and isinstance(old.value, bool):
             old = old._replace(value=(ANYONE,) if old.value else ())
         if new:
@@ -193,86 +201,121 @@ class _DeclarationReader:
         if new and old and _differ(new.value, old.value):
             self._note(
                 "DIALECTS_DISAGREE",
-                f"says something else than `{'.'.join(new.path)}`, which counts",
+                f"differs from `{'.'.join(new.path)}`, which is used",
                 old.path,
             )
+        if field.name == "accepts_from":
+            self._check_acceptance(new, old)
         self._keep(field.name, new if new and new.value is not None else old)
+
+    def _check_acceptance(self, *values: _Value | None) -> None:
+        """Keep the error if the skill says whether it accepts work, but in no readable form."""
+        said = [value for value in values if value is not None and self._raw(value.path) not in (None, "")]
+        if said and all(value.value is None for value in said):
+            path = said[0].path
+            place = f"`{in_quotes('.'.join(path))}`"
+            expected = (
+                "`true` or `false`"
+                if path[-1] == "accepts_handoff"
+                else "a list of skills, or `true` or `false`"
+            )
+            written = (
+                f"`{in_quotes(str(self._raw(path)))}`"
+                if isinstance(self._raw(path), str)
+                else "another value"
+            )
+            reason = f"{place} is {written}; expected {expected}"
+            self._problem = Note("INVALID_ACCEPTANCE", reason, self._file, self._front.line(*path))
+            self._notes = [note for note in self._notes if not note.reason.startswith(place)]
 
     def _meta(self, *places: _Place) -> None:
         metas = [(place.path, place.values.get("meta")) for place in places]
         inner = [_Place((*path, "meta"), values) for path, values in metas if isinstance(values, dict)]
         for name, key in _META:
-            self._keep(name, self._say(inner, key, "truth" if name == "autonomous" else "text"))
+            self._keep(name, self._value(inner, key, "truth" if name == "autonomous" else "text"))
 
-    def _strangers(self, blocks: tuple[_Place, ...]) -> None:
+    def _raw(self, path: Path) -> object:
+        """Return the value as it is written at *path*; a block that is text is read first."""
+        value: object = self._front.values
+        for key in path:
+            if isinstance(value, str):
+                value = read_block(value, self._file).values
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    def _unknown_keys(self, blocks: tuple[_Place, ...]) -> None:
         for block in blocks:
             for key in block.values:
                 if key not in _KNOWN:
                     self._note("UNKNOWN_KEY", "is not a key of either dialect", (*block.path, key))
 
-    def _say(self, places: Sequence[_Place], key: str, form: str) -> _Said | None:
-        """Return what the first of *places* that has *key* says there."""
+    def _value(self, places: Sequence[_Place], key: str, form: str) -> _Value | None:
+        """Return the value of *key* in the first of *places* that has it."""
         for place in places:
             if key and key in place.values:
                 path = (*place.path, key)
-                return _Said(path, self._forms[form](path, place.values[key]))
+                return _Value(path, self._forms[form](path, place.values[key]))
         return None
 
-    def _keep(self, name: str, said: _Said | None) -> None:
-        if said and said.value is not None:
-            self._found[name] = said.value
-            self._origins[name] = ".".join(said.path)
+    def _keep(self, name: str, value: _Value | None) -> None:
+        if value and value.value is not None:
+            self._found[name] = value.value
+            self._origins[name] = ".".join(value.path)
 
     def _text(self, path: Path, value: object) -> str | None:
         if value is None or isinstance(value, str):
             text = (value or "").strip()
             if len(text) > LONGEST_TEXT:
-                prose = path[-1] in _PROSE  # a command that was cut would be another one
-                told = f"the first {LONGEST_TEXT} count" if prose else "it is passed over"
-                self._note("INVALID_FIELD", f"has {len(text)} characters: {told}", path)
-                text = text[:LONGEST_TEXT] if prose else ""
+                is_prose = path[-1] in _PROSE  # a command that was cut would be another one
+                effect = "the rest is cut off" if is_prose else "it is ignored"
+                message = f"has {len(text)} characters, more than {LONGEST_TEXT}; {effect}"
+                self._note("INVALID_FIELD", message, path)
+                text = text[:LONGEST_TEXT] if is_prose else ""
             return None if text.lower() in _NULL else text
-        self._note("INVALID_FIELD", "is no text", path)
+        self._note("INVALID_FIELD", f"is {_type_of(value)}; expected text", path)
         return None
 
     def _truth(self, path: Path, value: object) -> bool | None:
         word = value.strip().lower() if isinstance(value, str) else ""
         if word not in _TRUE | _FALSE:
-            self._note("INVALID_FIELD", "is neither `true` nor `false`", path)
+            written = f"`{in_quotes(value)}`" if isinstance(value, str) else _type_of(value)
+            self._note("INVALID_FIELD", f"is {written}; expected `true` or `false`", path)
             return None
         if word not in {"true", "false"}:
             self._note(
                 "LOOSE_BOOLEAN",
-                f"is `{in_quotes(word)}`, which not every reader takes for a truth value",
+                f"is `{in_quotes(word)}`, which not every reader accepts",
                 path,
             )
         return word in _TRUE
 
     def _names(self, path: Path, value: object) -> tuple[str, ...] | None:
         if isinstance(value, list):
-            texts = [each.strip() for each in value if isinstance(each, str)]
+            texts = [item.strip() for item in value if isinstance(item, str)]
             if len(texts) < len(value):
-                self._note("INVALID_FIELD", "holds an entry that is no text", path)
+                self._note("INVALID_FIELD", "contains an entry that is not text; it is ignored", path)
             return self._counting(path, texts)
         text = self._text(path, value)
         if text is None:
             return None
-        self._note("NOT_A_LIST", "is a text, not a list", path)
+        self._note("NOT_A_LIST", "is text, not a list", path)
         return self._counting(path, list(_parts(text)))
 
     def _counting(self, path: Path, texts: list[str]) -> tuple[str, ...]:
-        """Return the names among *texts*, each once, as far as they are few and short enough."""
+        """Return the names among *texts*, each once, within the limits."""
         names = dict.fromkeys(filter(None, texts))
-        fitting = [each for each in names if len(each) <= LONGEST_NAME][:MOST_NAMES]
+        fitting = [name for name in names if len(name) <= LONGEST_NAME][:MOST_NAMES]
         if len(fitting) < len(names):
-            told = f"has {len(names)} names; at most {MOST_NAMES} of up to {LONGEST_NAME} characters count"
-            self._note("INVALID_FIELD", told, path)
+            message = (
+                f"has {len(names)} names; at most {MOST_NAMES} of up to {LONGEST_NAME} characters are used"
+            )
+            self._note("INVALID_FIELD", message, path)
         return tuple(fitting)
 
     def _skills(self, path: Path, value: object) -> tuple[str, ...] | None:
         word = value.strip().lower() if isinstance(value, str) else ""
         if word in _TRUE | _FALSE | {"none"}:
-            self._note("NOT_A_LIST", "is no list of skills", path)
+            self._note("NOT_A_LIST", "is not a list of skills", path)
             return (ANYONE,) if word in _TRUE else ()
         return self._names(path, value)
 
@@ -282,6 +325,12 @@ class _DeclarationReader:
         )
 
 
+def _type_of(value: object) -> str:
+    """Return the type of a YAML value, as a person would call it."""
+    names: Mapping[type, str] = {str: "text", list: "a list", dict: "a mapping", type(None): "empty"}
+    return names.get(type(value), "another type")
+
+
 def _differ(new: tuple[str, ...] | str | None, old: tuple[str, ...] | str | None) -> bool:
     if isinstance(new, tuple) and old in {(), (ANYONE,)}:
         return bool(new) != bool(old)
@@ -289,7 +338,7 @@ def _differ(new: tuple[str, ...] | str | None, old: tuple[str, ...] | str | None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the one name that *text* is, or those of a list that stands in it as text."""
+    """Yield the one name that *text* is, or the names of a list written as text."""
     if not text.startswith("["):
         yield text
         return

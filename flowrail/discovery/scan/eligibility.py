@@ -1,7 +1,7 @@
-"""Whether a skill can take over work: what it must declare, and what is filled in where it does not.
+"""Whether a skill can take over work: what it must declare, and the defaults for what it does not declare.
 
-The frontmatter wins for what a skill declares; the registry's entry for it, where there is one, adds
-what it does not. Pure.
+The frontmatter wins for what a skill declares; the registry's entry adds what it does not declare. A value that a
+person edited in the registry wins over both.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
-from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.diagnostics import CODES, INFO, Note
 from flowrail.discovery.scan.declaration import DeclaredMetadata, Reading
 from flowrail.discovery.scan.scan import ScannedSkill
 from flowrail.text.safe_text import in_quotes
@@ -24,7 +24,7 @@ _NEWEST = "3.0"
 
 
 class _Refusal(NamedTuple):
-    """What is missing, and the line to look at."""
+    """Why a skill is not a candidate, and the line."""
 
     code: str
     reason: str
@@ -32,7 +32,7 @@ class _Refusal(NamedTuple):
 
 
 def judge(found: ScannedSkill, entry: Reading | None = None) -> Candidate | Skipped:
-    """Return *found* as a candidate with every field filled in, or why it is none."""
+    """Return *found* as a candidate with every field filled in, or why it is not one."""
     reading, problem = found.file
     merged = merge(reading, entry) if entry else reading
     notes = (*reading.notes, *_differing_name(found))
@@ -44,7 +44,7 @@ def judge(found: ScannedSkill, entry: Reading | None = None) -> Candidate | Skip
 
 
 def shadowed(found: ScannedSkill, by: str) -> Skipped:
-    """Return *found* as passed over, since *by* has its name and is nearer."""
+    """Return *found* as skipped, because the nearer folder *by* has its name."""
     return _skipped(found, "SHADOWED", f"hidden by {by}", 0, ())
 
 
@@ -73,7 +73,7 @@ def merge(reading: Reading, entry: Reading) -> Reading:
 
 
 def filled_in(reading: Reading, bare: Candidate) -> Candidate:
-    """Return *bare* with what *reading* declares, and with the defaults for what it does not."""
+    """Return *bare* with what *reading* declares, and with defaults for the rest."""
     declared, origins = reading.declared, dict(reading.origins)
     version = declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
     if not declared.description:
@@ -110,7 +110,7 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
 
 
 def is_plain(trigger: str) -> bool:
-    """Return whether *trigger* is one invocation in a shell too: no operators, no expansion, no program by its path."""
+    """Whether *trigger* is one invocation for a shell: no operators, no expansion, no path of a program."""
     first = trigger.split()[:1]
     if _SHELL.search(trigger) or (first and first[0].count("/") > 1):
         return False
@@ -123,30 +123,33 @@ def is_plain(trigger: str) -> bool:
 
 
 def strictly(reading: Reading, path: str) -> list[Note]:
-    """Return where what *path* declares of handoffs is not as the tables have it; the dialect is its own affair."""
+    """Return what is wrong with the handoff declaration of *path*, and what was read leniently."""
     refusal = _refusal(reading)
     if refusal:
-        declines = refusal.code in {"NO_HANDOFF", "NOT_ACCEPTING", "DECLINES_HANDOFFS"}  # a skill may
-        return [] if declines else [Note(refusal.code, refusal.reason, path, refusal.line)]
-    version = reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
-    return [note for note in _notes(reading, path, version) if note.code != "LEGACY_DIALECT"]
+        severity = CODES[refusal.code].severity
+        return [] if severity == INFO else [Note(refusal.code, refusal.reason, path, refusal.line)]
+    return _notes(reading, path, reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST))
 
 
 def _refusal(reading: Reading) -> _Refusal | None:
-    said = reading.declared
-    if said.accepts_from is None and not reading.line:
-        return _Refusal("NO_HANDOFF", "it has no `handoff:` block", 0)
-    if said.accepts_from is None:
-        reason = "its `handoff:` block says neither `accepts_from` nor `accepts_handoff`"
+    declared = reading.declared
+    if reading.problem:
+        return _Refusal(reading.problem.code, reading.problem.reason, reading.problem.line)
+    if declared.accepts_from is None and not reading.line:
+        return _Refusal("NO_HANDOFF", "it declares no handoff metadata", 0)
+    if declared.accepts_from is None:
+        reason = "its `handoff:` block has neither `accepts_handoff` nor `accepts_from`"
         return _Refusal("NOT_ACCEPTING", reason, reading.line)
-    if not said.accepts_from:
+    if not declared.accepts_from:
         key = reading.origins["accepts_from"]
-        return _Refusal("DECLINES_HANDOFFS", f"it accepts no handoffs: `{key}` says so", reading.line)
-    if not said.categories:
-        return _Refusal("NO_CATEGORIES", "it names no category", reading.line)
-    if not (said.description or said.summary):
-        return _Refusal("NO_DESCRIPTION", "it has no description to show", reading.line)
-    version = normal_version(said.schema_version or _VERSION.get(reading.dialect, _NEWEST))
+        return _Refusal(
+            "DECLINES_HANDOFFS", f"it declares in `{key}` that it accepts no handoffs", reading.line
+        )
+    if not declared.categories:
+        return _Refusal("NO_CATEGORIES", "it accepts handoffs, but declares no category", reading.line)
+    if not (declared.description or declared.summary):
+        return _Refusal("NO_DESCRIPTION", "it accepts handoffs, but has no description", reading.line)
+    version = normal_version(declared.schema_version or _VERSION.get(reading.dialect, _NEWEST))
     if version not in WRITTEN_VERSIONS:
         written = " and ".join(WRITTEN_VERSIONS)
         reason = f"it reads payload version {in_quotes(version)}, and flow writes {written}"
@@ -155,23 +158,19 @@ def _refusal(reading: Reading) -> _Refusal | None:
 
 
 def _notes(reading: Reading, path: str, version: str) -> list[Note]:
-    said, line = reading.declared, reading.line
+    declared, line = reading.declared, reading.line
     notes: list[Note] = []
-    if reading.dialect == "v2":
-        notes.append(Note("LEGACY_DIALECT", "only the older dialect is spoken", path, line))
-    if reading.dialect == "v2" and not said.description:
-        notes.append(Note("DESCRIPTION_BORROWED", "the menu shows the skill's main description", path, line))
-    if reading.dialect != "v2" and not said.schema_version:
-        notes.append(Note("VERSION_ASSUMED", f"no schema version, {version} is assumed", path, line))
-    if said.trigger and not is_plain(said.trigger):
-        reason = (
-            f"`{in_quotes(said.trigger)}` is more than one invocation to a shell, `{TRIGGER}` stands for it"
-        )
+    if reading.dialect == "v2" and not declared.description:
+        reason = "the menu shows the skill's `description`"
+        notes.append(Note("DESCRIPTION_BORROWED", reason, path, line))
+    if reading.dialect != "v2" and not declared.schema_version:
+        notes.append(Note("VERSION_ASSUMED", f"no `schema_version`; {version} is assumed", path, line))
+    if declared.trigger and not is_plain(declared.trigger):
+        reason = f"`{in_quotes(declared.trigger)}` is more than one invocation; `{TRIGGER}` is used instead"
         notes.append(Note("TRIGGER_NOT_PLAIN", reason, path, line))
-    elif said.trigger and TRIGGER not in said.trigger:
-        notes.append(
-            Note("TRIGGER_WITHOUT_PAYLOAD", f"`{in_quotes(said.trigger)}` takes no payload", path, line)
-        )
+    elif declared.trigger and TRIGGER not in declared.trigger:
+        reason = f"`{in_quotes(declared.trigger)}` does not contain `{TRIGGER}`"
+        notes.append(Note("TRIGGER_WITHOUT_PAYLOAD", reason, path, line))
     return notes
 
 
@@ -179,5 +178,5 @@ def _differing_name(found: ScannedSkill) -> tuple[Note, ...]:
     name = found.file.reading.declared.name
     if name is None or name == found.skill:
         return ()
-    reason = f"the folder is called `{in_quotes(found.skill)}`, the skill calls itself `{in_quotes(name)}`"
+    reason = f"the folder is `{in_quotes(found.skill)}`, and `name` is `{in_quotes(name)}`"
     return (Note("NAME_DIFFERS", reason, found.path),)

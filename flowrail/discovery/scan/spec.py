@@ -1,6 +1,7 @@
-"""How far a SKILL.md keeps to the open skill specification: its six fields, their forms and lengths.
+"""Check a SKILL.md against the open skill specification: its six fields, their types and lengths.
 
-Clients differ in what they forgive; a file that keeps to this works with all of them. Pure.
+Hosts differ in what they tolerate. A file that follows the specification works in all of them. The keys of a handoff
+declaration are not in the specification, but documented, so they are not reported.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from flowrail.discovery.scan.frontmatter import Frontmatter
 from flowrail.text.safe_text import in_quotes
 
 FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_OF_HANDOFFS = frozenset({"handoff", "categories", "input_requirements", "output_types", "meta", "version"})
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME, _LONGEST_DESCRIPTION, _LONGEST_COMPATIBILITY = 64, 1024, 500
 
 
 def check(front: Frontmatter, *, folder: str, file: str) -> list[Note]:
-    """Return every way in which *file*, in a skill's *folder*, departs from the specification."""
+    """Return every way in which *file*, in a skill's *folder*, differs from the specification."""
     if front.problem:
         return [front.problem]
     found = [*_name(front, folder), *_description(front), *_others(front)]
@@ -28,49 +30,54 @@ def check(front: Frontmatter, *, folder: str, file: str) -> list[Note]:
 def _name(front: Frontmatter, folder: str) -> Iterator[tuple[str, str, str]]:
     name = front.values.get("name")
     if not isinstance(name, str) or not name.strip():
-        yield "SPEC_NAME_MISSING", "name", "there is no name"
+        yield "SPEC_NAME_MISSING", "name", "`name` is missing"
         return
     if len(name) > _LONGEST_NAME:
-        yield "SPEC_NAME_LENGTH", "name", f"the name has {len(name)} characters, {_LONGEST_NAME} are allowed"
+        yield (
+            "SPEC_NAME_LENGTH",
+            "name",
+            f"the name has {len(name)} characters, at most {_LONGEST_NAME} are allowed",
+        )
     if not _NAME.fullmatch(name):
         yield (
             "SPEC_NAME_CHARACTERS",
             "name",
-            f"the name `{in_quotes(name)}` is not in lower case with single hyphens",
+            f"the name `{in_quotes(name)}` is not lower case with single hyphens",
         )
     if name != folder:
         yield (
             "SPEC_NAME_FOLDER",
             "name",
-            f"the name is `{in_quotes(name)}`, the folder is called `{in_quotes(folder)}`",
+            f"the name is `{in_quotes(name)}`, and the folder is `{in_quotes(folder)}`",
         )
 
 
 def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
     description = front.values.get("description")
     if not isinstance(description, str) or not description.strip():
-        yield "SPEC_DESCRIPTION_MISSING", "description", "there is no description"
+        yield "SPEC_DESCRIPTION_MISSING", "description", "`description` is missing"
     elif len(description) > _LONGEST_DESCRIPTION:
-        reason = f"the description has {len(description)} characters, {_LONGEST_DESCRIPTION} are allowed"
+        reason = (
+            f"the description has {len(description)} characters, at most {_LONGEST_DESCRIPTION} are allowed"
+        )
         yield "SPEC_DESCRIPTION_LENGTH", "description", reason
 
 
 def _others(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
+    unknown = [key for key in front.values if key not in FIELDS and key not in _OF_HANDOFFS]
+    if unknown:
+        names = ", ".join(f"`{in_quotes(key)}`" for key in unknown)
+        yield "SPEC_UNKNOWN_FIELD", unknown[0], f"not in the specification: {names}"
     for key, value in front.values.items():
-        if key not in FIELDS:
-            yield "SPEC_UNKNOWN_FIELD", key, f"`{in_quotes(key)}` is no field of the specification"
-        elif key == "license" and not isinstance(value, str):
-            yield "SPEC_LICENSE", key, "`license` is no text"
+        if key == "license" and not isinstance(value, str):
+            yield "SPEC_LICENSE", key, "`license` is not text"
         elif key == "allowed-tools" and not isinstance(value, str):
-            yield "SPEC_ALLOWED_TOOLS", key, "`allowed-tools` is no text"
+            yield "SPEC_ALLOWED_TOOLS", key, "`allowed-tools` is not text"
         elif key == "compatibility" and not _is_short_text(value):
-            yield (
-                "SPEC_COMPATIBILITY",
-                key,
-                f"`compatibility` is no text of 1 to {_LONGEST_COMPATIBILITY} characters",
-            )
+            reason = f"`compatibility` is not text of 1 to {_LONGEST_COMPATIBILITY} characters"
+            yield "SPEC_COMPATIBILITY", key, reason
         elif key == "metadata" and not _is_flat(value):
-            yield "SPEC_METADATA", key, "`metadata` holds more than keys and texts"
+            yield "SPEC_METADATA", key, "`metadata` contains more than keys and texts"
 
 
 def _is_short_text(value: object) -> bool:
@@ -78,4 +85,4 @@ def _is_short_text(value: object) -> bool:
 
 
 def _is_flat(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())

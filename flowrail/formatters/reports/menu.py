@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import HINTS
+from flowrail.discovery.diagnostics import ERROR, HINTS, INFO
 from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Root
-from flowrail.discovery.ranking.menu import (
-    Menu,
-    MenuRequest,
-    Unfit,
-    remarks,
-)
+from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, Unfit, remarks
 from flowrail.discovery.ranking.scores import Ranked, Score
 from flowrail.formatters.reports.notes import notes, position
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
-    from flowrail.discovery.session_menu_cache import SessionMenu  # brings YAML
+    from flowrail.discovery.menu_cache import CacheUse  # brings YAML
 
 _MOST_UNFIT = 10
+_SHOWN_IN_FULL = frozenset({"UNSUPPORTED_VERSION"})
+"""Codes that are not errors, but listed by name also without --all."""
+_ONLY_WITH_ALL = frozenset({"CLIENT_PREFERS_PERSONAL"})
+"""Warnings about skills that hide others; hiding a skill is expected."""
 
 
 def render(
     menu: Menu,
     discovery: Discovery,
     *,
-    kept: SessionMenu | None = None,
+    cache: CacheUse | None = None,
     everything: bool = False,
     command: str = "flow discover",
 ) -> str:
     """Return the menu with scores and reasons, or the reason why it is empty.
 
-    With *everything*, return all skills that fit, then those that do not, the hidden and the skipped ones.
+    With *everything*, return all skills that fit, then those that do not, the hidden and the skipped ones. Skills that
+    are skipped because of an error are always listed.
     """
-    told = list(remarks(discovery))
+    known = list(remarks(discovery))
     parts = [
         _nothing(menu.nothing, discovery) if menu.nothing else _offers(menu, command, everything=everything)
     ]
@@ -49,11 +51,14 @@ def render(
             hidden(discovery.hidden),
             skipped_section(discovery.skipped),
         ]
-        told += [note for candidate in discovery.candidates for note in candidate.notes]
+        known += [note for candidate in discovery.candidates for note in candidate.notes]
     else:
         parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else "")
-        parts.append(_counted(discovery.skipped, command))
-    parts += [notes(told), _cache(kept)]
+        wrong = [skill for skill in discovery.skipped if _is_shown_in_full(skill)]
+        parts.append(skipped_section(wrong, "Cannot take over"))
+        parts.append(_counted([skill for skill in discovery.skipped if skill not in wrong], command))
+        known = [note for note in known if note.severity != INFO and note.code not in _ONLY_WITH_ALL]
+    parts += [notes(known), _cache(cache)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -61,7 +66,7 @@ def data(
     menu: Menu,
     discovery: Discovery,
     *,
-    kept: SessionMenu | None = None,
+    cache: CacheUse | None = None,
     everything: bool = False,
     top: int | None = None,
 ) -> dict[str, Any]:
@@ -80,7 +85,7 @@ def data(
         },
         "scorer": menu.asked.scorer,
         "nothing": menu.nothing._asdict() if menu.nothing else None,
-        "cache": kept.data() if kept else None,
+        "cache": cache.data() if cache else None,
     }
 
 
@@ -96,13 +101,23 @@ def bundled(menu: Menu, *, everything: bool = False) -> str:
     shown = menu.ranked if everything else menu.ranked[: menu.length]
     width = max((len(ranked.candidate.skill) for ranked in shown), default=0)
     lines = [
-        f"  {ranked.candidate.skill:{width}}  {int(ranked.score):2d} of {menu.asked.most}"
+        f"  {ranked.candidate.skill:{width}}{_score(ranked, menu.asked)}"
         f"  {shortened(ranked.candidate.description, 90)}"
         for ranked in shown
     ]
     left = len(menu.ranked) - len(shown)
     more = [f"  {left} more with `flow discover --all`"] if left else []
     return section("Bundled skills that can take over", [*lines, *more])
+
+
+def options(menu: Menu) -> str:
+    """Return the menu as options for the user, from C on: A and B accept and refine the result of the work."""
+    letters = islice(ascii_uppercase, 2, None)
+    return "\n".join(
+        f"{letter}. {names(ranked.candidate)}: {shortened(ranked.candidate.description)}"
+        + (f" (score: {int(ranked.score)} of {menu.asked.most})" if ranked.score is not None else "")
+        for letter, ranked in zip(letters, menu.ranked[: menu.length], strict=False)
+    )
 
 
 def place_data(root: Root) -> dict[str, object]:
@@ -127,7 +142,7 @@ def hidden(candidates: Iterable[Candidate]) -> str:
     return section("Hidden by a nearer folder of the same name", lines)
 
 
-def skipped_section(skipped: Iterable[Skipped]) -> str:
+def skipped_section(skipped: Iterable[Skipped], title: str = "Skipped") -> str:
     """Return the skipped skills by reason, with one hint for each reason."""
     by_code: dict[str, list[str]] = {}
     for skill in skipped:
@@ -135,14 +150,13 @@ def skipped_section(skipped: Iterable[Skipped]) -> str:
         text = f"    {shortened(skill.skill, 80)}: {shortened(skill.reason)}{position(place)}"
         by_code.setdefault(skill.code, []).append(text)
     lines = [text for code, items in by_code.items() for text in (f"  {code}: {HINTS[code]}", *items)]
-    return section("Skipped", lines)
+    return section(title, lines)
 
 
 def _offers(menu: Menu, command: str, *, everything: bool) -> str:
     fitting = f"{count(len(menu.ranked), 'skill')} can take over"
     others = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
-    to = "the request" if menu.asked.synthesis is None else "the results of the work"
-    parts = [f"{fitting}{others}. Score: fit to {to}, 0 to {menu.asked.most}."]
+    parts = [f"{fitting}{others}. {_order(menu.asked)}"]
     shown = menu.places if everything else menu.places[: menu.length]
     parts += [_offer(place, ranked, menu.asked) for place, ranked in shown]
     if left := len(menu.ranked) - len(shown):
@@ -150,18 +164,34 @@ def _offers(menu: Menu, command: str, *, everything: bool) -> str:
     return "\n\n".join(parts)
 
 
+def _order(asked: MenuRequest) -> str:
+    """Return what the skills are sorted by."""
+    if asked.by is None:
+        return "Sorted by scope and name; nothing was asked that could rank them."
+    to = "the results of the work" if asked.scorer == RELEVANCE else "the request"
+    return f"Score: fit to {to}, at most {asked.most}."
+
+
 def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> str:
-    candidate, score = ranked
+    candidate = ranked.candidate
     lines = [
-        f"{place}. {names(candidate)}  {int(score)} of {asked.most}",
+        f"{place}. {names(candidate)}{_score(ranked, asked)}",
         f"   {shortened(candidate.description)}",
-        f"   why: {_reasons(score)}",
-        f"   schema {_schema(candidate, asked)} · {_duration(candidate)} · {_whereabouts(candidate)}",
+    ]
+    if ranked.score is not None:
+        lines.append(f"   why: {_reasons(ranked.score)}")
+    version = shortened(candidate.schema_version, 20)
+    lines += [
+        f"   payload {version} · {_duration(candidate)} · {_whereabouts(candidate)}",
         f"   for {joined(candidate.categories)}",
     ]
     if candidate.input_requirements:
         lines.append(f"   needs {joined(candidate.input_requirements)}")
     return "\n".join(lines)
+
+
+def _score(ranked: Ranked, asked: MenuRequest) -> str:
+    return "" if ranked.score is None else f"  {int(ranked.score):2d} of {asked.most}"
 
 
 def _reasons(score: Score) -> str:
@@ -171,10 +201,8 @@ def _reasons(score: Score) -> str:
     return "; ".join(given) or "no points"
 
 
-def _schema(candidate: Candidate, asked: MenuRequest) -> str:
-    fit = asked.schema(candidate)
-    legacy = ", legacy dialect" if candidate.legacy else ""
-    return f"{shortened(candidate.schema_version, 20)}: {fit.verdict.value}, {shortened(fit.reason)}{legacy}"
+def _is_shown_in_full(skill: Skipped) -> bool:
+    return skill.severity == ERROR or skill.code in _SHOWN_IN_FULL
 
 
 def _duration(candidate: Candidate) -> str:
@@ -214,26 +242,21 @@ def _unfit(unfit: Sequence[Unfit], most: int) -> str:
     return section("Accept handoffs, but do not fit the request", lines)
 
 
-def _cache(kept: SessionMenu | None) -> str:
-    if kept is None:
+def _cache(cache: CacheUse | None) -> str:
+    if cache is None:
         return ""
-    if not kept.used:
-        return f"New search, because {kept.reason}; cached for this session in {shortened(kept.path)}."
-    best = sorted(kept.scores.items(), key=lambda item: -item[1])
-    ranked = joined([f"{skill} {score}" for skill, score in best])
-    when = f"{kept.timestamp:%Y-%m-%d %H:%M:%S %Z}"
-    return (
-        f"Cached for this session at {when} ({shortened(kept.path)}); `--rescan` searches again."
-        f"{f' Relevance to its work, 0 to 10: {ranked}.' if ranked else ''}"
-    )
+    if not cache.used:
+        return f"Searched again, because {cache.reason}; cached for this session in {shortened(cache.path)}."
+    when = f"{cache.timestamp:%Y-%m-%d %H:%M:%S %Z}"
+    return f"Cached for this session at {when} in {shortened(cache.path)}; `--rescan` searches again."
 
 
 def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, object]:
+    score = {"score": None, "parts": []} if ranked.score is None else ranked.score.data()
     return {
         **ranked.candidate.data(),
-        **ranked.score.data(),
+        **score,
         "most": asked.most,
-        "schema": asked.schema(ranked.candidate)._asdict(),
         "fits": True,
         "misses": [],
         "shown": shown,
@@ -246,7 +269,6 @@ def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: MenuRequest
         "score": None,
         "parts": [],
         "most": asked.most,
-        "schema": asked.schema(candidate)._asdict(),
         "fits": False,
         "misses": list(reasons),
         "shown": False,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.registry.listing import RegistryRow, severity
+from flowrail.discovery.registry.listing import RegistryRow
 from flowrail.discovery.registry_file import Registry
 from flowrail.formatters.reports.notes import notes, position
 from flowrail.text.phrases import count, joined
@@ -69,7 +69,7 @@ def render_check(registry: Registry, found: Sequence[Note]) -> str:
     if not registry.exists:
         return f"No registry at {shortened(registry.path)}. It is optional."
     lines = [
-        f"{shortened(note.place)}: {severity(note)} {note.code}: {shortened(note.reason)}\n    {note.hint}"
+        f"{shortened(note.place)}: {note.severity} {note.code}: {shortened(note.reason)}\n    {note.hint}"
         for note in found
     ]
     return "\n".join([*lines, f"{shortened(registry.path)} checked, {len(found) or 'nothing'} found"])
@@ -78,7 +78,7 @@ def render_check(registry: Registry, found: Sequence[Note]) -> str:
 def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, object]:
     """Return the same as plain data."""
     return {
-        "findings": [{**note.data(), "severity": severity(note)} for note in found],
+        "findings": [note.data() for note in found],
         "path": registry.path,
         "exists": registry.exists,
     }

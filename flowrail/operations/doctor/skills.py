@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import HINTS, Note, first_notes
+from flowrail.discovery.diagnostics import ERROR, INFO, Note, first_notes
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Root, config_folder
 from flowrail.discovery.ranking.menu import remarks
-from flowrail.discovery.registry.listing import MISTAKES
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
 from flowrail.machines.definition.findings import Finding
@@ -23,27 +22,9 @@ from flowrail.operations.doctor.section import DoctorContext, Section, guarded
 from flowrail.operations.skills.check import check as check_workflows
 from flowrail.text.phrases import count
 
-WRONG = MISTAKES | {
-    "PLACE_UNUSABLE", "UNREADABLE", "NOT_A_FILE", "DANGLING_LINK", "LINK_LOOP", "NO_FRONTMATTER",
-    "UNCLOSED_FRONTMATTER", "INVALID_FRONTMATTER", "UNKNOWN_VERSION", "NO_CATEGORIES",
-    "NO_DESCRIPTION", "SPEC_NAME_MISSING", "SPEC_DESCRIPTION_MISSING",
-}  # fmt: skip
-"""Codes of notes about a skill that does not do what its author meant."""
-_AS_MEANT = frozenset(
-    {
-        "NO_HANDOFF",
-        "NOT_ACCEPTING",
-        "DECLINES_HANDOFFS",
-        "SHADOWED",
-        "HIDDEN_FOLDER",
-        "SAME_FOLDER",
-        "REGISTRY_STALE",
-    }
-)
-"""Codes of skipped folders that are as their author meant them."""
 _REPORTED_TWICE = frozenset({"NAME_DIFFERS"})
-"""Codes for which the open skill specification has a code of its own."""
-_DIALECTS = {"v3": "v3", "v2": "v2 (legacy)", "v2+v3": "both", "": "the registry alone"}
+"""Reported by the codes of the open skill specification too."""
+_DIALECTS = {"v3": "v3", "v2": "v2", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
 _HOSTS = (
     ("Codex", "CODEX_HOME", ".codex"),
@@ -152,7 +133,11 @@ def _files(found: Discovery, seen: Examination) -> Section:
     if seen.skipped:
         facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in seen.skipped.items()))
     notes = [
-        *(_as_note(each) for each in found.skipped if each.code not in _AS_MEANT),
+        *(
+            _as_note(skill)
+            for skill in found.skipped
+            if skill.severity != INFO and skill.code != "REGISTRY_STALE"
+        ),
         *seen.collisions,
         *(note for note in seen.readings if note.code not in _REPORTED_TWICE),
         *seen.conformance,
@@ -197,8 +182,8 @@ def _as_note(skipped: Skipped) -> Note:
 def _as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
     """Yield each note once: discovery and the specification may report the same finding."""
     for note in {(note.code, note.place, note.reason): note for note in notes}.values():
-        severity = "error" if note.code in WRONG else "warning"
-        yield Finding(note.code, severity, note.reason, HINTS[note.code], note.place)
+        severity = "error" if note.severity == ERROR else "warning"
+        yield Finding(note.code, severity, note.reason, note.hint, note.place)
 
 
 def _workflows(roots: Sequence[Root], cwd: str) -> Section:

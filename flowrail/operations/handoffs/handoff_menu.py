@@ -1,16 +1,18 @@
-"""What a session contributes to the menu of targets: its reported work, and its cache of the menu."""
+"""The menu of targets for a session: what it reported, and its cache."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+import os
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.locations import Scope
+from flowrail.discovery.menu_cache import FILE, CacheUse, read, write
+from flowrail.discovery.ranking.menu import RELEVANCE, Menu
 from flowrail.discovery.ranking.scores import Synthesis, read_synthesis
-from flowrail.discovery.session_menu_cache import SessionMenu, keep
 from flowrail.handoff.chain import chain_of
+from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
@@ -38,50 +40,54 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
-    """Return what *session* reported of its work, or `None` if no problem type is known.
+    """Return what is known of the work of *session*, or `None` if nothing is.
 
-    A given *problem_type* takes precedence over the reported one.
+    The problem type is the given one, else the reported one, else that of the work that the session took over.
     """
     if session is None:
-        return Synthesis(problem_type.lower()) if problem_type else None
+        return Synthesis(problem_type.strip().lower()) if problem_type else None
     reported = read_synthesis({**session.params, **session.state})
-    kind = (problem_type or reported.problem_type).lower()
-    return reported._replace(problem_type=kind) if kind else None
-
-
-def problem_type_of(session: Session) -> str:
-    """Return the problem type of *session*: its own, or that of the work that it received."""
     received = session.received.asked.get("problem_type") if session.received else None
-    own = synthesis(session)
-    return own.problem_type if own else str(received or "").lower()
+    known = problem_type or reported.problem_type or str(received or "")
+    found = reported._replace(problem_type=known.strip().lower())
+    return found if any(found) else None
 
 
-def menu_cache(
+def find_targets(
     store: Store,
-    session_id: str,
-    discovery: Discovery,
+    session_id: str | None,
     now: datetime,
+    scan: Callable[[], Discovery],
     *,
-    scores: Mapping[str, int] | None = None,
     rescan: bool = False,
-) -> SessionMenu:
-    """Return the menu cache of a session, written again if it is out of date; see `keep`.
+) -> tuple[Discovery, CacheUse | None]:
+    """Return the skills that can take over: from the session's cache while it is valid, otherwise from a scan.
 
-    It lists installed skills only. The bundled ones are always available.
+    A scan for a session writes the cache; `WriteFailedError` if that is impossible.
     """
-    installed = tuple(c for c in discovery.candidates if c.scope is not Scope.BUNDLED)
-    names = {candidate.skill for candidate in installed}
-    known = None if scores is None else {skill: score for skill, score in scores.items() if skill in names}
+    if session_id is None:
+        return scan(), None
     folder = store.read(session_id).folder
-    resumed = _resumed(store, session_id)
-    found = discovery._replace(candidates=installed)
-    return keep(folder, found, now, scores=known, resumed=resumed, rescan=rescan)
+    cached = None if rescan else read(folder)
+    reason = "a new scan was requested" if rescan else "no cache was found"
+    if cached is not None:
+        reason = cached.stale(now, resumed=_resumed(store, session_id))
+        if not reason:
+            path = os.path.join(folder, FILE)
+            found = Discovery(cached.candidates, skills=len(cached.candidates))
+            return found, CacheUse(path, cached.timestamp, used=True)
+    found = scan()
+    return found, CacheUse(write(folder, found.candidates, now), now, used=False, reason=reason)
+
+
+def keep_scores(store: Store, session_id: str, discovery: Discovery, use: CacheUse, menu: Menu) -> None:
+    """Write the relevance scores of a menu to the session's cache, if they are new."""
+    folder = store.read(session_id).folder
+    cached = read(folder)
+    if menu.asked.scorer == RELEVANCE and cached is not None and dict(cached.scores) != menu.scores:
+        write(folder, discovery.candidates, use.timestamp, menu.scores)
 
 
 def _resumed(store: Store, session_id: str) -> datetime | None:
     stamps = [record.at for record in store.records(session_id) if record.kind in RESUMING]
-    try:
-        moment = datetime.fromisoformat(stamps[-1]) if stamps else None
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)  # the time is unreadable: no cache is valid
-    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None
+    return moment(stamps[-1]) if stamps else None

@@ -68,6 +68,7 @@ def check(
     *problems* tells what is wrong with the fences of a text; without it they are not looked at.
     """
     interfaces = WorkflowInterfaces()
+    targets = [path for target in targets for path in _skills_in(target, cwd)]
     bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
     reports = (
@@ -181,6 +182,21 @@ def _gone(parent: str, paths: Iterable[str]) -> Iterator[str]:
         left = (path,) if named else (f"{skill}/workflow.yaml", f"{skill}/workflow.py")
         if not any(os.path.lexists(os.path.join(parent, each)) for each in left):
             yield f"{skill}/{named}" if named else skill
+
+
+def _skills_in(target: str, cwd: str) -> Iterator[str]:
+    """Yield *target*, or the skills in it if it is a folder of skills."""
+    path = os.path.join(cwd, target)
+    inside: list[str] = []
+    if os.path.isdir(path) and not _is_skill(path):
+        inside = [name for name in _names(path, target) if _is_skill(os.path.join(path, name))]
+    yield from (os.path.join(target, name) for name in inside) if inside else (target,)
+
+
+def _is_skill(path: str) -> bool:
+    """Whether *path* is a folder with a SKILL.md or a workflow."""
+    has_card = os.path.lexists(os.path.join(path, card_checks.CARD))
+    return os.path.isdir(path) and (has_card or next(iter(workflows(_at(path))), None) is not None)
 
 
 def _is_card_only(path: str) -> bool:
