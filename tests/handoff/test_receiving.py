@@ -361,7 +361,7 @@ def told_now() -> str:
     ("more", "told"),
     [
         ({"accepts_from": "[nobody]"}, "accepts work from nobody; the source is `skill-editor`"),
-        ({"accepts_from": "[]"}, "does not accept handoffs: it accepts no handoffs"),
+        ({"accepts_from": "[]"}, "does not accept handoffs: it declares in `handoff.accepts_from`"),
     ],
 )
 @pytest.mark.parametrize("name", ["closed", "closed/inner"])
