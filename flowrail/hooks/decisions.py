@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
@@ -36,6 +35,7 @@ from flowrail.machines.sessions.host_binding import HELD
 from flowrail.machines.sessions.session import ACTIVE, CLAIMED, PENDING, WAITING, Session
 from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
+from flowrail.operations.running.conversations import release
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
 from flowrail.text.phrases import ago
@@ -45,7 +45,6 @@ from flowrail.text.safe_text import in_quotes, shortened
 MOST_HOLDS = 3
 #: When a conversation begins, at most this many sessions are read, newest first.
 MOST_READ = 200
-RELEASED = "released"
 _LONGEST_NAME = 80
 _WAIT = 2.0
 _BY = "hook"
@@ -64,7 +63,7 @@ def answer(event: str, look: FirstLook, hook_input: HookInput, environment: Hook
     if event == SESSION_START:
         return _open_sessions(look.sessions, hook_input, environment)
     if event == SESSION_END:
-        _release(look.sessions, environment)
+        _release(look.sessions, hook_input, environment)
     elif event == PRE_TOOL_USE:
         for glance, rule in zip(look.sessions, look.rules, strict=True):
             reason = _denial(glance, rule, hook_input, environment)
@@ -154,20 +153,12 @@ def _denial(
     )
 
 
-def _release(found: Sequence[SessionGlance], environment: HookEnvironment) -> None:
+def _release(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> None:
     """Record that the conversation of these sessions has ended, so that another one may continue them."""
     for glance in found:
         store = _store(glance.folder, environment)
-        if store is None:
-            continue
-        with suppress(FlowError, LockTimeoutError):
-            if store.is_foreign(glance.id):
-                continue
-            with store.change(glance.id, wait=_WAIT) as change:
-                now = environment.now()
-                session = change.kept.session
-                if session.is_open and session.owner is not None and not change.is_full:
-                    change.commit(session.released(now), kind=RELEASED, at=now, by=_BY)
+        if store is not None and hook_input.host is not None:
+            release(store, [glance.id], hook_input.host, at=environment.now(), by=_BY)
 
 
 def _must_go_on(store: Store, session: Session, hook_input: HookInput, now: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.agents import Team, put_lead
-from support.hooks import A, B, conversation, within
+from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 
 from flowrail.cli.environment import world
@@ -237,16 +237,18 @@ def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
 
 
 def end_conversation(caller: str) -> None:
-    """Do what the hook at the end of a conversation does."""
-    here = world(store=None)
-    conversations.release(here.store, here.store.ids(), caller, at=here.now(), by="hook")
+    """End a conversation as its host does: with `/clear`, or when the user leaves."""
+    assert hook("session-end", claude_code("session-end", caller)) == {}
 
 
-def test_after_clear_the_next_conversation_continues_and_the_resumed_one_still_owns_its_session() -> None:
+def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its_session() -> None:
     session = begin(A)
 
     end_conversation(A)
 
+    assert "Belongs to no conversation" in context(
+        hook("session-start", claude_code("session-start", B, source="clear"))
+    )
     assert within(A, "step", "long")["session"] == session, "a resumed conversation finds its session"
     assert within(B, "step", "long", "ok")["revision"] == 1
     assert owner(session) == B

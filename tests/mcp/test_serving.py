@@ -309,9 +309,9 @@ def test_a_session_belongs_to_the_connection_that_started_it_until_that_ends() -
     assert own != session
     assert [record["kind"] for record in told("history", session)["steps"]] == [
         "start",
-        "release",
+        "released",
         "move",
-        "release",
+        "released",
     ]
 
 

@@ -12,6 +12,8 @@ VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """The environment variables that name the conversation of a command, ours first."""
 HELD = "held"
 """The kind of record that counts how often an agent was kept from ending its turn."""
+RELEASED = "released"
+"""The kind of record that says that the conversation of a session has ended."""
 _SHOWN = 8
 _ID = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
 

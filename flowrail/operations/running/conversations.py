@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError
+from flowrail.machines.sessions.host_binding import RELEASED
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
@@ -104,7 +105,7 @@ def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: 
         with suppress(FlowError), store.change(session_id, wait=RELEASE_WAIT) as change:
             session = change.kept.session
             if session.is_open and not session.parent and session.owner == conversation:
-                change.commit(session.released(at), kind="release", at=at, by=by)
+                change.commit(session.released(at), kind=RELEASED, at=at, by=by)
 
 
 def choose(world: World, address: str, params: Mapping[str, object] | None = None) -> Choice:
@@ -181,13 +182,10 @@ def start_command(world: World, address: str) -> Command:
 
 
 def described(world: World, kept: StoredSession) -> str:
-    """Return a session as a refusal names it: topic, step, age, and whose it is."""
+    """Return a session as a refusal names it: topic, step and age."""
     session = kept.session
     topic = f'"{one_line(session.topic)}", ' if session.topic else ""
-    whose = "" if session.owner is None else ", of another conversation"
-    if world.host is not None and session.belongs_to((world.host,)):
-        whose = ""
-    return f"{topic}step `{session.step}`, active {ago(_active_at(world, kept), world.now())}{whose}"
+    return f"{topic}step `{session.step}`, active {ago(_active_at(world, kept), world.now())}"
 
 
 def has_params(session: Session, params: Mapping[str, object]) -> bool:
@@ -295,7 +293,10 @@ def _open_top_level(world: World) -> list[StoredSession]:
 
 def _described_all(world: World, stored: Sequence[StoredSession]) -> str:
     newest = _newest_first(stored)
-    named = "; ".join(f"{kept.session.id} ({described(world, kept)})" for kept in newest[:MOST_NAMED])
+    named = "; ".join(
+        f"{kept.session.id} ({described(world, kept)}{'' if kept.session.owner is None else ', of another conversation'})"
+        for kept in newest[:MOST_NAMED]
+    )
     return f"{named}; and {len(newest) - MOST_NAMED} more" if len(newest) > MOST_NAMED else named
 
 
