@@ -79,7 +79,7 @@ def test_another_conversation_starts_a_session_of_its_own_and_is_told_of_the_oth
 
     assert ran.status == 0
     assert theirs not in ran.out
-    assert f'also open for `long`: {theirs} ("slow login", step `one`, active just now, of another' in ran.err
+    assert f'also open: {theirs} ("slow login", step `one`, active just now, of another' in ran.err
     assert within(B, "step", "long")["topic"] == "broken search"
     assert within(B, "status")["topic"] == "broken search"
     assert within(A, "resume")["session"] == theirs

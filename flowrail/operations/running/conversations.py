@@ -154,7 +154,7 @@ def mention(world: World, address: str, others: Sequence[StoredSession]) -> tupl
     """Return a note about the open sessions of a skill that a new one was started beside."""
     if not others:
         return ()
-    return (f"left alone, also open for `{address}`: {_described_all(world, others)}",)
+    return (f"started a new session of `{address}`; also open: {_described_all(world, others)}",)
 
 
 def no_open_session(world: World, address: str, others: Sequence[StoredSession]) -> NoOpenSessionError:
