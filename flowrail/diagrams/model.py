@@ -125,7 +125,7 @@ class Trace(NamedTuple):
 
     ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
     still be reached. Labels contain no counts unless the trace is ``counted``. ``dispatches`` are the last ones
-    of each step.
+    of each step, ``claims`` its last outcome with how much of it was checked.
     """
 
     session: str
@@ -138,6 +138,7 @@ class Trace(NamedTuple):
     entries: tuple[TraceEntry, ...] = ()
     counted: bool = True
     dispatches: Mapping[str, tuple[DispatchSummary, ...]] = Frozen()
+    claims: Mapping[str, str] = Frozen()
 
     def state(self, node: Node) -> str:
         """Return `here`, `done`, `left`, or `off` for a node that can no longer be reached."""
@@ -154,7 +155,8 @@ class Trace(NamedTuple):
             return ()
         spent = f", {duration(self.seconds[node.id])}" if node.id in self.seconds else ""
         current = "here now, " if node.id == self.current else ""
-        return (f"{current}entered {times(count)}{spent}",)
+        claims = (self.claims[node.id],) if node.id in self.claims else ()
+        return (f"{current}entered {times(count)}{spent}", *claims)
 
 
 class Picture(NamedTuple):

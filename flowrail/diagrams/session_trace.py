@@ -9,13 +9,27 @@ from itertools import islice, takewhile
 
 from flowrail.diagrams.extract import end_id
 from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, TraceEntry
+from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Dispatched, Move, Session
 from flowrail.text.safe_text import shortened
 
 MOST_FACTS, LONGEST_VALUE = 200, 1_000
 """How many facts of a move are shown, and how many characters of each."""
-_SHOWN = ("dispatch", "outcome", "questions", "answers", "finding", "from", "to", "at", "reason")
+_SHOWN = (
+    "dispatch",
+    "outcome",
+    "questions",
+    "answers",
+    "finding",
+    "claim",
+    "missing",
+    "check",
+    "from",
+    "to",
+    "at",
+    "reason",
+)
 """The parts of a note that are shown; tokens and sessions of agents are not."""
 _WITHOUT_NAME = frozenset({"dispatch", "outcome", "finding", "reason"})
 
@@ -26,6 +40,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     seconds: dict[str, float] = {}
     taken: Counter[tuple[str, str]] = Counter()
     dispatches: dict[str, tuple[DispatchSummary, ...]] = {}
+    claims: dict[str, str] = {}
     entered_at = ""
     nodes = {node.id for node in picture.nodes}
     last: Session | None = None
@@ -47,6 +62,8 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
             dispatches[record.session.step] = tuple(map(_dispatch, record.session.dispatches))
         if move and entry.seconds is not None:
             seconds[move.step] = round(seconds.get(move.step, 0.0) + entry.seconds, 3)
+        if move and entry.note:
+            claims[move.step] = f"claimed {move.outcome}, {entry.note}"
         if not record.seq or record.kind in {"move", "rewind"}:
             entered_at = record.at
     if last is None:
@@ -54,7 +71,16 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     left = _reachable(picture, last.step) if last.is_open and last.step is not None else frozenset[str]()
     current = last.step if last.is_open else None
     trace = Trace(
-        last.id, last.status, current, visits, seconds, taken, left, tuple(entries), dispatches=dispatches
+        last.id,
+        last.status,
+        current,
+        visits,
+        seconds,
+        taken,
+        left,
+        tuple(entries),
+        dispatches=dispatches,
+        claims=claims,
     )
     return picture._replace(trace=trace)
 
@@ -106,7 +132,7 @@ def _entry(record: Record, move: Move | None, seconds: float | None) -> TraceEnt
         seconds,
         bool(move and move.capped),
         _facts(move.facts) if move else {},
-        _note(record.note) if not move else "",
+        tally(move.evidence) if move else _note(record.note),
     )
 
 

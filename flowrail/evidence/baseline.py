@@ -57,10 +57,12 @@ def paths_of(check: EvidenceCheck, folder: str, values: Mapping[str, object]) ->
 
 
 def relative(path: str, folder: str, values: Mapping[str, object]) -> str:
-    """Return *path* with its placeholders filled, relative to *folder*. A fact may say anything, so it may be refused."""
-    filled = fill(path, values)
-    if os.path.isabs(filled):
-        filled = os.path.relpath(filled, folder)
-    if not filled or "\0" in filled or ".." in filled.split("/"):
-        raise UnreadableError(f"{filled[:80] or path} is not a path in the project")
-    return os.path.normpath(filled)
+    """Return *path* with its placeholders filled, relative to *folder*.
+
+    A fact may say anything, so a path that is neither in the project nor among the session's working files is refused.
+    """
+    filled = os.path.normpath(os.path.join(folder, fill(path, values))) if path else ""
+    work = os.path.normpath(os.path.join(folder, str(values.get("work") or os.curdir)))
+    if "\0" in filled or not any(filled.startswith(f"{root}{os.sep}") for root in (folder, work)):
+        raise UnreadableError(f"{fill(path, values)[:80]} is not a path in the project")
+    return os.path.relpath(filled, folder)

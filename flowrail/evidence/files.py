@@ -26,9 +26,13 @@ class UnreadableError(Exception):
 
 
 def resolve(folder: str, path: str) -> str:
-    """Return the real path of *path* in *folder*; `UnreadableError` if it is outside, be it through a link."""
-    real = os.path.realpath(os.path.join(folder, path))
-    root = os.path.realpath(folder)
+    """Return the real path of *path* in *folder*; `UnreadableError` if it is outside, be it through a link.
+
+    A working file of the session may be elsewhere: its path begins with `..`, and it must be in the folder that is named.
+    """
+    full = os.path.join(folder, path)
+    real = os.path.realpath(full)
+    root = os.path.realpath(os.path.dirname(full) if path.startswith(f"..{os.sep}") else folder)
     if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
         raise UnreadableError(f"{path} is outside the project")
     return real

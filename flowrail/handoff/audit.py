@@ -25,6 +25,7 @@ from flowrail.handoff.handoff import (
 )
 from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import ForeignHandoffError, HandoffRecord, Handoffs, UnknownHandoffError
+from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
@@ -114,6 +115,8 @@ class SessionEvent(NamedTuple):
     to: str | None
     seconds: float | None
     hash: str
+    evidence: str = ""
+    """How much of a claim was checked."""
 
 
 class SessionTimeline(NamedTuple):
@@ -291,6 +294,14 @@ def _handoff_timeline(store: Store, entries: Iterable[HandoffRecord]) -> Handoff
     )
 
 
+def _checked(record: Record) -> str:
+    """Return how much of a claim was checked, be it accepted or refused."""
+    known = record.session.evidence.get(str(record.session.step))
+    if record.kind == "refused":
+        return f"refused {known.claim}, {tally(known.results)}" if known is not None else ""
+    return tally(record.session.last.evidence) if record.kind == "move" and record.session.last else ""
+
+
 def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
     events: list[SessionEvent] = []
     session: Session | None = None
@@ -308,6 +319,7 @@ def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
                 session.step,
                 _seconds(before, moment(record.at)),
                 record.hash,
+                _checked(record),
             )
         )
     if session is None:

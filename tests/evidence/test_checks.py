@@ -110,6 +110,21 @@ def test_a_path_outside_the_project_is_never_evidence(place: str) -> None:
     assert report(session, "ok", *facts) == {"plan": "error"}
 
 
+def test_the_notes_of_a_session_can_be_evidence() -> None:
+    demand(
+        {"id": "notes", "file": "$notes", "contains": ["## Root cause"]},
+        {"id": "logs", "files": "$work/*.log"},
+    )
+    session = begin()
+    assert report(session) == {"notes": "fail", "logs": "empty"}
+    work = Path(".flow/sessions", session, "work")
+
+    (work / "notes.md").write_text("## Root cause\na missing index\n")
+    (work / "a.log").write_text("log")
+
+    assert report(session) == {}
+
+
 def test_patterns_match_as_in_a_shell_and_an_empty_one_is_empty() -> None:
     demand({"id": "parts", "files": "reports/**/*.md", "at_least": 2, "contains": ["done"]})
     session = begin()

@@ -161,7 +161,8 @@ def _description(entry: TraceEntry, titles: Mapping[str, str]) -> str:
         for name, value in entry.facts.items()
     )
     return (
-        f"{entry.at}: {entry.outcome} → {titles.get(entry.to or '', entry.to or entry.status)}{spent}{facts}"
+        f"{entry.at}: {entry.outcome} → {titles.get(entry.to or '', entry.to or entry.status)}{spent}"
+        f"{f'; {entry.note}' if entry.note else ''}{facts}"
     )
 
 

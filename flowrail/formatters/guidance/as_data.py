@@ -57,6 +57,7 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, object]:
         "take_over_command": guidance.take_over_command,
         "answers": [answer._asdict() for answer in guidance.answers],
         "forbids": guidance.forbids,
+        "claim": guidance.claim or None,
         "evidence": [check._asdict() for check in guidance.evidence],
     }
 

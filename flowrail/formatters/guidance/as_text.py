@@ -202,6 +202,7 @@ def standing(guidance: Guidance, show: Show = str) -> str:
     given = _given(guidance)
     parts.append(f"started {one_line(guidance.started_at)}{given}")
     parts += [files] if (files := _working_files(guidance)) else []
+    parts += [one_line(guidance.claim)] if guidance.claim else []
     parts += _details(guidance, show)
     if not guidance.next and guidance.status in {"active", "waiting"} and not guidance.dispatches:
         # it has lost its work or belongs to another conversation, and that is all there is to say

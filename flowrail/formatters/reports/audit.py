@@ -81,12 +81,13 @@ def _session(session: SessionTimeline) -> str:
             event.step or "",
             event.outcome or "",
             event.to or "",
+            event.evidence,
             duration(event.seconds),
             event.hash[:16],
         ]
         for event in session.events
     ]
-    columns = ["at", "by", "record", "step", "outcome", "to", "after", "hash"]
+    columns = ["at", "by", "record", "step", "outcome", "to", "evidence", "after", "hash"]
     return "\n".join([head, *_indented(table(columns, rows))])
 
 

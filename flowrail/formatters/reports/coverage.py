@@ -42,6 +42,8 @@ def _life(life: SessionCoverage) -> Iterator[str]:
         yield f"ended by the user at a limit: {_counts(life.stopped)}"
     if life.unfailed:
         yield f"passed and never failed: {', '.join(life.unfailed)}"
+    if life.unrefused:
+        yield f"checks that never refused a report: {', '.join(life.unrefused)}"
     if life.dwell:
         times = ", ".join(f"{step} {duration(seconds)}" for step, seconds in life.dwell.items())
         yield f"median time in a step: {times}"

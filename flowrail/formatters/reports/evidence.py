@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 from flowrail.formatters.guidance.content import plain
-from flowrail.machines.definition.evidence import Level
 from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
 from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult
 from flowrail.text.phrases import duration
@@ -60,17 +56,6 @@ def run_data(session: str, run: CommandRun) -> dict[str, object]:
     """Return the same as plain data."""
     values: dict[str, object] = plain(run._asdict())
     return {"session": session, **values, "run": line_of(run.command)}
-
-
-def tally(results: Iterable[EvidenceResult]) -> str:
-    """Return how many of the demanded checks were checked, and how the others passed: `3 of 4 checked, 1 observed`."""
-    demanded = [result for result in results if result.is_demanded]
-    if not demanded:
-        return ""
-    passed = Counter("waived" if each.waived else each.level for each in demanded if each.is_satisfied)
-    checked = passed.pop(Level.CHECKED, 0)
-    others = [f"{number} {level}" for level, number in passed.items()]
-    return ", ".join([f"{checked} of {len(demanded)} checked", *others])
 
 
 def _outcomes_of(result: EvidenceResult, view: StepEvidenceView) -> list[str]:

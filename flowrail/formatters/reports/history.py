@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.formatters.guidance.content import plain
-from flowrail.formatters.reports.evidence import result_data, tally
-from flowrail.machines.sessions.evidence import EvidenceResult
+from flowrail.formatters.reports.evidence import result_data
+from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.host_binding import short_id
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER

@@ -56,6 +56,8 @@ class SessionCoverage(NamedTuple):
     """Moves by ways that the workflow no longer has."""
     unread: int
     """Sessions that could not be read."""
+    unrefused: tuple[str, ...] = ()
+    """Checks that were made, each after its step, and never refused a report."""
 
 
 def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
@@ -70,10 +72,14 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
     stops: Counter[str] = Counter()
     spans: dict[str, list[float]] = {}
     unread = 0
+    made: set[tuple[str, str]] = set()
+    refused: set[tuple[str, str]] = set()
     for records in histories:
         if not records:
             unread += 1
             continue
+        made.update(pair for record in records for pair in _checks_made(record))
+        refused.update(pair for record in records for pair in _checks_refused(record))
         last = records[-1].session
         statuses[last.status] += 1
         if last.step is not None:
@@ -96,7 +102,24 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
         stopped={step.id: ended[step.id] for step in workflow.steps if ended[step.id]},
         elsewhere=sum(way not in covered.counts and way[1] != STOP for way in taken),
         unread=unread,
+        unrefused=tuple(
+            f"{step.id} {check}"
+            for step in workflow.steps
+            for check in step.checks
+            if (step.id, check) in made - refused
+        ),
     )
+
+
+def _checks_made(record: Record) -> Iterator[tuple[str, str]]:
+    move = record.session.last if record.kind == "move" else None
+    if move is not None:
+        yield from ((move.step, result.check) for result in move.evidence if result.is_demanded)
+
+
+def _checks_refused(record: Record) -> Iterator[tuple[str, str]]:
+    if record.kind == "refused" and record.session.step is not None:
+        yield from ((record.session.step, str(check)) for check in record.note.get("missing") or ())
 
 
 def as_data(
@@ -128,6 +151,7 @@ def _life_data(life: SessionCoverage) -> dict[str, object]:
         "stopped_at_limit": [{"step": step, "count": count} for step, count in life.stopped.items()],
         "dwell": [{"step": step, "seconds": seconds} for step, seconds in life.dwell.items()],
         "never_failed": list(life.unfailed),
+        "never_refused": list(life.unrefused),
         "elsewhere": life.elsewhere,
         "unread": life.unread,
     }

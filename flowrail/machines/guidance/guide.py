@@ -29,6 +29,7 @@ from flowrail.machines.engine.outcome import (
 )
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.guidance.received_work import handed_over
+from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, Session
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
@@ -130,6 +131,8 @@ class Guidance(NamedTuple):
     """The user's answers in the previous step."""
     launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
+    claim: str = ""
+    """The outcome that was claimed of the previous step, and how much of it was checked."""
     evidence: "tuple[EvidenceView, ...]" = ()
     """The checks that must pass before an outcome is accepted."""
     topic: str = ""
@@ -185,6 +188,7 @@ def guide(
         answers=session.last.answers if session.last and session.is_open else (),
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
+        claim=_claim(session),
     )
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)
@@ -206,6 +210,12 @@ def _received_work(session: Session, folder: str) -> tuple[str, ...]:
     if session.received is None or session.revision:
         return ()
     return handed_over(session.received, folder)
+
+
+def _claim(session: Session) -> str:
+    last = session.last
+    checked = tally(last.evidence) if last is not None else ""
+    return f"claimed {last.outcome} of {last.step}: {checked}" if last is not None and checked else ""
 
 
 def farewell(

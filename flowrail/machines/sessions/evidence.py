@@ -2,7 +2,7 @@
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from flowrail.machines.definition.evidence import Level, Verdict
@@ -138,3 +138,18 @@ class StepEvidence(NamedTuple):
         """Return the evidence with what a person said last of a check. A person's answer ends the refusals."""
         others = (each for each in self.confirmations if each.check != confirmation.check)
         return self._replace(confirmations=(*others, confirmation), refusals=0)
+
+
+def tally(results: Iterable[EvidenceResult]) -> str:
+    """Return how many of the demanded checks were checked, and how others passed: `3 of 4 checked, 1 observed`."""
+    demanded = [result for result in results if result.is_demanded]
+    if not demanded:
+        return ""
+    passed: dict[str, int] = {}
+    for result in demanded:
+        if result.is_satisfied:
+            level = "waived" if result.waived else result.level
+            passed[level] = passed.get(level, 0) + 1
+    checked = passed.pop(Level.CHECKED, 0)
+    others = [f"{number} {level}" for level, number in passed.items()]
+    return ", ".join([f"{checked} of {len(demanded)} checked", *others])

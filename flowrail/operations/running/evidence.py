@@ -208,14 +208,8 @@ def _dispatch_values(
 def _values(
     workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
 ) -> dict[str, object]:
-    return names_in(
-        in_context(
-            workflow,
-            step,
-            session.params,
-            {**session.state, **facts},
-            session.visit,
-            session.id,
-            session.work,
-        )
+    state = {**session.state, **facts}
+    context = in_context(
+        workflow, step, session.params, state, session.visit, session.id, work=session.work_folder
     )
+    return names_in(context)

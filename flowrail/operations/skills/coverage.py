@@ -38,6 +38,9 @@ def _in_short(record: Record) -> Record:
     """Return a record with what is asked of it here, so that all of a session can be held together."""
     was, names = record.session, record.note.get("renamed")
     last = was.last._replace(facts=Frozen(), answers=()) if was.last is not None else None
+    note = {"renamed": names} if record.kind == "migrate" else {}
+    if record.kind == "refused":
+        note = {"missing": record.note.get("missing")}
     session = Session(
         was.id,
         was.skill,
@@ -47,9 +50,7 @@ def _in_short(record: Record) -> Record:
         moved_at=was.moved_at,
         last=last,
     )
-    return record._replace(
-        session=session, by="", note={"renamed": names} if record.kind == "migrate" else {}
-    )
+    return record._replace(session=session, by="", note=note)
 
 
 def drawn(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> Picture:
