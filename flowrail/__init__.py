@@ -143,19 +143,19 @@ __version__ = "0.1.0"
 
 
 def lazy_exports(
-    package: str, modules: Mapping[str, str], *, prefixes: Mapping[str, str] = MappingProxyType({})
+    package: str, modules: Mapping[str, str], *, unlisted: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[str], Callable[[], list[str]], Callable[[str], object]]:
     """Return `__all__`, `__dir__` and `__getattr__` of a package whose names are imported on first use.
 
-    *modules* gives the names that each module defines, separated by blanks. Names with one of *prefixes* are imported
-    from its module but not listed.
+    *modules* gives the names that each module defines, separated by blanks. Names that begin with a key
+    of *unlisted* are imported from its module but not listed.
     """
     module_of = {name: module for module, names in modules.items() for name in names.split()}
     names = sorted(module_of)
 
     def load(name: str) -> object:
-        prefixed = (module for prefix, module in prefixes.items() if name.startswith(prefix))
-        module = module_of.get(name) or next(prefixed, None)
+        others = (module for beginning, module in unlisted.items() if name.startswith(beginning))
+        module = module_of.get(name) or next(others, None)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(module), name)
@@ -190,7 +190,7 @@ __all__, __dir__, _load = lazy_exports(
         ),
         "flowrail.testing": "extract_schema generate_inputs run_skill_invocation",
     },
-    prefixes={"format_": "flowrail.formatters"},
+    unlisted={"format_": "flowrail.formatters"},
 )
 
 if not TYPE_CHECKING:  # a type checker has the imports above

@@ -1,6 +1,7 @@
 """Tools for tests of workflows: domains and inputs, one invocation, a run in memory, strategies.
 
-Nothing here needs pytest. `workflows`, `sessions`, `parameters` and `actions` are Hypothesis strategies.
+Nothing here needs pytest. `workflows`, `sessions`, `parameters` and `actions` are Hypothesis strategies, which `import *`
+leaves out because Hypothesis may not be installed.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.exploration.walks": "Plan Walk plan",
         "flowrail.testing.invocation": "run_skill_invocation",
         "flowrail.testing.run": "Run load",
-        "flowrail.testing.strategies": "actions parameters sessions workflows",
     },
+    unlisted=dict.fromkeys(("actions", "parameters", "sessions", "workflows"), "flowrail.testing.strategies"),
 )
 
 if not TYPE_CHECKING:  # a type checker has the imports above

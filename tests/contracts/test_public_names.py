@@ -60,7 +60,7 @@ def test_prompt_formatters_can_be_imported_from_both_places() -> None:
 def test_the_test_tools_can_be_imported_without_hypothesis() -> None:
     code = (
         "import sys; sys.modules['hypothesis'] = None\n"
-        "from flowrail.testing import Run, extract_schema, generate_inputs, load, plan, run_skill_invocation"
+        "from flowrail.testing import *; from flowrail.testing import Run, generate_inputs, run_skill_invocation"
     )
 
     subprocess.run([sys.executable, "-c", code], env=clean_environment(), check=True)

@@ -60,7 +60,7 @@ def test_very_large_workflows_that_somebody_means_are_taken() -> None:
                 "A",
                 ["x"],
                 reports={"sure": sure},
-                rules=rules,  # type: ignore[arg-type]
+                rules=rules,
                 limit=5,
                 next={"ok": f"s{n + 1}" if n < 9_999 else None, "iterate": f"s{n}"},
             )

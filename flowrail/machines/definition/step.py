@@ -23,6 +23,8 @@ from flowrail.machines.definition.questions import OUTCOME, Question
 from flowrail.machines.definition.values import Arg, arg_from, part_from
 
 if TYPE_CHECKING:
+    from types import EllipsisType
+
     from flowrail.machines.loading.resources import ResourceProvider
 
 
@@ -202,6 +204,30 @@ class StepDef(DefinitionPart):
         ),
     ] = DEFAULT_TRIES
     origin: str | None = field(default=None, repr=False, compare=False)
+
+    if TYPE_CHECKING:  # what an author may write; the fields have the types that it is converted to
+
+        def __init__(
+            self,
+            id: str,  # noqa: A002 - the key
+            title: str | TextFunction = "",
+            actions: str | Sequence[str] | EllipsisType | Sequence[EllipsisType] | ActionsFunction = (),
+            handler: Handler | Dispatch | None = None,
+            next: Mapping[Any, str | None] = ...,  # noqa: A002 - the key
+            phase: str | None = None,
+            when: Condition | None = None,
+            limit: int | None = None,
+            reports: Mapping[str, Arg | Mapping[str, Any]] = ...,
+            rules: Sequence[Rule | Mapping[str, str] | tuple[str, str | None]] = (),
+            variants: Sequence[Variant | tuple[Condition, str | Sequence[str]]] = (),
+            dispatch: Dispatch | None = None,
+            questions: Sequence[Question] = (),
+            gate: GateConfig | None = None,
+            forbids: str | Sequence[str] = (),
+            evidence: Mapping[Any, EvidenceCheck | Sequence[EvidenceCheck]] = ...,
+            tries: int = DEFAULT_TRIES,
+            origin: str | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         put = object.__setattr__

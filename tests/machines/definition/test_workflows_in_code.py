@@ -141,8 +141,8 @@ def test_choices_may_be_an_enumeration_and_rules_a_mapping() -> None:
             "Look",
             ["Look."],
             next={"ok": None},
-            reports={"severity": {"choices": ["low", "high"], "required": True}},  # type: ignore[dict-item]
-            rules=[{"if": "severity == 'low'", "outcome": "ok"}, {"outcome": "ok"}],  # type: ignore[list-item]
+            reports={"severity": {"choices": ["low", "high"], "required": True}},
+            rules=[{"if": "severity == 'low'", "outcome": "ok"}, {"outcome": "ok"}],
         ),
     )
 
