@@ -21,7 +21,7 @@ def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> Read
         return skill_folder.read
     about = world(store=None, roots=roots)
 
-    def read(file: skill_folder.WorkflowFile) -> skill_folder.Loaded:
+    def read(file: skill_folder.WorkflowFile) -> skill_folder.LoadedWorkflow:
         try:
             return run_file(file, about.roots, about.state)
         except TrustError as error:

@@ -29,7 +29,7 @@ from flowrail.hosts.protocol import (
     HookInput,
     read_input,
 )
-from flowrail.machines.definition.tool_rules import SHELLS, Used, forbidding
+from flowrail.machines.definition.tool_rules import SHELLS, ToolUse, forbidding
 
 #: At most this many sessions of one conversation are read, newest first.
 MOST_OWN = 50
@@ -99,7 +99,7 @@ def _forbidding_rule(
     """Return the rule of a session's step that the tool meets."""
     rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
     project = _project(glance, hook_input, environment)
-    used = Used(hook_input.tool, hook_input.given, hook_input.cwd, project, environment.home)
+    used = ToolUse(hook_input.tool, hook_input.given, hook_input.cwd, project, environment.home)
     return forbidding(rules, used) if isinstance(rules, list) else None
 
 

@@ -23,7 +23,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.running import agents, findings, questions, session_list, steps
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
-    Opened,
+    OpenedWorkflow,
     of_program,
     open_folder,
     open_skill,
@@ -34,7 +34,7 @@ from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.questions import Question
-    from flowrail.machines.engine.agents import Ended, Handed
+    from flowrail.machines.engine.agents import Assignment, DispatchResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView
     from flowrail.machines.guidance.views import DispatchView, QuestionView
@@ -225,7 +225,7 @@ class SessionStore:
             given = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
             return self._view(questions.answer(self._world, session.id, given, reason))
 
-    def ask(self, work: SessionView | Handed, asked: Sequence[Question]) -> SessionView:
+    def ask(self, work: SessionView | Assignment, asked: Sequence[Question]) -> SessionView:
         """Put a sub-agent's questions to the user, and return the session that waits for the answers."""
         with _for_python():
             if isinstance(work, SessionView):
@@ -234,15 +234,17 @@ class SessionStore:
                 put = questions.ask(self._world, work.session, asked, token=work.dispatch.token)
             return self._view(steps.look(self._world, put.session))
 
-    def claim(self, session: SessionView, dispatch: str, holder: str | None = None) -> SessionView | Handed:
+    def claim(
+        self, session: SessionView, dispatch: str, holder: str | None = None
+    ) -> SessionView | Assignment:
         """Take a dispatch of the current step: return a session for its workflow, or a prompt with its token."""
         with _for_python():
             taken = agents.claim(self._world, session.id, dispatch, holder)
             return self._view(taken) if isinstance(taken, steps.Answer) else taken
 
     def finish(
-        self, handed: Handed, outcome: Outcome | str, facts: Mapping[str, object] | None = None
-    ) -> Ended:
+        self, handed: Assignment, outcome: Outcome | str, facts: Mapping[str, object] | None = None
+    ) -> DispatchResult:
         """Report the end of a claimed dispatch that had a prompt."""
         with _for_python():
             return agents.finish(
@@ -254,7 +256,7 @@ class SessionStore:
                 facts=facts,
             )
 
-    def cancel(self, session: SessionView, dispatch: str) -> Ended:
+    def cancel(self, session: SessionView, dispatch: str) -> DispatchResult:
         """Cancel a dispatch that has not ended."""
         with _for_python():
             return agents.cancel(self._world, session.id, dispatch)
@@ -319,7 +321,7 @@ class SessionStore:
             by=self._actor or world.by, host=self._conversation, workflows=dict(self._workflows)
         )
 
-    def _opened(self, workflow: Workflow) -> Opened:
+    def _opened(self, workflow: Workflow) -> OpenedWorkflow:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
         if workflow.folder is None:
             self._workflows[workflow.name] = workflow
@@ -375,7 +377,7 @@ def _named_store(path: str | os.PathLike[str] | None) -> str | None:
     return None if is_own else text
 
 
-def _load(skill: str) -> Opened:
+def _load(skill: str) -> OpenedWorkflow:
     environment = Environment()
     if os.path.isdir(skill):
         return open_folder(skill, environment.roots, environment.state)

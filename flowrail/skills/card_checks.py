@@ -20,7 +20,7 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
+from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
 from flowrail.skills.catalog import Skill, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded
@@ -41,7 +41,7 @@ _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """What stands for a value in a card: it is not judged."""
 
 
-def findings(file: WorkflowFile, loaded: Loaded, interfaces: WorkflowInterfaces) -> list[Finding]:
+def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces) -> list[Finding]:
     """Return what is wrong around the workflow in *file*; of the card only for the entry workflow.
 
     Where nothing of the workflow could be read, no text and no card is held against it.
@@ -243,7 +243,9 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
             yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
 
 
-def _leftover(file: WorkflowFile, loaded: Loaded, interfaces: WorkflowInterfaces) -> Iterator[Finding]:
+def _leftover(
+    file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces
+) -> Iterator[Finding]:
     """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
     if file.is_python:
         return

@@ -17,7 +17,7 @@ from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
+from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits, phrases, placeholders, suggestions
@@ -75,7 +75,7 @@ class WorkflowInterfaces:
         interface = self.get(file)
         return interface if interface is not None and interface.total_steps else None
 
-    def add(self, file: WorkflowFile, loaded: Loaded) -> None:
+    def add(self, file: WorkflowFile, loaded: LoadedWorkflow) -> None:
         """Add the interface of a workflow that was read already."""
         params = loaded.definition.params
         self._known[file] = WorkflowInterface(
@@ -91,7 +91,7 @@ class WorkflowInterfaces:
 
 def findings(
     file: WorkflowFile,
-    loaded: Loaded,
+    loaded: LoadedWorkflow,
     roots: Sequence[Root],
     interfaces: WorkflowInterfaces,
     problems: Problems | None = None,
@@ -139,7 +139,7 @@ class _Lookup:
             return None
 
 
-def _works(loaded: Loaded, lookup: _Lookup) -> Iterator[Finding]:
+def _works(loaded: LoadedWorkflow, lookup: _Lookup) -> Iterator[Finding]:
     declared = _declared(loaded.definition)
     for index, step in enumerate(loaded.definition.steps):
         if step.work is not None:
@@ -147,7 +147,12 @@ def _works(loaded: Loaded, lookup: _Lookup) -> Iterator[Finding]:
 
 
 def _work(
-    index: int, step: StepDef, work: Dispatch, loaded: Loaded, lookup: _Lookup, declared: Mapping[str, Arg]
+    index: int,
+    step: StepDef,
+    work: Dispatch,
+    loaded: LoadedWorkflow,
+    lookup: _Lookup,
+    declared: Mapping[str, Arg],
 ) -> Iterator[Finding]:
     if work.run is None:
         return
@@ -195,7 +200,7 @@ def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
 
-def _then(loaded: Loaded, lookup: _Lookup) -> Iterator[Finding]:
+def _then(loaded: LoadedWorkflow, lookup: _Lookup) -> Iterator[Finding]:
     definition = loaded.definition
     if not definition.then:
         return

@@ -65,11 +65,11 @@ def _item(found: Skill, read: ReadFile) -> dict[str, Any]:
         loaded = read(file)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
-        loaded = skill_folder.Loaded(Workflow(found.name, validate=False), (finding,), {})
+        loaded = skill_folder.LoadedWorkflow(Workflow(found.name, validate=False), (finding,), {})
     return _head(found, found.name, loaded)
 
 
-def _head(found: Skill, address: str, loaded: skill_folder.Loaded) -> dict[str, object]:
+def _head(found: Skill, address: str, loaded: skill_folder.LoadedWorkflow) -> dict[str, object]:
     definition = loaded.definition
     return {
         "name": address,

@@ -9,14 +9,14 @@ from support.golden import as_in_golden_file
 
 from flowrail.command import Command
 from flowrail.formatters.guidance.work import handed_text, handed_xml
-from flowrail.machines.engine.agents import Handed
+from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.sessions.session import Dispatched
 
 WORK = Dispatched(
     "d2-1", "quality-reviewer", item="auth", model="opus", expires_at="2026-11-18T13:00:00.000Z"
 )
-HANDED = Handed(
+HANDED = Assignment(
     session="review-4k2m9a",
     dispatch=WORK,
     prompt="Is a < b && c > d in auth?\n\n```flow:forbidden\n- Editing auth\n```",

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from flowrail.machines.definition.findings import (
     LARGEST_FOUND,
     MOST_FOUND,
-    Raw,
+    UnplacedFinding,
     first,
 )
 
 
-def raw(message: str, count: int) -> Iterator[Raw]:
-    return (Raw("FR100", (), message, "", step) for step in ["a"] * count)
+def raw(message: str, count: int) -> Iterator[UnplacedFinding]:
+    return (UnplacedFinding("FR100", (), message, "", step) for step in ["a"] * count)
 
 
 def test_of_findings_as_many_are_told_as_are_little_together_and_one_of_each_rule() -> None:

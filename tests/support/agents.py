@@ -11,8 +11,8 @@ from support.sandbox import put_skill
 from flowrail.cli.environment import world
 from flowrail.cli.facts import given_answers
 from flowrail.machines.definition.questions import Option, Question
-from flowrail.machines.engine.agents import Handed
-from flowrail.machines.engine.questions import Put
+from flowrail.machines.engine.agents import Assignment
+from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.running import agents, questions, steps
 from flowrail.operations.running.steps import Answer
@@ -107,7 +107,7 @@ class Team:
         """Return what the dispatches stand at, each with its outcome once it has one."""
         return [each.outcome or each.status for each in self.told().dispatches]
 
-    def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Handed:
+    def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Assignment:
         """Claim a piece of work by its number."""
         return agents.claim(self.world, self.id, self.told().dispatches[number - 1].id, holder, **more)
 
@@ -117,10 +117,10 @@ class Team:
         assert isinstance(answer, Answer)
         return answer.guidance.session
 
-    def handed(self, number: int = 1, holder: str | None = None, **more: Any) -> Handed:
+    def handed(self, number: int = 1, holder: str | None = None, **more: Any) -> Assignment:
         """Claim a piece of work that is free-form."""
         handed = self.claim(number, holder, **more)
-        assert isinstance(handed, Handed)
+        assert isinstance(handed, Assignment)
         return handed
 
     def report(self, outcome: str, session: str | None = None, **facts: Any) -> Guidance:
@@ -141,7 +141,7 @@ class Team:
         self.report("ok", session)
         return self.report(outcome, session, found=found)
 
-    def ask(self, session: str, name: str = "db", **parts: Any) -> Put:
+    def ask(self, session: str, name: str = "db", **parts: Any) -> PendingQuestions:
         """Put a question of an agent to the user."""
         return questions.ask(self.world, session, [question(name, **parts)])
 

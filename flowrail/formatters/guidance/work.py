@@ -5,8 +5,8 @@ from __future__ import annotations
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.guidance.content import FINDING, Keep, Show, plain, result_lines, text_pieces
-from flowrail.machines.engine.agents import Ended, Handed
-from flowrail.machines.engine.questions import Put
+from flowrail.machines.engine.agents import Assignment, DispatchResult
+from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
@@ -16,7 +16,7 @@ from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import one_line, visible
 
 
-def handed_text(handed: Handed, show: Show = str) -> str:
+def handed_text(handed: Assignment, show: Show = str) -> str:
     """Return a free-form piece of work as its agent is told it."""
     ok, fail = handed.finish
     answers = [
@@ -45,7 +45,7 @@ def handed_text(handed: Handed, show: Show = str) -> str:
     )
 
 
-def handed_xml(handed: Handed, show: Show = str) -> str:
+def handed_xml(handed: Assignment, show: Show = str) -> str:
     """Return the same as one well-formed element, so that nothing put into the prompt passes for more of it."""
     dispatch = handed.dispatch
     head = {"session": handed.session, "dispatch": dispatch.id, "agent": dispatch.agent}
@@ -79,13 +79,13 @@ _HOW = (
 )
 
 
-def _pieces(handed: Handed) -> list[str | Markup]:
+def _pieces(handed: Assignment) -> list[str | Markup]:
     given = [element("var", in_words(value), name=name) for name, value in handed.given.items()]
     more = [block("context", given)] if given else []
     return [*text_pieces(handed.prompt, Again(handed.resources)), *more]
 
 
-def handed_data(handed: Handed, keep: Keep = str) -> dict[str, object]:
+def handed_data(handed: Assignment, keep: Keep = str) -> dict[str, object]:
     """Return the same as plain data."""
     return {
         "session": handed.session,
@@ -105,7 +105,7 @@ def handed_data(handed: Handed, keep: Keep = str) -> dict[str, object]:
     }
 
 
-def ended_data(ended: Ended, show: Show = str) -> dict[str, object]:
+def ended_data(ended: DispatchResult, show: Show = str) -> dict[str, object]:
     """Return the end of a piece of work."""
     return {
         "session": ended.session,
@@ -118,12 +118,12 @@ def ended_data(ended: Ended, show: Show = str) -> dict[str, object]:
     }
 
 
-def put_text(put: Put, show: Show = str) -> str:
+def put_text(put: PendingQuestions, show: Show = str) -> str:
     """Return the block that is an agent's whole answer; it tells whoever launched it how to go on."""
     return str(as_xml(put.written, answer=show(put.answer)))
 
 
-def put_data(put: Put, show: Show = str, keep: Keep = str) -> dict[str, object]:
+def put_data(put: PendingQuestions, show: Show = str, keep: Keep = str) -> dict[str, object]:
     """Return questions that were put, also as a host's question tool takes them."""
     return {
         "session": put.session,

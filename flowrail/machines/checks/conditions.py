@@ -13,7 +13,7 @@ from typing import Any
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.evidence import Level, Verdict
 from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -30,7 +30,7 @@ _RESULTS = {"passed": (True, False), "verdict": tuple(map(str, Verdict)), "level
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
-def _never(workflow: Workflow) -> Iterator[Raw]:
+def _never(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge rules that are never the first to hold, and conditions that never do."""
     if not any(step.rules or step.when or step.variants for step in workflow.steps):
         return
@@ -47,10 +47,12 @@ def _never(workflow: Workflow) -> Iterator[Raw]:
             first = values.first_to_hold(step, [source]) if isinstance(source, str) else {0}
             if first is not None and not first:
                 said = f"{what} of step `{step.id}`, `{in_quotes(str(source))}`, never holds"
-                yield Raw("FR177", path, said, "fix the condition, or remove it", step.id, "warning")
+                yield UnplacedFinding(
+                    "FR177", path, said, "fix the condition, or remove it", step.id, "warning"
+                )
 
 
-def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[Raw]:
+def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[UnplacedFinding]:
     if not step.rules or any(rule.when is None for rule in step.rules[:-1]):
         return
     first = values.first_to_hold(step, [rule.when for rule in step.rules])
@@ -59,7 +61,7 @@ def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[Raw]:
             continue
         what = f"rule {number + 1} of step `{step.id}`, `{rule.when}`, is never the first that holds"
         hint = "the rules are tried in order: move it up, or fix the condition"
-        yield Raw("FR177", (*at, "rules", number), what, hint, step.id, "warning")
+        yield UnplacedFinding("FR177", (*at, "rules", number), what, hint, step.id, "warning")
 
 
 class _Values:
@@ -181,7 +183,7 @@ def _has_name(node: Any) -> bool:
     return any(_has_name(child) for child in node[1:] if isinstance(child, tuple))
 
 
-def _gates(workflow: Workflow) -> Iterator[Raw]:
+def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge gates that a run can come to without the review from which they decide."""
     after, _, _ = graph.adjacency(graph.possible_edges(workflow))
     for index, step in enumerate(workflow.steps):
@@ -195,7 +197,7 @@ def _gates(workflow: Workflow) -> Iterator[Raw]:
             way = "after it failed" if step.id in failed else "on some path"
             what = f"{way} a run comes to gate `{step.id}` without its review `{gate.review}`, and is refused there"
             hint = f"let the transition lead to `{gate.review}`"
-            yield Raw("FR178", ("steps", index, "gate"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR178", ("steps", index, "gate"), what, hint, step.id, "warning")
 
 
 def _failed(step: StepDef, around: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flowrail.machines.checks.loops import guard_of
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import placeholders
@@ -30,7 +30,7 @@ Names = int
 _OVER = "`over`"
 
 
-class Read(NamedTuple):
+class NameUse(NamedTuple):
     """A name that a step uses: where, in which text, and whether a missing value leaves a gap."""
 
     name: str
@@ -166,7 +166,7 @@ def _arrivals(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
             yield step.id, target, True
 
 
-def _values(workflow: Workflow) -> Iterator[Raw]:
+def _values(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge what is read before it is known. What a handler keeps is not declared, so it is not judged."""
     handled = any(callable(step.handler) for step in workflow.steps)
     if handled or workflow.entry_point not in workflow or len(workflow.steps) > MOST_STEPS:
@@ -175,7 +175,7 @@ def _values(workflow: Workflow) -> Iterator[Raw]:
         yield from _along(workflow, _Paths(workflow))
 
 
-def _along(workflow: Workflow, paths: _Paths) -> Iterator[Raw]:
+def _along(workflow: Workflow, paths: _Paths) -> Iterator[UnplacedFinding]:
     given = {name for name, arg in workflow.params.items() if arg.required or arg.has_default}
     declared = paths.facts.keys() | workflow.params.keys()
     for index, step in enumerate(workflow.steps):
@@ -185,14 +185,14 @@ def _along(workflow: Workflow, paths: _Paths) -> Iterator[Raw]:
 
 def _step_values(
     index: int, step: StepDef, paths: _Paths, given: Collection[str], declared: Collection[str]
-) -> Iterator[Raw]:
+) -> Iterator[UnplacedFinding]:
     certain, ever = paths.holding(step), paths.ever[step.id]
     again: Names | None = None
     told: set[tuple[str, str]] = set()
     for read in _reads(index, step):
         if read.name == "limit" and step.bound is None and read.gap:
             what = f"{read.what} has `$limit`, and step `{step.id}` has no limit"
-            yield Raw(
+            yield UnplacedFinding(
                 "FR161", read.path, what, "add a `limit` to the step, or remove `$limit`", step.id, "warning"
             )
         if read.name not in declared or (read.name, read.what) in told:
@@ -209,20 +209,20 @@ def _step_values(
         before = paths.has(ever, read.name) or read.name in paths.workflow.params
         if not before and not (read.again and read.name in step.reports):
             what = f"{read.what} reads `{read.name}`, which no step before `{step.id}` reports"
-            yield Raw(
+            yield UnplacedFinding(
                 "FR126", read.path, what, "report it earlier, or declare it in `params`", step.id, "warning"
             )
         elif read.what == _OVER:
             what = f"step `{step.id}` goes over `{read.name}`, which is not reported on every path to it"
             hint = "make it required where it is reported"
-            yield Raw("FR160", read.path, what, hint, step.id, "warning")
+            yield UnplacedFinding("FR160", read.path, what, hint, step.id, "warning")
         elif read.gap:
             what = f"{read.what} has `${read.name}`, which has no value on every path to `{step.id}`"
             hint = "make it required where it is reported, or write a variant for the case without it"
-            yield Raw("FR161", read.path, what, hint, step.id, "warning")
+            yield UnplacedFinding("FR161", read.path, what, hint, step.id, "warning")
 
 
-def _reads(index: int, step: StepDef) -> Iterator[Read]:
+def _reads(index: int, step: StepDef) -> Iterator[NameUse]:
     at: Path = ("steps", index)
     texts: list[tuple[Path, str, object]] = [((*at, "title"), "the title", step.title)]
     if not callable(step.actions):
@@ -248,12 +248,12 @@ def _reads(index: int, step: StepDef) -> Iterator[Read]:
     yield from _work(at, step)
 
 
-def _work(at: Path, step: StepDef) -> Iterator[Read]:
+def _work(at: Path, step: StepDef) -> Iterator[NameUse]:
     work = step.dispatch
     if work is None:
         return
     if isinstance(work.over, str):
-        yield Read(work.over, (*at, "dispatch", "over"), _OVER, gap=True)
+        yield NameUse(work.over, (*at, "dispatch", "over"), _OVER, gap=True)
     for name, value in work.context_vars.items():
         for read in _placed((*at, "dispatch", "vars", name), f"variable `{name}`", value):
             if read.name != "item":
@@ -264,19 +264,19 @@ def _work(at: Path, step: StepDef) -> Iterator[Read]:
                 yield read
 
 
-def _placed(path: Path, what: str, text: object) -> Iterator[Read]:
+def _placed(path: Path, what: str, text: object) -> Iterator[NameUse]:
     if isinstance(text, str) and "$" in text:
         names = sorted(placeholders.placeholders(text))
-        yield from (Read(name, (*path, f"${name}"), what, gap=True) for name in names)
+        yield from (NameUse(name, (*path, f"${name}"), what, gap=True) for name in names)
 
 
-def _named(path: Path, what: str, source: object, *, again: bool = False) -> Iterator[Read]:
+def _named(path: Path, what: str, source: object, *, again: bool = False) -> Iterator[NameUse]:
     try:
         names = parse(source).names if isinstance(source, str) else frozenset()
     except RuleError:
         return
     facts = sorted(name for name in names if not name.startswith(EVIDENCE))
-    yield from (Read(name, path, what, gap=False, again=again) for name in facts)
+    yield from (NameUse(name, path, what, gap=False, again=again) for name in facts)
 
 
 PATH_RULES = (_values,)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowrail.machines.definition.delegation import AgentRole
-from flowrail.machines.definition.findings import Raw
+from flowrail.machines.definition.findings import UnplacedFinding
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import placeholders, suggestions
 
 
-def _successes(workflow: Workflow) -> Iterator[Raw]:
+def _successes(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Warn about steps that dispatch agents but cannot report success."""
     for index, step in enumerate(workflow.steps):
         if step.work is not None and not step.decides and step.ways and Outcome.OK not in step.ways:
             what = f"step `{step.id}` has no `ok` transition for when its agents succeed"
             hint = "add `ok` to `next`"
-            yield Raw("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
 
 
-def _items(workflow: Workflow) -> Iterator[Raw]:
+def _items(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Warn about dispatches over a list whose agents do not get their item."""
     for index, step in enumerate(workflow.steps):
         work = step.dispatch
@@ -35,17 +35,21 @@ def _items(workflow: Workflow) -> Iterator[Raw]:
             what = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
             where = "vars" if work.run else "prompt"
             hint = f"put `$item` into its `{where}`, or leave `over` out"
-            yield Raw("FR179", ("steps", index, "dispatch", where), what, hint, step.id, "warning")
+            yield UnplacedFinding(
+                "FR179", ("steps", index, "dispatch", where), what, hint, step.id, "warning"
+            )
 
 
-def _roles(workflow: Workflow) -> Iterator[Raw]:
+def _roles(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Warn about agents whose name looks like a misspelt role. Any other name is an agent of the host."""
     for index, step in enumerate(workflow.steps):
         work = step.work
         guess = suggestions.did_you_mean(work.agent, AgentRole, "") if work is not None else ""
         if work is not None and guess and work.agent not in list(AgentRole):
             what = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
-            yield Raw("FR145", ("steps", index, "dispatch", "agent"), what, guess, step.id, "warning")
+            yield UnplacedFinding(
+                "FR145", ("steps", index, "dispatch", "agent"), what, guess, step.id, "warning"
+            )
 
 
 DELEGATION_ADVICE = (_successes, _items, _roles)

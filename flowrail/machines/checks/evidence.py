@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from flowrail.machines.definition.evidence import EvidenceCheck, Level
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.phrases import listed
@@ -22,7 +22,7 @@ _ANNOTATIONS = frozenset({"$schema", "$id", "title", "description", "type", "exa
 """Keys of a JSON Schema that accept any document of a type."""
 
 
-def _weak(workflow: Workflow) -> Iterator[Raw]:
+def _weak(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         templates = _templates(workflow, step)
         for outcome, checks in step.evidence.items():
@@ -33,12 +33,14 @@ def _weak(workflow: Workflow) -> Iterator[Raw]:
                 yield from _judged(("steps", index, "dispatch", "evidence", position), step, check, templates)
 
 
-def _judged(path: Path, step: StepDef, check: EvidenceCheck, templates: list[str]) -> Iterator[Raw]:
+def _judged(
+    path: Path, step: StepDef, check: EvidenceCheck, templates: list[str]
+) -> Iterator[UnplacedFinding]:
     if len(check.kinds) != 1:
         return
     for problem, remedy in (*_of_files(check, templates), *_of_commands(check), *_of_others(check)):
         what = f"check `{check.id}` of step `{step.id}` proves little: {problem}"
-        yield Raw("FR184", path, what, remedy, step.id, "warning")
+        yield UnplacedFinding("FR184", path, what, remedy, step.id, "warning")
 
 
 def _of_files(check: EvidenceCheck, templates: list[str]) -> Iterator[tuple[str, str]]:

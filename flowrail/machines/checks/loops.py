@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.transitions import is_limited, landings
@@ -46,7 +46,7 @@ def guard_of(when: object) -> Guard:
     return Guard(expression.names, again)
 
 
-def _outcomes(workflow: Workflow) -> Iterator[Raw]:
+def _outcomes(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         if not (step.rules or step.questions or step.gate):
             continue
@@ -57,10 +57,12 @@ def _outcomes(workflow: Workflow) -> Iterator[Raw]:
                 continue
             what = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
             hint = "let a rule or an answer decide it, or remove it from `next`"
-            yield Raw("FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning")
+            yield UnplacedFinding(
+                "FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning"
+            )
 
 
-def _rounds(workflow: Workflow) -> Iterator[Raw]:
+def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge loops that nothing bounds, and bounds and texts of rounds that never come."""
     ways = [each for each in graph.possible_edges(workflow) if each.target in workflow]
     after, _, _ = graph.adjacency(ways)
@@ -75,7 +77,7 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
         in_order = sorted(members, key=lambda each: place[each])
         what = f"the loop of {phrases.listed(in_order)} has no limit: an agent may repeat it forever"
         hint = "add a `limit` to a step that leads back by `iterate` or `fail`"
-        yield Raw("FR163", ("steps", place[first]), what, hint, first, "warning")
+        yield UnplacedFinding("FR163", ("steps", place[first]), what, hint, first, "warning")
     for index, step in enumerate(workflow.steps):
         if step.limit is not None and step.id in circling:
             yield from _idle(workflow, index, step)
@@ -83,7 +85,7 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
             continue
         if step.limit is not None:
             what = f"step `{step.id}` has a limit, but no transition leads back to it"
-            yield Raw(
+            yield UnplacedFinding(
                 "FR164",
                 ("steps", index, "limit"),
                 what,
@@ -97,20 +99,20 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
                     f"variant {number + 1} of step `{step.id}` is for a second attempt, which never happens"
                 )
                 path: Path = ("steps", index, "variants", number)
-                yield Raw(
+                yield UnplacedFinding(
                     "FR164", path, what, "remove it, or add a transition back to the step", step.id, "warning"
                 )
 
 
-def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[Raw]:
+def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[UnplacedFinding]:
     """Judge a limit that no way of its step meets, though the step is in a loop."""
     if not any(is_limited(workflow, step, outcome) for outcome in step.ways):
         what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
         hint = "move the limit to the step that leads back"
-        yield Raw("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
+        yield UnplacedFinding("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
 
 
-def _sizes(workflow: Workflow) -> Iterator[Raw]:
+def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         texts: list[tuple[Path, str, Iterable[object]]] = []
         if not callable(step.actions):
@@ -124,10 +126,10 @@ def _sizes(workflow: Workflow) -> Iterator[Raw]:
             if size > LARGEST_TOLD:
                 said = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
                 hint = "split the step, or move reference material to a resource"
-                yield Raw("FR165", path, said, hint, step.id, "warning")
+                yield UnplacedFinding("FR165", path, said, hint, step.id, "warning")
 
 
-def _chains(workflow: Workflow) -> Iterator[Raw]:
+def _chains(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge long chains of steps that may not apply, each with a condition of its own.
 
     A way on into such a chain can come out at any step of it, so their number grows with its square.
@@ -147,19 +149,21 @@ def _chains(workflow: Workflow) -> Iterator[Raw]:
             f"condition of its own: the workflow compiles to {count} transitions, which slows down every step"
         )
         hint = "give some of them the same `when`, or let one step decide by rules what comes next"
-        yield Raw("FR175", ("steps", at, "when"), what, hint, longest, "warning")
+        yield UnplacedFinding("FR175", ("steps", at, "when"), what, hint, longest, "warning")
 
 
-def _defaults(workflow: Workflow) -> Iterator[Raw]:
+def _defaults(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         for name, arg in step.reports.items():
             if arg.has_default:
                 what = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
                 hint = "make it required, or write a rule for the case without it"
-                yield Raw("FR180", ("steps", index, "reports", name), what, hint, step.id, "warning")
+                yield UnplacedFinding(
+                    "FR180", ("steps", index, "reports", name), what, hint, step.id, "warning"
+                )
 
 
-def _changes(workflow: Workflow) -> Iterator[Raw]:
+def _changes(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge steps that send a run back by rules over what no step of the loop reports."""
     if any(callable(step.handler) for step in workflow.steps):
         return
@@ -177,7 +181,7 @@ def _changes(workflow: Workflow) -> Iterator[Raw]:
                 what = f"{said}, which no step of the loop reports: every attempt has the same result"
                 hint = "report it in the loop, or decide by what is reported there"
                 path: Path = ("steps", place[step.id], "rules")
-                yield Raw("FR173", path, what, hint, step.id, "warning")
+                yield UnplacedFinding("FR173", path, what, hint, step.id, "warning")
 
 
 def _names_of(step: StepDef) -> Names:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import phrases, suggestions
@@ -23,7 +23,7 @@ _BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
 
 
-def _texts(workflow: Workflow) -> Iterator[Raw]:
+def _texts(workflow: Workflow) -> Iterator[UnplacedFinding]:
     ids = dict.fromkeys(step.id for step in workflow.steps)
     guesses = suggestions.Suggestions()
     for index, step in enumerate(workflow.steps):
@@ -57,15 +57,15 @@ def _without_fences(text: str) -> str:
 
 def _steps(
     path: Path, text: str, step: StepDef, ids: Collection[str], guesses: suggestions.Suggestions
-) -> Iterator[Raw]:
+) -> Iterator[UnplacedFinding]:
     for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
         if name not in ids:
             what = f"the text of step `{step.id}` mentions unknown step `{name}`"
             hint = guesses.did_you_mean(name, ids, "name a step of this workflow")
-            yield Raw("FR166", (*path, f"`{name}`"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR166", (*path, f"`{name}`"), what, hint, step.id, "warning")
 
 
-def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
+def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[UnplacedFinding]:
     run = [word for skill, word in _COMMAND.findall(text) if skill == name]
     here = [DONE] if step.decides else [str(outcome) for outcome in step.ways]
     decided = {str(outcome) for outcome in step.ways} if step.decides else set()
@@ -74,10 +74,12 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
             known = "the step does not accept it" if word in WORDS else "it is not an outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
             hint = suggestions.did_you_mean(word, here, f"it takes {phrases.listed(here)}")
-            yield Raw("FR167", (*path, word), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR167", (*path, word), what, hint, step.id, "warning")
 
 
-def _facts(path: Path, text: str, step: StepDef, guesses: suggestions.Suggestions) -> Iterator[Raw]:
+def _facts(
+    path: Path, text: str, step: StepDef, guesses: suggestions.Suggestions
+) -> Iterator[UnplacedFinding]:
     """Judge what a text asks to be reported, in bold letters."""
     if callable(step.handler):
         return  # what it takes is its own affair
@@ -87,7 +89,7 @@ def _facts(path: Path, text: str, step: StepDef, guesses: suggestions.Suggestion
             what = f"the text of step `{step.id}` asks for **{name}**, which the step does not accept"
             known = phrases.listed(step.reports) or "nothing"
             hint = guesses.did_you_mean(name, step.reports, f"it takes {known}")
-            yield Raw("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")
 
 
 def _told(index: int, step: StepDef) -> Iterator[tuple[Path, str]]:

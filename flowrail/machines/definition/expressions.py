@@ -99,7 +99,7 @@ def parse(source: str) -> Expression:
     return known
 
 
-class _Kept(dict[str, Expression]):
+class _ExpressionCache(dict[str, Expression]):
     """Expressions that were read, up to so many characters together; then none, and from the beginning."""
 
     left = MOST_KEPT
@@ -112,7 +112,7 @@ class _Kept(dict[str, Expression]):
         self[expression.source] = expression
 
 
-_kept = _Kept()
+_kept = _ExpressionCache()
 
 
 def _parsed(source: str) -> Expression:

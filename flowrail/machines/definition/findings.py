@@ -115,7 +115,7 @@ class Finding(NamedTuple):
         return f"{self.place}: {self.severity} {self.code}: {self.message}; {self.remedy}"
 
 
-class Raw(NamedTuple):
+class UnplacedFinding(NamedTuple):
     """A finding before its place is turned into words."""
 
     code: str
@@ -132,7 +132,7 @@ class Raw(NamedTuple):
 
 _COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 _PLACE = r"(?s)(?P<file>.*?)(?::(?P<line>\d+))?(?: \(.*)?\Z"
-_Found = TypeVar("_Found", Finding, Raw)
+_Found = TypeVar("_Found", Finding, UnplacedFinding)
 
 
 def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:

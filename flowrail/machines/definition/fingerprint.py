@@ -30,12 +30,12 @@ _ALWAYS: Mapping[str, object] = {
 """Keys of a step that are part of its fingerprint although they have their default, since the first format."""
 
 
-def step_print(workflow: Workflow, step_id: str | None) -> str:
+def step_fingerprint(workflow: Workflow, step_id: str | None) -> str:
     """Return the fingerprint of one step and its transitions; empty for the end."""
     return "" if step_id is None else _all(workflow)[step_id]
 
 
-def graph_print(workflow: Workflow) -> str:
+def workflow_fingerprint(workflow: Workflow) -> str:
     """Return the fingerprint of the whole graph."""
     return _all(workflow)[""]
 

@@ -43,7 +43,7 @@ _WRAPPED = (
 _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
-class Used(NamedTuple):
+class ToolUse(NamedTuple):
     """A tool that an agent is about to use, with what, and where."""
 
     tool: str
@@ -64,7 +64,7 @@ def problem(rule: object) -> str | None:
     )
 
 
-def forbidding(rules: Iterable[object], used: Used) -> str | None:
+def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     """Return the first of *rules* that *used* meets; our own commands never meet one."""
     if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
         return None
@@ -80,7 +80,7 @@ def matcher(rules: Iterable[str]) -> str:
     return "|".join(sorted(pattern.replace(".", "\\.").replace("*", ".*") for pattern in patterns))
 
 
-def _meets(rule: object, used: Used) -> bool:
+def _meets(rule: object, used: ToolUse) -> bool:
     found = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
     if found is None or not _is_tool(found["tool"], used.tool):
         return False
@@ -107,7 +107,7 @@ def _is_tool(named: str, tool: str) -> bool:
 # --- commands -----------------------------------------------------------------------------------------
 
 
-def _command(used: Used) -> str:
+def _command(used: ToolUse) -> str:
     given = used.given.get("command", used.given.get("cmd", ""))
     if isinstance(given, list):
         given = given[-1] if len(given) == 3 and str(given[1]).startswith("-") else " ".join(map(str, given))  # noqa: PLR2004 - sh -c TEXT
@@ -194,13 +194,13 @@ def _glob(pattern: str, text: str) -> bool:
 # --- paths and sites ----------------------------------------------------------------------------------
 
 
-def _files(used: Used) -> list[str]:
+def _files(used: ToolUse) -> list[str]:
     named = [str(used.given[key]) for key in _PATHS if isinstance(used.given.get(key), str)]
     patch = used.given.get("command", used.given.get("input")) if used.tool == "apply_patch" else None
     return [*named, *(re.findall(_PATCHED, patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
 
 
-def _is_path(pattern: str, path: str, used: Used) -> bool:
+def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
     """Return whether a file is one that *pattern* means, as in `.gitignore`, from the project on.
 
     `//x` is from the root, `~/x` from home; a pattern without a slash is met at any depth. A file that is

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.evidence import Verdict
-from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
@@ -113,8 +113,8 @@ def start(
         visits=Frozen(machine.model.visits),
         started_at=now,
         moved_at=now,
-        graph=graph_print(workflow),
-        here=step_print(workflow, step),
+        graph=workflow_fingerprint(workflow),
+        here=step_fingerprint(workflow, step),
         parent=parent,
     )
     return entered(workflow, begun, now)
@@ -229,8 +229,8 @@ def follow(
         started_at=session.started_at,
         moved_at=now,
         last=move,
-        graph=graph_print(workflow),
-        here=step_print(workflow, to),
+        graph=workflow_fingerprint(workflow),
+        here=step_fingerprint(workflow, to),
         entered=session.entered,
         grants=session.grants,
         findings=session.findings,

@@ -72,7 +72,7 @@ class Join(NamedTuple):
         return not self.met and self.succeeded + len(self.open) < self.needed
 
 
-class Handed(NamedTuple):
+class Assignment(NamedTuple):
     """A free-form piece of work as its agent gets it: what to do, how to end it, how to ask the user.
 
     ``answered`` are questions and answers of agents that worked for the same step before.
@@ -105,7 +105,7 @@ class WorkResult(NamedTuple):
     """For the agent that launched this one."""
 
 
-class Ended(NamedTuple):
+class DispatchResult(NamedTuple):
     """A piece of work that has come back, and what its agent answers with."""
 
     session: str
@@ -166,7 +166,7 @@ def entering(step: StepDef, values: Mapping[str, object], revision: int) -> tupl
     if work is None:
         return ()
     items = _items(work, values, step)
-    given = _Given()
+    given = _DispatchTexts()
     return tuple(
         Dispatched(
             id=f"d{revision}-{number}",
@@ -184,7 +184,7 @@ def entering(step: StepDef, values: Mapping[str, object], revision: int) -> tupl
     )
 
 
-class _Given:
+class _DispatchTexts:
     """What agents are given at one moment: equal texts are one, and more than a session could keep is refused."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from flowrail.machines.definition.diff import (
     recognised,
     same_work,
 )
-from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -128,8 +128,8 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
     session = session._replace(
         step=step,
         params=decided.params,
-        graph=graph_print(workflow),
-        here=step_print(workflow, step) if step is None or step in workflow else session.here,
+        graph=workflow_fingerprint(workflow),
+        here=step_fingerprint(workflow, step) if step is None or step in workflow else session.here,
     )
     if not decided.moves:
         return session
@@ -237,7 +237,7 @@ def _here(
         return ENDED
     if to is None:
         return GONE
-    if to == at and step_print(new, to) == session.here:
+    if to == at and step_fingerprint(new, to) == session.here:
         return IDENTICAL
     before = _as_printed(old, at, session.here)
     if before is None:
@@ -252,7 +252,7 @@ def _steps(workflow: Workflow | None) -> tuple[StepDef, ...]:
 def _as_printed(old: Workflow | None, at: str, here: str) -> StepDef | None:
     """Return the step as it was when the session's print of it was made, if that is what was kept."""
     step = old.get(at) if old is not None else None
-    return step if step is not None and old is not None and step_print(old, at) == here else None
+    return step if step is not None and old is not None and step_fingerprint(old, at) == here else None
 
 
 def _same_work(
@@ -269,7 +269,7 @@ def _verdict(
         return here
     if any(names):
         return RENAMED
-    if graph_print(new) != session.graph:
+    if workflow_fingerprint(new) != session.graph:
         return COMPATIBLE
     return TEXTS if any(each.change == TEXTS for each in steps) else IDENTICAL
 

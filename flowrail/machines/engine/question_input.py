@@ -65,7 +65,7 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     raise _only(source, f"{source}:{first + 1}", "neither a needs_user_input block nor JSON")
 
 
-class _Found:
+class _Problems:
     """Everything that is wrong with the questions of one text."""
 
     def __init__(self, source: str) -> None:
@@ -184,13 +184,13 @@ def _read_block(root: _Element, source: str) -> tuple[Question, ...]:
         raise _only(
             source, f"{source}:{root.line}", f"{_shown(root.name)} is used instead of needs_user_input"
         )
-    found = _Found(source)
+    found = _Problems(source)
     found.lines[()] = root.line
     nodes = _within(root, ("question",), ("answer",), found, ())
     return found.finish([_question(node, (index,), found) for index, node in enumerate(nodes)])
 
 
-def _question(node: _Element, path: Path, found: _Found) -> Question:
+def _question(node: _Element, path: Path, found: _Problems) -> Question:
     found.lines[path] = node.line
     children = _within(
         node, ("text", "option"), ("id", "header", "multi", "default", "deadline"), found, path
@@ -221,14 +221,14 @@ def _question(node: _Element, path: Path, found: _Found) -> Question:
     )
 
 
-def _option(node: _Element, path: Path, found: _Found) -> Option:
+def _option(node: _Element, path: Path, found: _Problems) -> Option:
     found.lines[path] = node.line
     _within(node, (), ("label",), found, path)
     return Option(node.attributes.get("label", ""), node.text)
 
 
 def _within(
-    node: _Element, names: Sequence[str], attributes: Sequence[str], found: _Found, path: Path
+    node: _Element, names: Sequence[str], attributes: Sequence[str], found: _Problems, path: Path
 ) -> list[_Element]:
     """Return the children that *node* may have; anything else in it is wrong."""
     for name in node.attributes:
@@ -255,7 +255,7 @@ def _read_json(text: str, source: str) -> tuple[Question, ...]:
         value = strict_json.load(text, source=source)
     except DocumentError as error:
         raise QuestionsError(source, [(error.place, error.fact)], hint=error.hint) from None
-    found, lines = _Found(source), dict(lines_of(text))
+    found, lines = _Problems(source), dict(lines_of(text))
     first = f"{source}:{lines.get((), 1)}"
     if isinstance(value, dict):
         if set(value) != {"questions"}:
@@ -268,7 +268,7 @@ def _read_json(text: str, source: str) -> tuple[Question, ...]:
     return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
 
 
-def _from_json(value: object, path: Path, found: _Found) -> Question:
+def _from_json(value: object, path: Path, found: _Problems) -> Question:
     given = _fitting(value, _QUESTION_KEYS, path, found)
     options = enumerate(given.get("options", []))
     return Question(
@@ -282,12 +282,12 @@ def _from_json(value: object, path: Path, found: _Found) -> Question:
     )
 
 
-def _option_from_json(value: object, path: Path, found: _Found) -> Option:
+def _option_from_json(value: object, path: Path, found: _Problems) -> Option:
     given = _fitting(value, _OPTION_KEYS, path, found)
     return Option(given.get("label", ""), given.get("description", ""))
 
 
-def _fitting(value: object, keys: Mapping[str, type], path: Path, found: _Found) -> dict[str, Any]:
+def _fitting(value: object, keys: Mapping[str, type], path: Path, found: _Problems) -> dict[str, Any]:
     """Return what of *value* is of the right kind; the rest is wrong."""
     if not isinstance(value, dict):
         found.wrong(path, "is not an object")

@@ -56,7 +56,7 @@ class BadAnswerError(UsageError):
     code = "BAD_ANSWER"
 
 
-class Put(NamedTuple):
+class PendingQuestions(NamedTuple):
     """Questions that were put, and the session that waits for their answers."""
 
     session: str

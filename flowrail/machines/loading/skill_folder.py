@@ -57,11 +57,11 @@ class WorkflowFile(NamedTuple):
         return self.path.endswith(".py")
 
 
-ReadFile: TypeAlias = "Callable[[WorkflowFile], Loaded]"
+ReadFile: TypeAlias = "Callable[[WorkflowFile], LoadedWorkflow]"
 """Reads a workflow: `read` as text, or `operations.running.open_workflow.run_file` by running it."""
 
 
-class Loaded(NamedTuple):
+class LoadedWorkflow(NamedTuple):
     """A workflow, what was found in it, and the digests of every file it came from."""
 
     definition: Workflow
@@ -152,7 +152,7 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
+def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> LoadedWorkflow:
     """Return the workflow in *file* with its findings; nothing of it is run.
 
     With *contents*, a snapshot of the folder, nothing is read from the disk again.
@@ -167,11 +167,11 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
         suppressions = (*found.definition.ignore, *suppressions_in(data, file.path))
         workflow, missing = texts.with_resources(found.definition, found.locate)
         findings = tuple(in_order((*found.findings, *missing)))
-        return Loaded(workflow, findings, texts.files, suppressions, found.locate)
+        return LoadedWorkflow(workflow, findings, texts.files, suppressions, found.locate)
     return _read_yaml(file, contents)
 
 
-def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
+def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> LoadedWorkflow:
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
         loaded = read(file, contents)
@@ -185,7 +185,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
     workflow = run_python(data, file.address, path, text_of=texts.of_step)
     workflow, missing = texts.with_resources(workflow, lambda _: file.path)
     suppressions = (*workflow.ignore, *suppressions_in(data, file.path))
-    return Loaded(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
+    return LoadedWorkflow(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
 
 
 class _Texts:
@@ -241,7 +241,7 @@ class _Texts:
                         resources[name] = text
 
 
-def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
+def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> LoadedWorkflow:
     # brings PyYAML, which a Python workflow does without
     from flowrail.machines.loading.yaml_file import read_yaml
     from flowrail.text import yaml as yaml_text
@@ -253,7 +253,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
         document = yaml_text.load(data, source=file.path)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
-        return Loaded(Workflow(file.address, validate=False), (finding,), texts.files)
+        return LoadedWorkflow(Workflow(file.address, validate=False), (finding,), texts.files)
     found = read_yaml(
         document.value,
         name=file.address,
@@ -263,7 +263,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
     )
     workflow, missing = texts.with_resources(found.definition, found.locate)
     findings = tuple(in_order((*found.findings, *missing)))
-    return Loaded(workflow, findings, texts.files, workflow.ignore, found.locate)
+    return LoadedWorkflow(workflow, findings, texts.files, workflow.ignore, found.locate)
 
 
 def _resources(

@@ -14,7 +14,7 @@ from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
 from flowrail.operations.running import working_files
-from flowrail.operations.running.open_workflow import Opened, open_skill
+from flowrail.operations.running.open_workflow import OpenedWorkflow, open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
 from flowrail.operations.running.world import World
 from flowrail.skills.catalog import UnknownSkillError
@@ -64,7 +64,11 @@ def receive_handoff(
 
 
 def _start_session(
-    world: World, opened: Opened, session_id: str, params: Mapping[str, object], received: ReceivedWork
+    world: World,
+    opened: OpenedWorkflow,
+    session_id: str,
+    params: Mapping[str, object],
+    received: ReceivedWork,
 ) -> Answer:
     now = world.now()
     work = working_files.new_folder(world, session_id)

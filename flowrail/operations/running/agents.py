@@ -17,9 +17,9 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import current_step, start, with_default_answers
 from flowrail.machines.engine.agents import (
+    Assignment,
     DispatchGoneError,
-    Ended,
-    Handed,
+    DispatchResult,
     WorkResult,
 )
 from flowrail.machines.engine.errors import EvidenceMissingError, SessionEndedError, ValuesError
@@ -40,7 +40,7 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import finished, reconciled
-from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
+from flowrail.operations.running.open_workflow import OpenedWorkflow, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
 from flowrail.text.placeholders import fill
@@ -66,7 +66,7 @@ class ResultTooLongError(UsageError):
 
 def claim(
     world: World, session_id: str, dispatch_id: str, holder: str | None = None, *, token: str | None = None
-) -> Answer | Handed:
+) -> Answer | Assignment:
     """Take a piece of work: the first step of a session of one's own, or a prompt.
 
     With the *token* of whoever holds it, the same is handed to an agent that stands in for that one.
@@ -103,7 +103,7 @@ def claim(
 
 def _taken(
     world: World,
-    opened: Opened,
+    opened: OpenedWorkflow,
     session: Session,
     step: StepDef,
     dispatch: Dispatched,
@@ -146,7 +146,9 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
         )
 
 
-def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
+def _handed(
+    world: World, opened: OpenedWorkflow, session: Session, step: StepDef, taken: Dispatched
+) -> Assignment:
     values = names_in(
         in_context(
             opened.workflow, step, session.params, session.state, session.visit, session.id, session.work
@@ -160,7 +162,7 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         for word in (Outcome.OK, Outcome.FAIL)
     )
     said = [each for each in session.questions if each.source == BY_AGENT and each.answer]
-    return Handed(
+    return Assignment(
         session=session.id,
         dispatch=taken,
         prompt=prompt,
@@ -197,7 +199,7 @@ def finish(
     facts: Mapping[str, object] | None = None,
     found: str = "",
     remember: str = "",
-) -> Ended:
+) -> DispatchResult:
     """End a free-form piece of work with its result; the same end again is answered again."""
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     if outcome not in {Outcome.OK, Outcome.FAIL}:
@@ -236,7 +238,12 @@ def finish(
 
 
 def _with_evidence(
-    world: World, change: SessionChange, opened: Opened, session: Session, step: StepDef, dispatch: Dispatched
+    world: World,
+    change: SessionChange,
+    opened: OpenedWorkflow,
+    session: Session,
+    step: StepDef,
+    dispatch: Dispatched,
 ) -> Dispatched:
     """Return *dispatch* with the results of its evidence; record and refuse a claim that lacks some."""
     judged = evidence.finished(world, opened.workflow, step, session, dispatch)
@@ -269,7 +276,7 @@ def _fitting(result: dict[str, object], most: int) -> dict[str, object]:
     return result
 
 
-def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
+def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
     """Call off a piece of work that has not ended; whoever holds it is refused from then on."""
     with world.store.change(session_id, wait=world.wait) as change:
         _, session, _ = _at_work(world, change)
@@ -282,7 +289,7 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
     return _ended(world, after, off)
 
 
-def _at_work(world: World, change: SessionChange) -> tuple[Opened, Session, StepDef]:
+def _at_work(world: World, change: SessionChange) -> tuple[OpenedWorkflow, Session, StepDef]:
     session = with_default_answers(change.kept.session, world.now())
     opened = open_session(world, session)
     try:
@@ -299,7 +306,7 @@ def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | Non
 
 
 def _begin_child(
-    world: World, above: Opened, parent: Session, dispatch: Dispatched, now: str, review: str | None
+    world: World, above: OpenedWorkflow, parent: Session, dispatch: Dispatched, now: str, review: str | None
 ) -> Answer:
     address = str(dispatch.workflow)
     depth = (parent.parent.depth if parent.parent else 0) + 1
@@ -340,11 +347,11 @@ def _begin_child(
     return answer.with_head(stored.head)
 
 
-def _told(opened: Opened, session: Session) -> tuple[str, ...]:
+def _told(opened: OpenedWorkflow, session: Session) -> tuple[str, ...]:
     return guide(opened.workflow, session).actions
 
 
-def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> Ended:
+def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> DispatchResult:
     outcome = dispatch.outcome if dispatch.status == FINISHED else dispatch.status
     answer = WorkResult(
         of=f"{outcome}: dispatch {dispatch.id}",
@@ -352,7 +359,7 @@ def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bo
         whole=Command("status", session.id, json=True, store=world.store.path),
         next=Command("resume", session.id, store=world.store.path),
     )
-    return Ended(session.id, dispatch, answer, replayed)
+    return DispatchResult(session.id, dispatch, answer, replayed)
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -32,7 +32,7 @@ MOST_DEEP = 64
 """So many agents that work for one another are followed down; ours go a few levels deep."""
 
 
-class _Work(NamedTuple):
+class _DispatchState(NamedTuple):
     """What a session says of a piece of work that it gave out, as far as its child asks."""
 
     child: str | None
@@ -45,9 +45,9 @@ class Givers:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, Mapping[str, _Work] | FlowError] = {}
+        self._known: dict[str, Mapping[str, _DispatchState] | FlowError] = {}
 
-    def work_of(self, session: Session) -> _Work | None:
+    def work_of(self, session: Session) -> _DispatchState | None:
         """Return the work that *session* does as its parent knows it; `None` where that knows of none."""
         if session.parent is None:
             return None
@@ -59,7 +59,7 @@ class Givers:
             raise known
         return known.get(session.parent.dispatch)
 
-    def _given_by(self, session_id: str) -> Mapping[str, _Work] | FlowError:
+    def _given_by(self, session_id: str) -> Mapping[str, _DispatchState] | FlowError:
         try:
             parent = self._store.read(session_id).session
         except UnknownSessionError:
@@ -67,7 +67,7 @@ class Givers:
         except FlowError as error:
             return without_traceback(error)
         every = reversed(parent.dispatches) if parent.is_open else ()
-        return {each.id: _Work(each.child, each.status, each.holder) for each in every}
+        return {each.id: _DispatchState(each.child, each.status, each.holder) for each in every}
 
 
 def still_theirs(store: Store, session: Session, givers: Givers | None = None) -> None:
@@ -217,7 +217,7 @@ def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Sessio
     return child if works_for_it else None
 
 
-def _what_became(dispatch: _Work | None) -> str:
+def _what_became(dispatch: _DispatchState | None) -> str:
     if dispatch is None:
         return "the session has left its step"
     if dispatch.status == CLAIMED:

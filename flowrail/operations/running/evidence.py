@@ -22,7 +22,7 @@ from flowrail.machines.sessions.evidence import Baseline, StepEvidence
 from flowrail.machines.sessions.session import Dispatched, Report, Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running.conversations import ownership_note
-from flowrail.operations.running.open_workflow import Opened
+from flowrail.operations.running.open_workflow import OpenedWorkflow
 from flowrail.operations.running.world import World
 
 STORE_FOLDER = ".flow"
@@ -63,7 +63,7 @@ def take_baseline(world: World, workflow: Workflow, step: StepDef, session: Sess
 def advanced(
     world: World,
     change: SessionChange,
-    opened: Opened,
+    opened: OpenedWorkflow,
     session: Session,
     report: Report,
     *,

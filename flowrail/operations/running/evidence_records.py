@@ -24,7 +24,7 @@ from flowrail.machines.sessions.evidence import CommandRun, Confirmation, Eviden
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.evidence import context_of, entered
-from flowrail.operations.running.open_workflow import Opened, open_session
+from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
 from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed
 from flowrail.text.suggestions import did_you_mean
@@ -49,7 +49,7 @@ class ObservedCommand(NamedTuple):
 
 
 class _AtStep(NamedTuple):
-    opened: Opened
+    opened: OpenedWorkflow
     step: StepDef
     session: Session
 

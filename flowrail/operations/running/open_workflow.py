@@ -16,7 +16,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
 from flowrail.machines.definition.serialization import from_plain, has_functions, to_plain
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
@@ -55,7 +55,7 @@ _SHAPE = {
 }
 
 
-class Opened(NamedTuple):
+class OpenedWorkflow(NamedTuple):
     """A workflow that may run, what a session keeps of it, and what is worth telling.
 
     ``changed`` says that ``kept`` is not what the session keeps so far.
@@ -78,13 +78,13 @@ class Opened(NamedTuple):
         return os.path.dirname(_folder_of(self.kept)) if self.source == Scope.EXTRA.value else ""
 
 
-def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
+def open_skill(address: str, roots: Sequence[Root], state: str) -> OpenedWorkflow:
     """Return the workflow at *address*, loaded; refused where its code may not run."""
     found = find(address, roots)
     return _opened(found, workflow_file(address, found), roots, state)
 
 
-def open_folder(folder: str, roots: Sequence[Root], state: str, *, address: str = "") -> Opened:
+def open_folder(folder: str, roots: Sequence[Root], state: str, *, address: str = "") -> OpenedWorkflow:
     """Return the workflow at *address* in the skill's *folder*, by default the entry workflow.
 
     The folder counts as what *roots* say of it, and as a project's if they say nothing.
@@ -109,15 +109,17 @@ def skill_in(folder: str, roots: Sequence[Root]) -> Skill:
     return found
 
 
-def _opened(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
+def _opened(
+    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
+) -> OpenedWorkflow:
     loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
     workflow = _with_resources(loaded.workflow(), roots, state)
-    return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
+    return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source)
 
 
-def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> Opened:
+def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
     """Return a workflow of the calling Python program."""
-    return Opened(_with_resources(workflow, roots, state), _kept_of_program(workflow), PROGRAM)
+    return OpenedWorkflow(_with_resources(workflow, roots, state), _kept_of_program(workflow), PROGRAM)
 
 
 def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Workflow:
@@ -141,7 +143,7 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
     return workflow.located(workflow.folder, resources)
 
 
-def open_beside(world: World, address: str, session: Session, kept: Mapping[str, object]) -> Opened:
+def open_beside(world: World, address: str, session: Session, kept: Mapping[str, object]) -> OpenedWorkflow:
     """Return the workflow that an agent of *session* is to run, wherever that agent stands.
 
     One of the same skill is that of the folder which the session runs; any other one is looked for
@@ -166,7 +168,7 @@ def open_beside(world: World, address: str, session: Session, kept: Mapping[str,
     return _opened(found, file, roots, state)
 
 
-def open_session(world: World, session: Session) -> Opened:
+def open_session(world: World, session: Session) -> OpenedWorkflow:
     """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
     kept = world.store.definition(session.id)
     opened = as_it_is(world, session, kept)
@@ -180,7 +182,7 @@ def is_there(kept: Mapping[str, object]) -> bool:
     return os.path.lexists(os.path.join(_folder_of(kept), str(kept["file"])))
 
 
-def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
+def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> OpenedWorkflow:
     """Return the workflow of a session as its files are now, even if its current step has changed."""
     roots, state = world.roots, world.state
     if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()) or "\0" in kept["folder"]:
@@ -197,7 +199,7 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
             if now == files
             else (f"the skill's folder {place} is missing; the session continues from its copy",)
         )
-        return Opened(_from_copy(session, kept), kept, session.source, notes)
+        return OpenedWorkflow(_from_copy(session, kept), kept, session.source, notes)
     if not os.path.lexists(place):
         what = f"the skill's folder {place} is missing, and session `{session.id}` runs code from it"
         hint = Hint("restore the folder, or end the session: ", Command("session abandon", session.id))
@@ -220,18 +222,18 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
             session=session.id,
         ) from None
     if now == files and file.path == path:
-        return Opened(workflow, kept, session.source)
-    return Opened(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
+        return OpenedWorkflow(workflow, kept, session.source)
+    return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
 
 
-def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, object]) -> Opened:
+def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, object]) -> OpenedWorkflow:
     """Return the program's workflow; a workflow without functions also continues without the program."""
     workflow = world.workflows.get(session.skill)
     if workflow is not None:
         opened = of_program(workflow, world.roots, world.state)
         return opened._replace(changed=opened.kept != kept)
     if not kept["functions"]:
-        return Opened(_from_copy(session, kept), kept, PROGRAM)
+        return OpenedWorkflow(_from_copy(session, kept), kept, PROGRAM)
     raise ChangedError(
         f"session `{session.id}` runs functions of the Python program that started it",
         hint="continue it in that program, or move the workflow into a skill's workflow.py",
@@ -268,12 +270,12 @@ def _spoilt(session: Session) -> StorageError:
     )
 
 
-def _compared(session: Session, opened: Opened) -> Opened:
+def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
     workflow = opened.workflow
-    if graph_print(workflow) == session.graph:
+    if workflow_fingerprint(workflow) == session.graph:
         return opened
     if session.step is None or (
-        session.step in workflow and step_print(workflow, session.step) == session.here
+        session.step in workflow and step_fingerprint(workflow, session.step) == session.here
     ):
         note = f"the workflow `{session.skill}` changed elsewhere; this step and its transitions are the same"
         return opened._replace(notes=(*opened.notes, note))
@@ -305,7 +307,7 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
 
 
 def _kept(
-    workflow: Workflow, loaded: skill_folder.Loaded, file: skill_folder.WorkflowFile, found: Skill
+    workflow: Workflow, loaded: skill_folder.LoadedWorkflow, file: skill_folder.WorkflowFile, found: Skill
 ) -> dict[str, object]:
     bundled = found.source == BUNDLED
     return {

@@ -10,7 +10,7 @@ from flowrail.machines.definition.questions import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.agents import held_by
-from flowrail.machines.engine.questions import Put
+from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.engine.reported_values import check_memory
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
 from flowrail.operations.running.child_sessions import still_theirs
@@ -41,7 +41,7 @@ def ask(
     token: str | None = None,
     found: str = "",
     remember: str = "",
-) -> Put:
+) -> PendingQuestions:
     """Put an agent's questions to the user; its session waits until they are answered.
 
     With the *token* of a piece of work, only as long as that holds it.
@@ -148,8 +148,8 @@ def _from_agent(question: Question, now: str) -> AskedQuestion:
 
 def _put(
     world: World, session: Session, questions: Sequence[AskedQuestion], written: Sequence[Question]
-) -> Put:
-    return Put(
+) -> PendingQuestions:
+    return PendingQuestions(
         session=session.id,
         questions=tuple(questions),
         written=tuple(written),

@@ -43,7 +43,7 @@ from flowrail.operations.running.child_sessions import (
     reconciled,
     still_theirs,
 )
-from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
+from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session, open_skill
 from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.locking import LockTimeoutError
@@ -81,7 +81,7 @@ def begin(world: World, address: str, params: Mapping[str, object] | None = None
 
 
 def begin_opened(
-    world: World, address: str, opened: Opened, params: Mapping[str, object] | None = None
+    world: World, address: str, opened: OpenedWorkflow, params: Mapping[str, object] | None = None
 ) -> Answer:
     """Start a session of a workflow that is loaded already and return its first step."""
     given = read_values(params or {}, opened.workflow.params)
@@ -361,7 +361,7 @@ def _bare(guidance: Guidance, text: str) -> Guidance:
 def _replayed(
     world: World,
     kept: StoredSession,
-    opened: Opened,
+    opened: OpenedWorkflow,
     outcome: str,
     facts: Mapping[str, object] | None,
     expect: int,
@@ -422,7 +422,7 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
 def answer_of(
     world: World,
     kept: StoredSession,
-    opened: Opened,
+    opened: OpenedWorkflow,
     notes: tuple[str, ...] = (),
     *,
     replayed: bool = False,
@@ -436,7 +436,7 @@ def answer_of(
 def prepare_answer(
     world: World,
     session: Session,
-    opened: Opened,
+    opened: OpenedWorkflow,
     notes: tuple[str, ...] = (),
     *,
     replayed: bool = False,

@@ -25,7 +25,7 @@ class HandlerTimeoutError(HandlerError):
     code = "HANDLER_TIMEOUT"
 
 
-class _Rung(StoppedFromOutside):
+class _TimeIsUp(StoppedFromOutside):
     """The time is up."""
 
 
@@ -41,7 +41,7 @@ def call_limited(
     try:
         with redirect_stdout(sys.stderr), _alarm(seconds):
             return call_plainly(function, context, arguments)
-    except _Rung:
+    except _TimeIsUp:
         raise HandlerTimeoutError(
             f"{function_name(function)} took more than {seconds:g} seconds",
             hint="the session did not move; make the function faster, then report again",
@@ -63,7 +63,7 @@ def _alarm(seconds: float) -> Iterator[None]:
     import signal  # 0.5 ms, for workflows with functions only
 
     def ring(_number: int, _frame: object) -> None:
-        raise _Rung
+        raise _TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)

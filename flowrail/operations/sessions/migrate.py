@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.fingerprint import graph_print
+from flowrail.machines.definition.fingerprint import workflow_fingerprint
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.migration import (
@@ -26,7 +26,7 @@ from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
-    Opened,
+    OpenedWorkflow,
     as_it_is,
     is_there,
     open_skill,
@@ -50,7 +50,7 @@ class Outlook(NamedTuple):
     """
 
     plan: MigrationPlan
-    opened: Opened
+    opened: OpenedWorkflow
     new: bool
     mends: bool
 
@@ -139,7 +139,7 @@ def _outlook(
     given = read_values(params, opened.workflow.params)
     old = _workflow(kept)
     decided = plan(session, old, opened.workflow, given=maps, params=given)
-    other = graph_print(opened.workflow) != session.graph
+    other = workflow_fingerprint(opened.workflow) != session.graph
     new = opened.changed or other or old is None or bool(given)
     return Outlook(decided, opened, new, mends=old is not None)
 
@@ -152,7 +152,7 @@ def _kept(world: World, session_id: str) -> Mapping[str, object] | None:
         return None
 
 
-def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None) -> Opened:
+def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None) -> OpenedWorkflow:
     """Return the workflow as it is now: in the folder that it was in, else wherever it is found."""
     if kept is not None and (is_there(kept) or session.skill in world.workflows):
         try:

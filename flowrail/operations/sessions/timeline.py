@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
-from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.received_work import COPY
@@ -23,7 +23,7 @@ from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.running import working_files
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.open_workflow import Opened, as_it_is
+from flowrail.operations.running.open_workflow import OpenedWorkflow, as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
 from flowrail.storage.files import read_bounded, write_atomic
@@ -145,7 +145,7 @@ def _then(world: World, session_id: str, revision: int, *, at: int | None = None
 
 def _from(
     then: Then,
-    opened: Opened,
+    opened: OpenedWorkflow,
     now: str,
     *,
     session_id: str,
@@ -182,8 +182,8 @@ def _from(
         revision=revision,
         moved_at=now,
         last=None,
-        graph=graph_print(workflow),
-        here=step_print(workflow, was.step),
+        graph=workflow_fingerprint(workflow),
+        here=step_fingerprint(workflow, was.step),
         dispatches=(),
         questions=(),
         parent=parent,

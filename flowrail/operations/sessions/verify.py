@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, UsageError
-from flowrail.machines.definition.fingerprint import graph_print
+from flowrail.machines.definition.fingerprint import workflow_fingerprint
 from flowrail.machines.definition.reader import CodeNotStoredError
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.definition.workflow import Workflow
@@ -159,7 +159,7 @@ class _Verification:
         place = f"{os.path.join(self._folder, DEFINITION)}:1"
         try:
             self._workflow = from_plain(self._store.definition(self._id)["workflow"])
-            self._graph = graph_print(self._workflow)
+            self._graph = workflow_fingerprint(self._workflow)
         except StorageError as error:
             self.add("DEFINITION_DAMAGED", error.message, place=place)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -14,7 +14,7 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition import diff
 from flowrail.machines.definition.findings import Finding, without_suppressed
-from flowrail.machines.definition.fingerprint import step_print
+from flowrail.machines.definition.fingerprint import step_fingerprint
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -146,7 +146,8 @@ def between(before: Workflow, after: Workflow) -> Iterator[WorkflowChange]:
         if change.change == diff.IDENTICAL:
             continue
         stops = change.to is None or (
-            change.change != diff.NEW and step_print(before, change.step) != step_print(after, change.to)
+            change.change != diff.NEW
+            and step_fingerprint(before, change.step) != step_fingerprint(after, change.to)
         )
         for what in change.what or (_CHANGES[change.change],):
             yield WorkflowChange(name, change.step, what, stops)

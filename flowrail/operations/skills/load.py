@@ -12,11 +12,11 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.run_python import NotLoadedError
-from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
+from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
 from flowrail.operations.running.open_workflow import allowed_contents, skill_in
 
 
-def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> Loaded:
+def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
     """Return the workflow in *file*; Python is run, which must be approved unless the skill is the user's own.
 
     Whatever is wrong with the file becomes a finding, as if it was read as text.
@@ -38,9 +38,9 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> Loaded:
     return loaded._replace(locate=locate)
 
 
-def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> Loaded:
+def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> LoadedWorkflow:
     found = tuple(finding._replace(place=_inside(file, finding.place)) for finding in findings)
-    return Loaded(Workflow(file.address, validate=False), found, {})
+    return LoadedWorkflow(Workflow(file.address, validate=False), found, {})
 
 
 def _inside(file: WorkflowFile, place: str) -> str:

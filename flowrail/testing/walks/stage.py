@@ -14,7 +14,7 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml
 from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.agents import Handed
+from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
@@ -169,6 +169,6 @@ def _reply(answer: Any) -> Reply:
         guidance: Guidance = answer.guidance
         data = as_data.render(guidance, keep=_same)
         return Reply(0, data, as_xml.render(guidance), as_text.render(guidance))
-    if isinstance(answer, Handed):
+    if isinstance(answer, Assignment):
         return Reply(0, as_working.handed_data(answer, keep=_same), text=as_working.handed_text(answer))
     return Reply(0, answer)

@@ -14,7 +14,7 @@ from support.workflows import MODE, facts_of, linear, step, workflow, workflows
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
 from flowrail.machines.definition.serialization import (
     from_plain,
     has_functions,
@@ -41,7 +41,7 @@ def test_a_kept_workflow_behaves_as_the_one_it_was_made_of(
     definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
     again = kept(definition)
-    assert graph_print(again) == graph_print(definition)
+    assert workflow_fingerprint(again) == workflow_fingerprint(definition)
     assert to_plain(again) == to_plain(definition)
 
     one, other = start(definition, params), start(again, params)
@@ -119,8 +119,8 @@ def base(**parts: Any) -> Workflow:
     ],
 )
 def test_other_texts_are_the_same_machine(parts: dict[str, Any]) -> None:
-    assert graph_print(base(**parts)) == graph_print(base())
-    assert step_print(base(**parts), "a") == step_print(base(), "a")
+    assert workflow_fingerprint(base(**parts)) == workflow_fingerprint(base())
+    assert step_fingerprint(base(**parts), "a") == step_fingerprint(base(), "a")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_other_texts_are_the_same_machine(parts: dict[str, Any]) -> None:
     ],
 )
 def test_every_part_of_the_structure_counts(make: Callable[[], Workflow]) -> None:
-    assert graph_print(make()) != graph_print(linear("a", "b"))
+    assert workflow_fingerprint(make()) != workflow_fingerprint(linear("a", "b"))
 
 
 def test_a_part_of_another_type_is_named() -> None:

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from flowrail.machines.definition.tool_rules import (
     LONGEST,
-    Used,
+    ToolUse,
     _along,
     forbidding,
     problem,
 )
 
 
-def use(tool: str, **given: object) -> Used:
-    return Used(tool, given, "/srv/project/src", "/srv/project", "/home/me")
+def use(tool: str, **given: object) -> ToolUse:
+    return ToolUse(tool, given, "/srv/project/src", "/srv/project", "/home/me")
 
 
-def bash(command: str) -> Used:
+def bash(command: str) -> ToolUse:
     return use("Bash", command=command)
 
 
@@ -101,13 +101,13 @@ NOT_MET = [
 
 
 @pytest.mark.parametrize(("rule", "used"), MET)
-def test_a_use_that_meets_a_rule(rule: str, used: Used) -> None:
+def test_a_use_that_meets_a_rule(rule: str, used: ToolUse) -> None:
     assert problem(rule) is None
     assert forbidding(["Nothing", rule], used) == rule
 
 
 @pytest.mark.parametrize(("rule", "used"), NOT_MET)
-def test_a_use_that_does_not(rule: object, used: Used) -> None:
+def test_a_use_that_does_not(rule: object, used: ToolUse) -> None:
     assert forbidding([rule], used) is None
 
 
@@ -173,4 +173,4 @@ def test_anything_can_be_judged(text: str, given: dict[str, object]) -> None:
     for tool in ("Bash", "Edit", "WebFetch", text):
         for rule in ("Bash(x*)", "Edit(x)", "WebFetch(domain:x)", f"{tool}(x)", text):
             forbidding([rule], use(tool, command=text, file_path=text.replace("\0", ""), url=text))
-            forbidding([rule], Used(tool, given, "/", "/", "/"))
+            forbidding([rule], ToolUse(tool, given, "/", "/", "/"))

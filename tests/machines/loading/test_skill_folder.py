@@ -12,7 +12,7 @@ from support.folders import YAML, folder
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.loading.run_python import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
-    Loaded,
+    LoadedWorkflow,
     WorkflowFile,
     digest,
     digests,
@@ -36,7 +36,7 @@ def entry(made: Path, name: str = "a-skill") -> WorkflowFile:
     return file
 
 
-def loaded(made: Path) -> Loaded:
+def loaded(made: Path) -> LoadedWorkflow:
     return read(entry(made))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
-from flowrail.machines.definition.findings import Locate, Path, Raw, first, raise_errors
+from flowrail.machines.definition.findings import Locate, Path, UnplacedFinding, first, raise_errors
 from flowrail.machines.definition.reader import Reader
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RULES = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES, *EVIDENCE_RULES)
 
 
-def raw_findings(workflow: Workflow) -> list[Raw]:
+def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, a workflow that may be written in code, in the order of its steps."""
     reader = Reader(has_code=True)
     readable = reader.part(workflow, type(workflow), ())
@@ -37,7 +37,7 @@ def raw_findings(workflow: Workflow) -> list[Raw]:
     return sorted(found, key=in_step_order)
 
 
-def rule_findings(workflow: Workflow) -> list[Raw]:
+def rule_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, whose values have the right shapes, in the order of its steps."""
     return sorted(first(rule(workflow) for rule in RULES), key=in_step_order)
 
@@ -48,7 +48,7 @@ def validate(workflow: Workflow) -> None:
     raise_errors(workflow.name, [raw.at(locate(raw.path)) for raw in raw_findings(workflow)])
 
 
-def in_step_order(raw: Raw) -> int:
+def in_step_order(raw: UnplacedFinding) -> int:
     """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
     return raw.path[1] if len(raw.path) > 1 and isinstance(raw.path[1], int) else -1
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, needed_by
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.gates import POLICIES, GateConfig
 from flowrail.machines.definition.questions import problems_in
 from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, VALUE_NAME, Outcome, StepDef
@@ -44,7 +44,7 @@ class _Known:
         )
 
 
-def _deciders(workflow: Workflow) -> Iterator[Raw]:
+def _deciders(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         ways = {
             "gate": step.gate is not None,
@@ -54,7 +54,7 @@ def _deciders(workflow: Workflow) -> Iterator[Raw]:
         }
         named = [name for name, is_there in ways.items() if is_there]
         if len(named) > 1 and {"gate", "questions"} & set(named):
-            yield Raw(
+            yield UnplacedFinding(
                 "FR124",
                 ("steps", index, named[0]),
                 f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}",
@@ -63,7 +63,7 @@ def _deciders(workflow: Workflow) -> Iterator[Raw]:
             )
 
 
-def _dispatches(workflow: Workflow) -> Iterator[Raw]:
+def _dispatches(workflow: Workflow) -> Iterator[UnplacedFinding]:
     known = _Known(workflow)
     for index, step in enumerate(workflow.steps):
         work = step.work
@@ -72,16 +72,16 @@ def _dispatches(workflow: Workflow) -> Iterator[Raw]:
         path: Path = ("steps", index, "dispatch")
         if step.dispatch is not None and step.handler is not None and not callable(step.handler):
             what = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
-            yield Raw("FR154", path, what, "keep one of them", step.id)
+            yield UnplacedFinding("FR154", path, what, "keep one of them", step.id)
         yield from _lease(path, step, work)
         yield from _over(path, step, work, known)
         yield from _join(path, step, work)
         yield from _told(path, step, work, known)
 
 
-def _lease(path: Path, step: StepDef, work: Dispatch) -> Iterator[Raw]:
+def _lease(path: Path, step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding]:
     if not isinstance(work.lease, (int, float)) or not 1 <= work.lease <= LONGEST_LEASE:
-        yield Raw(
+        yield UnplacedFinding(
             "FR153",
             (*path, "lease"),
             f"the lease of step `{step.id}` is `{work.lease}`",
@@ -90,7 +90,7 @@ def _lease(path: Path, step: StepDef, work: Dispatch) -> Iterator[Raw]:
         )
 
 
-def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[Raw]:
+def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[UnplacedFinding]:
     over = work.over
     path = (*path, "over")
     if over is None or (isinstance(over, str) and over not in known.values and known.open_ended):
@@ -99,61 +99,61 @@ def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[
         arg = known.values.get(over)
         if arg is None:
             what = f"step `{step.id}` goes over `{over}`, which is not declared"
-            yield Raw("FR140", path, what, known.near(over), step.id)
+            yield UnplacedFinding("FR140", path, what, known.near(over), step.id)
         elif arg.kind != "list":
             what = f"step `{step.id}` goes over `{over}`, which is a {arg.kind}, not a list"
-            yield Raw("FR140", path, what, "declare it with `type: list`", step.id)
+            yield UnplacedFinding("FR140", path, what, "declare it with `type: list`", step.id)
     elif not isinstance(over, tuple) or not over:
         what = f"step `{step.id}` goes over {'an empty list' if over == () else f'`{over}`, which is not a list'}"
-        yield Raw("FR140", path, what, "list the items, or name a fact that is a list", step.id)
+        yield UnplacedFinding("FR140", path, what, "list the items, or name a fact that is a list", step.id)
     elif len(over) > MOST_DISPATCHES:
         what = f"step `{step.id}` goes over {len(over)} items; at most {MOST_DISPATCHES} are allowed"
-        yield Raw("FR140", path, what, "give several to an agent", step.id)
+        yield UnplacedFinding("FR140", path, what, "give several to an agent", step.id)
 
 
-def _join(path: Path, step: StepDef, work: Dispatch) -> Iterator[Raw]:
+def _join(path: Path, step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding]:
     count = 1 if work.over is None else len(work.over) if isinstance(work.over, tuple) else None
     try:
         needed = needed_by(str(work.join), 0)
     except ValueError:
         what = f"step `{step.id}` has an invalid join `{work.join}`"
-        yield Raw("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`", step.id)
+        yield UnplacedFinding("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`", step.id)
         return
     if count is not None and needed > count > 0:
         what = f"step `{step.id}` waits for {needed} of {count}"
-        yield Raw("FR142", (*path, "join"), what, f"write at most {count}, or `all`", step.id)
+        yield UnplacedFinding("FR142", (*path, "join"), what, f"write at most {count}, or `all`", step.id)
 
 
-def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[Raw]:
+def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[UnplacedFinding]:
     more = {*work.context_vars, "item"} if work.over is not None else {*work.context_vars}
     for name, value in work.context_vars.items():
         at = (*path, "vars", name)
         if not VALUE_NAME.match(name) or name in BUILT_IN:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR141", at, f"`{name}` is not a valid name for a variable", "use a lower-case word", step.id
             )
         for missing in known.missing(value, more & {"item"}) if isinstance(value, str) else ():
             what = f"variable `{name}` of step `{step.id}` has `${missing}`, unknown here"
             hint = "say what it goes `over`" if missing == "item" else known.near(missing)
-            yield Raw("FR141", at, what, hint, step.id)
+            yield UnplacedFinding("FR141", at, what, hint, step.id)
     prompt = [text for text in work.prompt if str(text).strip()]
     for text in work.prompt:
         for missing in known.missing(str(text), more):
             what = f"the prompt of step `{step.id}` has `${missing}`, unknown here"
             hint = "say what it goes `over`" if missing == "item" else known.near(missing, more)
-            yield Raw("FR121", (*path, "prompt", f"${missing}"), what, hint, step.id)
+            yield UnplacedFinding("FR121", (*path, "prompt", f"${missing}"), what, hint, step.id)
     if work.run is not None or prompt:
         return
     if work.over is not None:
         what = f"step `{step.id}` does not give its agents their item"
         hint = "write a `prompt` that contains `$item`, or name a workflow to `run`"
-        yield Raw("FR144", path, what, hint, step.id)
+        yield UnplacedFinding("FR144", path, what, hint, step.id)
     elif not callable(step.actions) and not any(str(text).strip() for text in step.actions):
         what = f"step `{step.id}` has no instructions for its agent"
-        yield Raw("FR144", path, what, "write a `prompt`, or the text of the step", step.id)
+        yield UnplacedFinding("FR144", path, what, "write a `prompt`, or the text of the step", step.id)
 
 
-def _questions(workflow: Workflow) -> Iterator[Raw]:
+def _questions(workflow: Workflow) -> Iterator[UnplacedFinding]:
     known = _Known(workflow)
     for index, step in enumerate(workflow.steps):
         path: Path = ("steps", index, "questions")
@@ -167,7 +167,7 @@ def _questions(workflow: Workflow) -> Iterator[Raw]:
                 if inside
                 else f"{owner} of step `{step.id}`: {what}"
             )
-            yield Raw("FR146", (*path, *at), said, _AS_HOSTS_TAKE_THEM, step.id)
+            yield UnplacedFinding("FR146", (*path, *at), said, _AS_HOSTS_TAKE_THEM, step.id)
         yield from _answers(path, step)
         for number, question in enumerate(step.questions):
             for text in (
@@ -176,10 +176,10 @@ def _questions(workflow: Workflow) -> Iterator[Raw]:
             ):
                 for missing in known.missing(text):
                     what = f"question `{question.id}` of step `{step.id}` has `${missing}`, unknown here"
-                    yield Raw("FR121", (*path, number), what, known.near(missing), step.id)
+                    yield UnplacedFinding("FR121", (*path, number), what, known.near(missing), step.id)
 
 
-def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
+def _answers(path: Path, step: StepDef) -> Iterator[UnplacedFinding]:
     for number, question in enumerate(step.questions):
         places: list[tuple[Path, str | None]] = [((number, "other"), question.other)]
         places += [
@@ -191,14 +191,16 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
                     f"an answer to `{question.id}` decides `{outcome}`, which leads nowhere from `{step.id}`"
                 )
                 hint = f"add `{outcome}` to `next`, or use one of {phrases.listed(step.ways)}"
-                yield Raw("FR147", (*path, *at), what, hint, step.id)
+                yield UnplacedFinding("FR147", (*path, *at), what, hint, step.id)
     said = {each.outcome for question in step.questions for each in question.options}
     if Outcome.OK in graph.answered_outcomes(step) - said and Outcome.OK not in step.ways:
         what = f"step `{step.id}` has no `ok` transition for when its questions are answered"
-        yield Raw("FR147", path, what, "add `ok` to `next`, or give the options an `outcome`", step.id)
+        yield UnplacedFinding(
+            "FR147", path, what, "add `ok` to `next`, or give the options an `outcome`", step.id
+        )
 
 
-def _gates(workflow: Workflow) -> Iterator[Raw]:
+def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
     after, _, _ = graph.adjacency(graph.edges(workflow))
     targets = {target for leads_to in after.values() for target in leads_to}
     ahead = {step: [to for to in leads_to if to in workflow] for step, leads_to in after.items()}
@@ -210,45 +212,47 @@ def _gates(workflow: Workflow) -> Iterator[Raw]:
         missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.ways]
         for outcome in missing:
             what = f"gate `{step.id}` has no transition for `{outcome}`"
-            yield Raw("FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id)
+            yield UnplacedFinding(
+                "FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id
+            )
         if step.gate.review in targets and step.gate.review not in workflow:
             continue  # reported as a transition to an unknown step
         if step.gate.review not in workflow or step.gate.review == step.id:
             ids = (each.id for each in workflow.steps if each.id != step.id)
             hint = guesses.did_you_mean(step.gate.review, ids, "name the step that reviews")
             what = f"the review `{step.gate.review}` of gate `{step.id}` is not a step before it"
-            yield Raw("FR148", (*path, "review"), what, hint, step.id)
+            yield UnplacedFinding("FR148", (*path, "review"), what, hint, step.id)
         elif not missing:
             yield from _loop(("steps", index, "next", "fail"), step, step.gate, ahead)
         yield from _rounds(path, step, step.gate)
 
 
-def _loop(path: Path, step: StepDef, gate: GateConfig, ahead: graph.Adjacency) -> Iterator[Raw]:
+def _loop(path: Path, step: StepDef, gate: GateConfig, ahead: graph.Adjacency) -> Iterator[UnplacedFinding]:
     back = step.way(Outcome.FAIL)
     if back is None or gate.review not in graph.reach([back], ahead):
         what = f"`fail` of gate `{step.id}` does not lead back to its review `{gate.review}`"
         hint = "let it lead to the step that fixes the findings, which leads to the review again"
-        yield Raw("FR149", path, what, hint, step.id)
+        yield UnplacedFinding("FR149", path, what, hint, step.id)
     elif step.id not in graph.reach([gate.review], ahead):
         what = f"no path leads from the review `{gate.review}` to its gate `{step.id}`"
-        yield Raw("FR149", path, what, "let the review lead to its gate", step.id)
+        yield UnplacedFinding("FR149", path, what, "let the review lead to its gate", step.id)
 
 
-def _rounds(path: Path, step: StepDef, gate: GateConfig) -> Iterator[Raw]:
+def _rounds(path: Path, step: StepDef, gate: GateConfig) -> Iterator[UnplacedFinding]:
     if not isinstance(gate.limit, int) or isinstance(gate.limit, bool) or gate.limit < 1:
         what = f"gate `{step.id}` has `{gate.limit}` rounds"
-        yield Raw("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
+        yield UnplacedFinding("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
     if gate.policy is not None and gate.policy not in POLICIES:
         what = f"gate `{step.id}` has an unknown policy `{gate.policy}`"
         hint = suggestions.did_you_mean(gate.policy, POLICIES, f"use one of {phrases.listed(POLICIES)}")
-        yield Raw("FR150", (*path, "policy"), what, hint, step.id)
+        yield UnplacedFinding("FR150", (*path, "policy"), what, hint, step.id)
 
 
-def _then(workflow: Workflow) -> Iterator[Raw]:
+def _then(workflow: Workflow) -> Iterator[UnplacedFinding]:
     known = _Known(workflow)
     for missing in known.missing(workflow.then or ""):
         what = f"what comes after `{workflow.name}` has `${missing}`, unknown here"
-        yield Raw("FR151", ("then",), what, known.near(missing))
+        yield UnplacedFinding("FR151", ("then",), what, known.near(missing))
 
 
 _AS_HOSTS_TAKE_THEM = "hosts take 3 questions, each with a header of 12 characters at most and 2 or 3 options"

@@ -15,7 +15,7 @@ from flowrail.machines.definition.evidence import (
     EvidenceCheck,
     Level,
 )
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.keys import is_default, keys_of
 from flowrail.machines.definition.step import REPORTABLE, TEXT_NAMES, Outcome, StepDef
 from flowrail.text import phrases, placeholders, suggestions
@@ -38,7 +38,7 @@ class CheckProblem(NamedTuple):
     remedy: str
 
 
-def _evidence(workflow: Workflow) -> Iterator[Raw]:
+def _evidence(workflow: Workflow) -> Iterator[UnplacedFinding]:
     known = {*workflow.params, *(name for step in workflow.steps for name in step.reports)}
     has_code = any(callable(step.handler) for step in workflow.steps)
     for index, step in enumerate(workflow.steps):
@@ -60,21 +60,23 @@ def _evidence(workflow: Workflow) -> Iterator[Raw]:
                 at = (*path, outcome, position)
                 if check.id in seen or first.setdefault(check.id, check) != check:
                     what = f"step `{step.id}` has two checks with the id `{check.id}`"
-                    yield Raw("FR157", (*at, "id"), what, "give one of them another id", step.id)
+                    yield UnplacedFinding("FR157", (*at, "id"), what, "give one of them another id", step.id)
                 seen.add(check.id)
                 names = None if has_code else known | TEXT_NAMES | FILES_OF_THE_SESSION
                 for problem in problems_in(check, names):
                     what = f"check `{check.id}` of step `{step.id}` {problem.what}"
-                    yield Raw(
+                    yield UnplacedFinding(
                         "FR157", (*at, problem.key) if problem.key else at, what, problem.remedy, step.id
                     )
 
 
-def _of_dispatch(index: int, step: StepDef, work: Dispatch, names: Collection[str] | None) -> Iterator[Raw]:
+def _of_dispatch(
+    index: int, step: StepDef, work: Dispatch, names: Collection[str] | None
+) -> Iterator[UnplacedFinding]:
     path: Path = ("steps", index, "dispatch", "evidence")
     if work.run is not None:
         what = f"step `{step.id}` demands evidence of a dispatch that runs a workflow"
-        yield Raw("FR157", path, what, "write it at the steps of that workflow", step.id)
+        yield UnplacedFinding("FR157", path, what, "write it at the steps of that workflow", step.id)
     seen: set[str] = set()
     for position, check in enumerate(work.evidence):
         problems = [*problems_in(check, names)]
@@ -87,21 +89,21 @@ def _of_dispatch(index: int, step: StepDef, work: Dispatch, names: Collection[st
         for problem in problems:
             at = (*path, position, problem.key) if problem.key else (*path, position)
             what = f"check `{check.id}` of step `{step.id}` {problem.what}"
-            yield Raw("FR157", at, what, problem.remedy, step.id)
+            yield UnplacedFinding("FR157", at, what, problem.remedy, step.id)
 
 
-def _outcomes(path: Path, step: StepDef) -> Iterator[Raw]:
+def _outcomes(path: Path, step: StepDef) -> Iterator[UnplacedFinding]:
     for outcome, checks in step.evidence.items():
         if outcome not in {str(way) for way in REPORTABLE} or Outcome(outcome) not in step.ways:
             what = f"step `{step.id}` demands evidence for `{outcome}`, which it does not accept"
             remedy = suggestions.did_you_mean(outcome, map(str, step.ways), "name an outcome of `next`")
-            yield Raw("FR157", (*path, outcome), what, remedy, step.id)
+            yield UnplacedFinding("FR157", (*path, outcome), what, remedy, step.id)
         if not checks or len(checks) > MOST_CHECKS:
             what = f"step `{step.id}` has {len(checks)} checks for `{outcome}`"
-            yield Raw("FR157", (*path, outcome), what, f"list 1 to {MOST_CHECKS}", step.id)
+            yield UnplacedFinding("FR157", (*path, outcome), what, f"list 1 to {MOST_CHECKS}", step.id)
     if not isinstance(step.tries, int) or step.tries < 1:
         what = f"`tries` of step `{step.id}` is `{step.tries}`"
-        yield Raw("FR157", (*path[:2], "tries"), what, "use a whole number from 1", step.id)
+        yield UnplacedFinding("FR157", (*path[:2], "tries"), what, "use a whole number from 1", step.id)
 
 
 def problems_in(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[CheckProblem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.reader import DocumentProblem
 from flowrail.text.safe_text import in_quotes
 from flowrail.text.suggestions import did_you_mean
@@ -24,7 +24,7 @@ _OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
 """Findings that can follow from a step that was left out."""
 
 
-def shape_finding(problem: DocumentProblem) -> Raw:
+def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
     """Return a value of the wrong shape as a finding."""
     path = problem.path
     name = in_quotes(".".join(str(part) for part in path)) or "the file"
@@ -33,12 +33,12 @@ def shape_finding(problem: DocumentProblem) -> Raw:
         expected = f"use one of {', '.join(problem.known)}"
         remedy = did_you_mean(str(path[-1]), problem.known, expected)
     at = path[:-1] if problem.what == "is missing" else path
-    return Raw("FR130", at, f"`{name}` {problem.what}", remedy)
+    return UnplacedFinding("FR130", at, f"`{name}` {problem.what}", remedy)
 
 
 def independent(
-    findings: Iterable[Raw], problems: Iterable[DocumentProblem], positions: Positions
-) -> Iterator[Raw]:
+    findings: Iterable[UnplacedFinding], problems: Iterable[DocumentProblem], positions: Positions
+) -> Iterator[UnplacedFinding]:
     """Yield the findings that do not only follow from a value of the wrong shape, which is reported already."""
     misshapen = {problem.path for problem in problems}
     for finding in findings:
@@ -58,7 +58,7 @@ def path_in_data(path: Path, positions: Positions) -> Path:
     return written
 
 
-def _follows(raw: Raw, path: Path, misshapen: set[Path], positions: Positions) -> bool:
+def _follows(raw: UnplacedFinding, path: Path, misshapen: set[Path], positions: Positions) -> bool:
     if raw.code in _OF_THE_GRAPH and ("steps",) in positions:
         return True
     step_level = len(path) <= len(("steps", 0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import graph, tool_rules
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import (
     LONGEST_NAME,
     NAMES,
@@ -27,9 +27,9 @@ LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
 
 
-def _names(workflow: Workflow) -> Iterator[Raw]:
+def _names(workflow: Workflow) -> Iterator[UnplacedFinding]:
     if not WORKFLOW_NAME.match(str(workflow.name)) or len(workflow.name) > 2 * LONGEST_NAME:
-        yield Raw(
+        yield UnplacedFinding(
             "FR107",
             ("name",),
             f"`{workflow.name}` is not a valid name for a workflow",
@@ -38,7 +38,7 @@ def _names(workflow: Workflow) -> Iterator[Raw]:
     seen: dict[str, int] = {}
     for index, step in enumerate(workflow.steps):
         if not isinstance(step.id, str) or not STEP_ID.match(step.id):
-            yield Raw(
+            yield UnplacedFinding(
                 "FR107",
                 ("steps", index, "id"),
                 f"`{step.id}` is not a valid id for a step",
@@ -46,7 +46,7 @@ def _names(workflow: Workflow) -> Iterator[Raw]:
                 str(step.id),
             )
         if step.id in seen:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR106",
                 ("steps", index, "id"),
                 f"step `{step.id}` is defined twice, first as step {seen[step.id] + 1}",
@@ -56,22 +56,24 @@ def _names(workflow: Workflow) -> Iterator[Raw]:
         seen.setdefault(step.id, index)
 
 
-def _entry(workflow: Workflow) -> Iterator[Raw]:
+def _entry(workflow: Workflow) -> Iterator[UnplacedFinding]:
     if not workflow.steps:
-        yield Raw("FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "add at least one step")
+        yield UnplacedFinding(
+            "FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "add at least one step"
+        )
     elif workflow.entry_point not in workflow:
         names = workflow._step_order  # noqa: SLF001
         hint = suggestions.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
-        yield Raw("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
+        yield UnplacedFinding("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
 
 
-def _targets(workflow: Workflow) -> Iterator[Raw]:
+def _targets(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Find transitions that lead nowhere. A name that several transitions use is one finding."""
     guesses = suggestions.Suggestions()
     unknown: dict[str, list[tuple[Path, str]]] = {}
     for index, step in enumerate(workflow.steps):
         if not step.next:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR112",
                 ("steps", index),
                 f"step `{step.id}` has no transitions",
@@ -82,11 +84,13 @@ def _targets(workflow: Workflow) -> Iterator[Raw]:
             path: Path = ("steps", index, "next", str(outcome))
             if not isinstance(outcome, Outcome):
                 words = phrases.listed(Outcome)
-                yield Raw("FR113", path, f"unknown outcome `{outcome}`", f"use one of {words}", step.id)
+                yield UnplacedFinding(
+                    "FR113", path, f"unknown outcome `{outcome}`", f"use one of {words}", step.id
+                )
             if target is not None and target not in workflow:
                 unknown.setdefault(target, []).append((path, step.id))
         if Outcome.DEFAULT in step.next and all(outcome in step.next for outcome in REPORTABLE):
-            yield Raw(
+            yield UnplacedFinding(
                 "FR111",
                 ("steps", index, "next", str(Outcome.DEFAULT)),
                 f"step `{step.id}` names every outcome, so its default transition is never taken",
@@ -99,10 +103,10 @@ def _targets(workflow: Workflow) -> Iterator[Raw]:
         others = f", and so do {len(uses) - 1} other transitions" if len(uses) > 1 else ""
         what = f"step `{source}` leads to unknown step `{target}`{others}"
         hint = guesses.did_you_mean(target, ids, "use the id of a step; `null` ends the run")
-        yield Raw("FR102", first_path, what, hint, source)
+        yield UnplacedFinding("FR102", first_path, what, hint, source)
 
 
-def _shape(workflow: Workflow) -> Iterator[Raw]:
+def _shape(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge ends, reachability, livelocks and loops, only where the targets make sense."""
     if not workflow.steps or workflow.entry_point not in workflow:
         return
@@ -110,7 +114,7 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
     known = {source: [to for to in targets if to in workflow] for source, targets in after.items()}
     unknown = {step.id for step in workflow.steps if not _all_lead(workflow, step)}
     if not ends and not unknown:
-        yield Raw(
+        yield UnplacedFinding(
             "FR103",
             ("steps",),
             "no step ends the workflow",
@@ -121,7 +125,7 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
     leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached and not is_misspelt:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR104",
                 ("steps", index),
                 f"no path leads from `{workflow.entry_point}` to step `{step.id}`",
@@ -129,7 +133,7 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
                 step.id,
             )
         elif step.id in reached and ends and step.next and step.id not in perhaps:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR108",
                 ("steps", index),
                 f"no path leads from step `{step.id}` to an end",
@@ -145,7 +149,7 @@ def _all_lead(workflow: Workflow, step: StepDef) -> bool:
     return bool(ways) and all(isinstance(o, Outcome) and (to is None or to in workflow) for o, to in ways)
 
 
-def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[Raw]:
+def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[UnplacedFinding]:
     possible = list(graph.possible_edges(workflow))
     after, _, ends = graph.adjacency(possible)
     place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
@@ -155,7 +159,7 @@ def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[Raw]:
         if not out and inside <= leaving:
             in_order = sorted(inside & place.keys(), key=lambda step_id: place[step_id])
             first = in_order[0]
-            yield Raw(
+            yield UnplacedFinding(
                 "FR109",
                 ("steps", place[first]),
                 f"the loop of {phrases.listed(in_order)} is never left",
@@ -164,10 +168,10 @@ def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[Raw]:
             )
 
 
-def _texts(workflow: Workflow) -> Iterator[Raw]:
+def _texts(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         if not step.title:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR115",
                 ("steps", index),
                 f"step `{step.id}` has no title",
@@ -176,7 +180,7 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
             )
         if not callable(step.actions):
             if not any(isinstance(each, str) and each.strip() for each in step.actions):
-                yield Raw(
+                yield UnplacedFinding(
                     "FR115",
                     ("steps", index),
                     f"step `{step.id}` has no instructions",
@@ -185,7 +189,7 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                     "warning" if step.handler is not None else "error",
                 )
             elif UNWRITTEN in step.actions:
-                yield Raw(
+                yield UnplacedFinding(
                     "FR115",
                     ("steps", index, "actions"),
                     f"the instructions of step `{step.id}` contain `...`, which still has to be written",
@@ -195,7 +199,7 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                 )
             size = sum(len(str(each)) for each in step.actions)
             if size > LARGEST_ACTIONS:
-                yield Raw(
+                yield UnplacedFinding(
                     "FR115",
                     ("steps", index),
                     f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed",
@@ -204,13 +208,13 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                 )
 
 
-def _ways_past(workflow: Workflow) -> Iterator[Raw]:
+def _ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
     settled: dict[str, bool] = {}
     for index, step in enumerate(workflow.steps):
         if step.when is None:
             continue
         if step.id == workflow.entry_point:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR116",
                 ("steps", index, "when"),
                 f"step `{step.id}` is the first step and may not apply",
@@ -218,7 +222,7 @@ def _ways_past(workflow: Workflow) -> Iterator[Raw]:
                 step.id,
             )
         if not graph.settles(workflow, step.id, settled):
-            yield Raw(
+            yield UnplacedFinding(
                 "FR116",
                 ("steps", index, "when"),
                 f"if step `{step.id}` does not apply, no step follows it",
@@ -228,14 +232,14 @@ def _ways_past(workflow: Workflow) -> Iterator[Raw]:
     yield from _too_many_ways_past(workflow)
 
 
-def _too_many_ways_past(workflow: Workflow) -> Iterator[Raw]:
+def _too_many_ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Find the step at which a machine would have more transitions than can be made in a moment."""
     lengths: dict[str | None, int] = {}
     total = 0
     for index, step in enumerate(workflow.steps):
         total += sum(_length(workflow, target, lengths) for target in step.ways.values())
         if total > MOST_TRANSITIONS:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR116",
                 ("steps", index),
                 f"with step `{step.id}` there are more than {MOST_TRANSITIONS} ways, each step that may not apply "
@@ -263,13 +267,13 @@ def _length(workflow: Workflow, target: str | None, lengths: dict[str | None, in
     return lengths[chain[0]] if chain else length
 
 
-def _limits(workflow: Workflow) -> Iterator[Raw]:
+def _limits(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         if step.limit is None:
             continue
         path = ("steps", index, "limit")
         if not isinstance(step.limit, int) or isinstance(step.limit, bool) or step.limit < 1:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR117",
                 path,
                 f"the limit of step `{step.id}` is `{step.limit}`",
@@ -277,7 +281,7 @@ def _limits(workflow: Workflow) -> Iterator[Raw]:
                 step.id,
             )
         elif Outcome.ITERATE in step.ways and Outcome.OK not in step.ways:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR117",
                 path,
                 f"step `{step.id}` has no `ok` transition for when its limit is reached",
@@ -286,7 +290,7 @@ def _limits(workflow: Workflow) -> Iterator[Raw]:
             )
 
 
-def _forbids(workflow: Workflow) -> Iterator[Raw]:
+def _forbids(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         count = Counter(step.forbids[: tool_rules.MOST])
         wrong = {each: tool_rules.problem(each) for each in count}
@@ -295,7 +299,7 @@ def _forbids(workflow: Workflow) -> Iterator[Raw]:
         if len(step.forbids) > tool_rules.MOST:
             told.append(f"{len(step.forbids)} rules are more than {tool_rules.MOST}")
         for what in told:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR156",
                 ("steps", index, "forbids"),
                 f"step `{step.id}` has an invalid rule in `forbids`: {what}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import expressions
-from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import (
     BUILT_IN,
     REPORTABLE,
@@ -33,12 +33,12 @@ LARGEST_SAID, SAID_BY_EACH = 200_000, 100
 """So many characters of expressions are read in one workflow, and so many more for each of its steps."""
 
 
-def _rules(workflow: Workflow) -> Iterator[Raw]:
+def _rules(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         if not step.rules:
             continue
         if step.handler is not None:
-            yield Raw(
+            yield UnplacedFinding(
                 "FR124",
                 ("steps", index, "rules"),
                 f"step `{step.id}` has rules and a handler",
@@ -48,7 +48,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
         for place, rule in enumerate(step.rules):
             path = ("steps", index, "rules", place)
             if rule.outcome not in step.ways:
-                yield Raw(
+                yield UnplacedFinding(
                     "FR110",
                     path,
                     f"rule {place + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere",
@@ -56,7 +56,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
                     step.id,
                 )
             if rule.when is None and place < len(step.rules) - 1:
-                yield Raw(
+                yield UnplacedFinding(
                     "FR118",
                     path,
                     f"rule {place + 1} of step `{step.id}` always holds, so the rules after it are never tried",
@@ -64,7 +64,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
                     step.id,
                 )
         if all(rule.when is not None for rule in step.rules):
-            yield Raw(
+            yield UnplacedFinding(
                 "FR118",
                 ("steps", index, "rules", len(step.rules) - 1),
                 f"it is possible that no rule of step `{step.id}` holds",
@@ -73,7 +73,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
             )
 
 
-def _functions(workflow: Workflow) -> Iterator[Raw]:
+def _functions(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         functions: list[tuple[Path, object]] = [
             ((name,), getattr(step, name)) for name in ("title", "actions", "when", "handler")
@@ -83,14 +83,14 @@ def _functions(workflow: Workflow) -> Iterator[Raw]:
             problem = function_problem(function, is_handler=path == ("handler",))
             if problem is not None:
                 what = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem[0]}"
-                yield Raw("FR128", ("steps", index, *path), what, problem[1], step.id)
+                yield UnplacedFinding("FR128", ("steps", index, *path), what, problem[1], step.id)
 
 
-def _handlers(workflow: Workflow) -> Iterator[Raw]:
+def _handlers(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         for name, declared in handler_signature(step.handler).items():
             if declared is False and name not in workflow.params and name not in step.reports:
-                yield Raw(
+                yield UnplacedFinding(
                     "FR105",
                     ("steps", index, "handler"),
                     f"the handler of step `{step.id}` asks for `{name}`, which nothing provides",
@@ -99,7 +99,7 @@ def _handlers(workflow: Workflow) -> Iterator[Raw]:
                 )
         for outcome in _declared_outcomes(step.handler):
             if outcome not in step.ways:
-                yield Raw(
+                yield UnplacedFinding(
                     "FR110",
                     ("steps", index, "handler"),
                     f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere",
@@ -123,7 +123,7 @@ def _declared_outcomes(handler: object) -> list[str]:
     return [str(each) for each in named if each in REPORTABLE]
 
 
-def _values(workflow: Workflow) -> Iterator[Raw]:
+def _values(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for name, arg in workflow.params.items():
         yield from _value(("params", name), name, arg, None)
     for index, step in enumerate(workflow.steps):
@@ -131,7 +131,7 @@ def _values(workflow: Workflow) -> Iterator[Raw]:
             yield from _value(("steps", index, "reports", name), name, arg, step)
 
 
-def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Raw]:
+def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[UnplacedFinding]:
     owner = step.id if step else None
     if (
         not VALUE_NAME.match(name)
@@ -139,7 +139,7 @@ def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Ra
         or name in expressions.WORDS
         or name in expressions.CONSTANTS
     ):
-        yield Raw(
+        yield UnplacedFinding(
             "FR107",
             path,
             f"`{name}` is not a valid name for a value",
@@ -148,10 +148,10 @@ def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Ra
         )
     odd = _odd(arg)
     if odd is not None:
-        yield Raw("FR122", path, f"`{name}` is {odd[0]}", odd[1], owner)
+        yield UnplacedFinding("FR122", path, f"`{name}` is {odd[0]}", odd[1], owner)
         return
     for message, remedy in (*_bound_problems(name, arg), *_example_problems(name, arg)):
-        yield Raw("FR122", path, message, remedy, owner)
+        yield UnplacedFinding("FR122", path, message, remedy, owner)
 
 
 def _odd(arg: Arg) -> tuple[str, str] | None:
@@ -197,7 +197,7 @@ def _example_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
             yield f"the {what} of `{name}` does not fit: it {problem}", f"change the {what} or the bounds"
 
 
-def _expressions(workflow: Workflow) -> Iterator[Raw]:
+def _expressions(workflow: Workflow) -> Iterator[UnplacedFinding]:
     reported: dict[str, Arg] = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
     open_ended = any(callable(step.handler) for step in workflow.steps)
     known = {**workflow.params, **reported}
@@ -213,7 +213,7 @@ def _expressions(workflow: Workflow) -> Iterator[Raw]:
         left -= sum(len(source) for _, source in places if isinstance(source, str))
         if left < 0:
             what = f"the expressions down to step `{step.id}` have more than {most} characters together"
-            yield Raw("FR119", ("steps", index), what, "part the workflow", step.id)
+            yield UnplacedFinding("FR119", ("steps", index), what, "part the workflow", step.id)
             return
         for path, source in places:
             if source is not None and not callable(source):
@@ -224,13 +224,13 @@ def _expressions(workflow: Workflow) -> Iterator[Raw]:
 
 def _expression(
     path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: suggestions.Suggestions | None
-) -> Iterator[Raw]:
+) -> Iterator[UnplacedFinding]:
     try:
         if not isinstance(source, str):
             raise expressions.RuleError(f"is not a text: `{in_quotes(str(source))}`")  # noqa: TRY301 - told like any other
         expression = expressions.parse(source)
     except expressions.RuleError as error:
-        yield Raw(
+        yield UnplacedFinding(
             "FR119",
             path,
             f"the expression of step `{step.id}` {error}",
@@ -245,7 +245,7 @@ def _expression(
             hint = guesses.did_you_mean(
                 name, [*known, "visit", "limit"], "declare it in `params` or `reports`"
             )
-            yield Raw(
+            yield UnplacedFinding(
                 "FR120",
                 path,
                 f"`{in_quotes(source)}` of step `{step.id}` uses `{name}`, unknown here",
@@ -257,7 +257,7 @@ def _expression(
         equates = mark in {"==", "!="} and literal is not None
         if arg is not None and equates and _odd(arg) is None and _never(arg, literal):
             value = in_quotes(str(literal))
-            yield Raw(
+            yield UnplacedFinding(
                 "FR123",
                 path,
                 f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, a value that it never has",
@@ -266,15 +266,15 @@ def _expression(
             )
 
 
-def _evidence_name(path: Path, source: str, check: str, step: StepDef) -> Iterator[Raw]:
+def _evidence_name(path: Path, source: str, check: str, step: StepDef) -> Iterator[UnplacedFinding]:
     quoted = in_quotes(source)
     if path[2] != "rules":
         what = f"`{quoted}` of step `{step.id}` uses evidence, which only its rules can"
-        yield Raw("FR120", path, what, "move the condition to `rules`", step.id)
+        yield UnplacedFinding("FR120", path, what, "move the condition to `rules`", step.id)
     elif check not in step.checks:
         what = f"`{quoted}` of step `{step.id}` uses unknown evidence `{check}`"
         hint = suggestions.did_you_mean(check, step.checks, "name a check of `evidence` of the step")
-        yield Raw("FR120", path, what, hint, step.id)
+        yield UnplacedFinding("FR120", path, what, hint, step.id)
 
 
 def _never(arg: Arg, literal: object) -> bool:
@@ -285,7 +285,7 @@ def _never(arg: Arg, literal: object) -> bool:
 
 def _placeholders(
     index: int, step: StepDef, known: dict[str, Arg], guesses: suggestions.Suggestions
-) -> Iterator[Raw]:
+) -> Iterator[UnplacedFinding]:
     texts: list[tuple[Path, str]] = []
     if isinstance(step.title, str):
         texts.append((("steps", index, "title"), step.title))
@@ -303,7 +303,7 @@ def _placeholders(
                 hint = guesses.did_you_mean(
                     name, [*known, *sorted(TEXT_NAMES)], f"write `$${name}` for the text itself"
                 )
-                yield Raw(
+                yield UnplacedFinding(
                     "FR121",
                     (*path, f"${name}"),
                     f"the text of step `{step.id}` has `${name}`, unknown here",
