@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.agent import words_of
 from support.habits import Chance, Failing, Last
-from support.sandbox import BUNDLED, flow, put_skill, told
+from support.sandbox import BUNDLED, flow, params_of, put_skill
 from support.team import Habit, Team, Told
 
 QUESTIONS = """\
@@ -74,13 +73,6 @@ class TryingTeam(Team):
             yield self.with_finding(command.text or "", "SHOULD"), ""
         for command in root.iterfind("current_action/ask_command"):
             yield command.text or "", QUESTIONS
-
-
-def params_of(skill: str) -> str:
-    needed = [param for param in told("show", skill)["params"] if param.get("required")]
-    return " ".join(
-        f"-p {shlex.quote(param['name'] + '=' + str(param.get('example') or 'x'))}" for param in needed
-    )
 
 
 RUNS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from collections import Counter
 
@@ -10,15 +9,8 @@ import pytest
 from support.habits import Failing, Last
 from support.hooks import A, B
 from support.host import Host
-from support.sandbox import BUNDLED, flow, told
+from support.sandbox import BUNDLED, flow, params_of, told
 from support.team import Habit
-
-
-def params_of(skill: str) -> str:
-    needed = [each for each in told("show", skill)["params"] if each.get("required")]
-    return " ".join(
-        f"-p {shlex.quote(each['name'] + '=' + str(each.get('example') or 'x'))}" for each in needed
-    )
 
 
 def records() -> Counter[tuple[str, str, int]]:

@@ -18,7 +18,7 @@ from flowrail.hooks.fast_lookup import session_folders, sessions_of
 from flowrail.machines.sessions.store import Store
 from flowrail.storage.ownership import Owner, state_folder
 
-_RESUME = re.compile(r"does not move the session: `(flow resume [^`]*)`")
+RESUME = re.compile(r"does not move the session: `(flow resume [^`]*)`")
 
 
 class Host(Team):
@@ -74,7 +74,7 @@ class Host(Team):
         self._glance()
         with self.gate:
             text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
-        resume = _RESUME.findall(text)
+        resume = RESUME.findall(text)
         assert [self.mine in command for command in resume] == [True], (self.mine, text)
         self.compacted += 1
         again = self._told(resume[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -126,6 +127,14 @@ def told(*words: str, stdin: bytes = b"") -> Any:
     ran = flow(*words, "--json", stdin=stdin)
     assert ran.status == 0, ran
     return ran.data
+
+
+def params_of(skill: str) -> str:
+    """Return the required parameters of a skill, with examples, as words of a command line."""
+    needed = [param for param in told("show", skill)["params"] if param.get("required")]
+    return " ".join(
+        f"-p {shlex.quote(param['name'] + '=' + str(param.get('example') or 'x'))}" for param in needed
+    )
 
 
 def refused(*words: str, stdin: bytes = b"") -> tuple[int, dict[str, Any]]:

@@ -285,7 +285,7 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
         f"step `{step.id}` is waiting for its agents: {join.needed} must succeed, {ended}",
         hint=Hint("see the remaining commands: ", Command("status", session.id))
         if join.open
-        else "report another outcome, or claim a failed one again",
+        else Hint("report another outcome, or claim a failed one again: ", Command("resume", session.id)),
         step=step.id,
         needed=join.needed,
         succeeded=join.succeeded,

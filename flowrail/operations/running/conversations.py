@@ -263,11 +263,13 @@ def _resume_command(world: World) -> Callable[[str], Command]:
 
 def _other_conversation(world: World, kept: StoredSession) -> OtherConversationError:
     session = kept.session
-    parts: list[str | Command] = ["leave it alone unless the user asks; to take it over: "]
-    parts.append(Command("resume", session.id, take_over=True, store=world.shown_store))
     own = _own_session(world)
+    parts: list[str | Command] = []
     if own is not None:
-        parts += ["; your own session: ", Command("resume", own.session.id, store=world.shown_store)]
+        resume = Command("resume", own.session.id, store=world.shown_store)
+        parts += ["continue your own session: ", resume, "; "]
+    take_over = Command("resume", session.id, take_over=True, store=world.shown_store)
+    parts += ["leave this one alone unless the user asks to take it over: ", take_over]
     return OtherConversationError(
         f"session `{session.id}` belongs to another conversation ({described(world, kept)})",
         hint=Hint(*parts),

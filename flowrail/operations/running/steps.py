@@ -23,7 +23,7 @@ from flowrail.machines.engine.advance import (
     start,
     with_default_answers,
 )
-from flowrail.machines.engine.errors import UnknownOutcomeError
+from flowrail.machines.engine.errors import UnknownOutcomeError, ValuesError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
@@ -183,14 +183,19 @@ def report(
         if expect is not None and _asked_already(step, session, outcome, facts):
             return answer_of(world, kept, opened, replayed=True)
         session = ready_for(opened.workflow, step, session, outcome, now=now)
-        given = Report(outcome, _facts(step, facts), found, remember)
         definition = opened.kept if opened.changed else None
-        if step.evidence and world.demands_evidence:
-            from flowrail.operations.running import evidence  # only for steps that demand evidence
+        try:
+            given = Report(outcome, _facts(step, facts), found, remember)
+            if step.evidence and world.demands_evidence:
+                from flowrail.operations.running import evidence  # only for steps that demand evidence
 
-            session, after = evidence.advanced(world, change, opened, session, given, now=now, call=call)
-        else:
-            after = follow(opened.workflow, step, session, given, now=now, call=call)
+                session, after = evidence.advanced(world, change, opened, session, given, now=now, call=call)
+            else:
+                after = follow(opened.workflow, step, session, given, now=now, call=call)
+        except ValuesError as error:
+            resume = Command("resume", session.id, store=world.shown_store)
+            error.hint = Hint(error.hint, "; read the step again: ", resume)
+            raise
         after = with_baseline(world, opened.workflow, session, after)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         stored = _commit(world, change, session, after, given, now, definition)
