@@ -102,7 +102,6 @@ def _show(guidance: Guidance, form: str | None, here: World) -> None:
 
     An agent that resumes a session may have lost them, and a sub-agent never read them.
     """
-    form = form or output.usual_form()
     has_list = here.host is not None and not guidance.parent and form != "json"
     texts = reference_texts(guidance) if has_list else {}
     if not texts or here.host is None:
