@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from support.databases import Server, postgres
 
 # The same examples each time: one commit has one result.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
@@ -22,7 +24,12 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_world(
+    request: pytest.FixtureRequest,
+    store_kind: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Keep what a test does away from the user's home, state, skills and sessions."""
     world = tmp_path_factory.mktemp("world")
     home, project = world / "home", world / "project"
@@ -45,3 +52,41 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)
+    if store_kind != "files":
+        monkeypatch.setenv("FLOW_STORE", request.getfixturevalue("database_address"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests marked `every_store` on each kind of store."""
+    if metafunc.definition.get_closest_marker("every_store"):
+        metafunc.parametrize("store_kind", ["files", "sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture
+def store_kind(request: pytest.FixtureRequest) -> str:
+    """The kind of store that a test uses."""
+    return str(getattr(request, "param", "files"))
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A running PostgreSQL server."""
+    with postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def database_address(
+    request: pytest.FixtureRequest, store_kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of an empty store in a database. Its connections are closed after the test."""
+    sql_store = pytest.importorskip("flowrail.storage.sql_store", reason="the extra `sql` is not installed")
+    if store_kind == "sqlite":
+        address = f"sqlite:///{tmp_path_factory.mktemp('database') / 'flow.db'}"
+    else:
+        address = request.getfixturevalue("postgresql").fresh_database()
+    database = sql_store.Database(address)
+    database.init()
+    database.close()
+    yield address
+    sql_store.close_all()

@@ -78,6 +78,10 @@ _SKILL = {
     "uninstall": Entry("skills:uninstall_command", _APPROVE, "Remove what `flow install` wrote"),
 }
 
+_STORE = {
+    "init": Entry("store:init_command", "Databases", "Create the tables of a store in a database"),
+}
+
 _LOOK, _DECIDE = "Show and run", "For a person at a terminal"
 _EVIDENCE = {
     "show": Entry(
@@ -135,6 +139,7 @@ COMMANDS = {
     "evidence": Entry(
         "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
     ),
+    "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
     "registry": Entry(
         "registry:registry_command", _OCCASIONALLY, "Show, sync or check the registry of workflows"
     ),

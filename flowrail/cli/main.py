@@ -107,11 +107,13 @@ def _refuse(error: FlowError, words: Sequence[str]) -> int:
 
 
 def _named_store(words: Sequence[str]) -> str | None:
-    """Return the store that the command line or the environment names."""
+    """Return the store that hints must name: the one on the command line, or a folder in the environment."""
     named = next((value for option, value in pairwise(words) if option == "--store"), None)
     named = named or next((word.partition("=")[2] for word in words if word.startswith("--store=")), None)
     named = named or os.environ.get("FLOW_STORE")
-    return os.path.abspath(named) if named else None
+    if not named or "://" in named:
+        return named if named in words else None
+    return os.path.abspath(named)
 
 
 def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:

@@ -52,7 +52,8 @@ def find_handoff(context: HandoffContext, payload: Payload) -> tuple[Handoffs, s
         if os.path.realpath(store) in seen:
             continue
         seen.add(os.path.realpath(store))
-        handoffs = Handoffs(store, context.store.owner)
+        is_ours = os.path.realpath(store) == os.path.realpath(context.store.path)
+        handoffs = context.handoffs if is_ours else Handoffs(store, context.store.owner)
         for handoff in handoffs.own_ones():
             if handoff.digest == payload.digest:
                 found.append((handoffs, handoff))

@@ -183,7 +183,7 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
     status = sender.command("handoff status", handoff.id)
     if handoff.claim is not None and handoff.phase != EXPIRED_PHASE:
         claim = handoff.claim
-        is_here = claim.session and os.path.isdir(context.store.folder(claim.session))
+        is_here = claim.session in context.store.stamps()
         raise AlreadyReceivedError(
             f"handoff `{handoff.id}` was received by {claim.by} at {claim.at}",
             hint=Hint("look at it: ", context.command("resume", claim.session) if is_here else status),

@@ -21,7 +21,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
 from flowrail.handoff.payload.integrity import moment
-from flowrail.storage.file_store import FileStore, Held, Kind, SideFiles
+from flowrail.storage.file_store import Backend, FileBackend, Held, Kind, SideFiles, Stamp, prepare_folder
 from flowrail.storage.journal import Encoding
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import from_plain, to_plain
@@ -98,18 +98,21 @@ class HandoffChange:
 class Handoffs:
     """The handoffs of one store, as *owner* may use them."""
 
-    def __init__(self, store: str, owner: Owner) -> None:
+    def __init__(self, store: str, owner: Owner, backend: Backend | None = None) -> None:
         kind = Kind("handoff", HANDOFF_ID, _encoding, _id_of, _unknown, _foreign)
-        self._files = FileStore(store, kind, owner)
+        self._backend = backend or FileBackend(store, owner)
+        self._files = self._backend.records(kind)
         self.store = store
-        self.path = self._files.folders
+        self.path = f"{store}/handoffs"
         self.owner = owner
 
     def create(
         self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
     ) -> StoredHandoff:
         """Store a new handoff; its id must be new, or its beginning must have been interrupted."""
-        first = self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""))
+        if not isinstance(self._backend, FileBackend):
+            prepare_folder(self.store, self.folder(handoff.id))
+        first = self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
         return StoredHandoff(handoff, 0, first, self.folder(handoff.id))
 
     def new_id(self, random: Callable[[int], bytes] = os.urandom) -> str:
@@ -118,15 +121,17 @@ class Handoffs:
 
     def folder(self, handoff_id: str) -> str:
         """Return the folder of a handoff; nothing but a valid id becomes a path."""
-        return self._files.folder(handoff_id)
+        if not HANDOFF_ID.match(handoff_id):
+            raise _unknown(handoff_id, list)
+        return f"{self.path}/{handoff_id}"
 
     def ids(self) -> list[str]:
         """Return the ids of all handoffs, in order."""
         return self._files.ids()
 
-    def stamp(self, handoff_id: str) -> tuple[int, int] | None:
-        """Return a value that changes with each record of a handoff, or `None` if it has no record."""
-        return self._files.stamp(handoff_id)
+    def stamps(self) -> dict[str, Stamp]:
+        """Return a value for each handoff that changes with each record."""
+        return self._files.stamps()
 
     def all(self, lost: list[str] | None = None) -> Iterator[StoredHandoff]:
         """Yield every handoff that can be read, and add the ids of the others to *lost*."""
@@ -145,8 +150,6 @@ class Handoffs:
 
     def receivers(self) -> frozenset[str]:
         """Return the skills that received a handoff from this store. Foreign handoffs do not count."""
-        if not os.path.isdir(self.path):
-            return frozenset()
         return frozenset(handoff.target for handoff in self.own_ones() if handoff.phase == ACKNOWLEDGMENT)
 
     def read(self, handoff_id: str) -> StoredHandoff:
@@ -213,13 +216,13 @@ KEPT_FOR = timedelta(hours=24)
 """How long an open handoff keeps its session."""
 
 
-def open_handoffs(store: str, owner: Owner, now: str) -> Callable[[str], str]:
+def open_handoffs(handoffs: Handoffs, now: str) -> Callable[[str], str]:
     """Return a function that says why a session must be kept, or returns an empty text.
 
     A handoff keeps its session until it is acknowledged or closed, for at most 24 hours. Foreign handoffs keep
     none. If a handoff cannot be read, its session is unknown, so all of them are kept.
     """
-    handoffs, current_time = Handoffs(store, owner), moment(now)
+    current_time = moment(now)
     needed: set[str] = set()
     for handoff_id in handoffs.ids():
         try:
@@ -238,10 +241,9 @@ def open_handoffs(store: str, owner: Owner, now: str) -> Callable[[str], str]:
 
 
 def record_pruned(
-    store: str, owner: Owner, *, now: Callable[[], str], by: str, wait: float = 10.0
+    handoffs: Handoffs, *, now: Callable[[], str], by: str, wait: float = 10.0
 ) -> Callable[[str], None]:
     """Return a function that records, for each payload of a session, that it is deleted with the session."""
-    handoffs = Handoffs(store, owner)
 
     def record(session_id: str) -> None:
         for handoff in handoffs.own_ones():

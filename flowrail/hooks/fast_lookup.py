@@ -62,6 +62,8 @@ NOTHING_FOUND = FirstLook()
 def session_folders(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:
     """Return where sessions may be for *cwd*: a named store, the project of *cwd*, the project of the host."""
     named = environ.get("FLOW_STORE")
+    if named and "://" in named:
+        return []  # a hook that is asked before every tool call opens no database
     if named:
         path = os.path.abspath(os.path.join(cwd, named))
         return [SessionFolder(path, path)]

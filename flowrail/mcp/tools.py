@@ -144,7 +144,7 @@ class Tools:
 
     def show(self, command: Command) -> str:
         """Return *command* as a call, or as a shell line if no tool does it."""
-        return str(call_of(command, self.world.store.path) or command)
+        return str(call_of(command, self.world.store.address) or command)
 
     def step(
         self,
@@ -497,12 +497,12 @@ def _as_sdk_tool(tools: Tools, function: Callable[..., Told]) -> Tool:
 def _answered(tools: Tools, run: Callable[[], Told]) -> CallToolResult:
     try:
         told = run()
-        return _result(told.text, with_calls(told.data, tools.world.store.path))
+        return _result(told.text, with_calls(told.data, tools.world.store.address))
     except FlowError as error:
         hint = str(error.hint)
         if isinstance(error.hint, Hint):
             with suppress(FlowError):  # without a current folder there is no store
-                hint = error.hint.render(shown_as_call(tools.world.store.path))
+                hint = error.hint.render(shown_as_call(tools.world.store.address))
         text = f"{error.message} [{error.code}]\n{hint}"
         return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
 
@@ -578,7 +578,7 @@ _RENAMED = {"as": "holder"}
 _NOT_FOR_TOOLS = frozenset({"json", "format", "all", "root"})
 
 
-def call_of(command: Command, store: str) -> Call | None:
+def call_of(command: Command, store: str | None) -> Call | None:
     """Return the call that does what *command* does; `None` if no tool does it, or not in this *store*."""
     names = _ARGUMENTS.get(command.verb)
     if names is None or command.store not in {None, store}:
@@ -595,12 +595,12 @@ def call_of(command: Command, store: str) -> Call | None:
     return Call(tool, {**fixed, **given, **options})
 
 
-def shown_as_call(store: str) -> Callable[[Command], str]:
+def shown_as_call(store: str | None) -> Callable[[Command], str]:
     """Return the function that shows a command as a call, or as a shell line if no tool does it."""
     return lambda command: str(call_of(command, store) or command)
 
 
-def with_calls(data: Any, store: str) -> Any:
+def with_calls(data: Any, store: str | None) -> Any:
     """Return plain data with its commands as shell lines, and their calls beside them."""
     if isinstance(data, (list, tuple)):
         return [with_calls(item, store) for item in data]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,9 +16,11 @@ LARGEST = 64_000
 class Configuration(NamedTuple):
     """What the user configured.
 
+    ``store`` is a folder or the address of a database, used if neither ``--store`` nor ``FLOW_STORE`` is given.
     ``notify`` is a command that runs when a watched session starts to need a person; see `flow watch --help`.
     """
 
+    store: str = ""
     notify: tuple[str, ...] = ()
 
 
@@ -38,6 +39,8 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
         )
     except MissingFileError:
         return Configuration()
+    import tomllib  # 3 ms, and most users have no such file
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -46,8 +49,23 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
     if unknown:
         known = ", ".join(Configuration._fields)
         raise DocumentError(f"has an unknown key `{unknown[0]}`", hint=f"known keys: {known}", place=path)
+    store = values.get("store", "")
+    if not isinstance(store, str) or (store and "://" not in store and not os.path.isabs(store)):
+        example = 'store = "postgresql://user@host/database"'
+        raise DocumentError(
+            "`store` is neither an absolute path nor the address of a database",
+            hint=f"write: {example}",
+            place=path,
+        )
     notify = values.get("notify", [])
     if not isinstance(notify, list) or not all(isinstance(word, str) and word for word in notify):
         example = 'notify = ["notify-send", "$topic", "$reason"]'
         raise DocumentError("`notify` is not a list of words", hint=f"write: {example}", place=path)
-    return Configuration(notify=tuple(notify))
+    return Configuration(store=store, notify=tuple(notify))
+
+
+def configured_store(environ: Mapping[str, str], home: str) -> str:
+    """Return the store that the user configured, or nothing."""
+    return (
+        read_configuration(environ, home).store if os.path.exists(configuration_path(environ, home)) else ""
+    )

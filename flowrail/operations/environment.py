@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from flowrail.discovery.locations import Root, config_folder, find_project_root, skill_roots
 from flowrail.errors import UsageError
 from flowrail.machines.sessions.host_binding import host_id
+from flowrail.operations.configuration import configured_store
+from flowrail.operations.extras import require_extra
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
 
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
+    from flowrail.storage.sql_store import Database
 
 LONGEST_ACTOR = 200
 
@@ -71,9 +74,39 @@ class Environment:
         return superproject(work_tree, self.environ)
 
     @cached_property
+    def database(self) -> Database | None:
+        """The database that contains the store, if it is not a folder."""
+        named, ambient = self._store, self._ambient_store
+        if "://" not in (named or ambient or ""):
+            return None
+        require_extra("sql", "sqlalchemy")
+        from flowrail.storage.sql_store import open_database  # needs the extra
+
+        database = open_database(named or ambient or "", folder=self.cwd)
+        if named is None:
+            return database
+        if database.has_password:
+            raise UsageError(
+                "a password on the command line is visible to others",
+                hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
+            )
+        same = open_database(ambient, folder=self.cwd) if ambient and "://" in ambient else None
+        return same if same is not None and same.shown == database.shown else database
+
+    @property
+    def _ambient_store(self) -> str | None:
+        """The store that the environment or the user's configuration names."""
+        return self.environ.get("FLOW_STORE") or configured_store(self.environ, self.home)
+
+    @cached_property
     def shown_store(self) -> str | None:
-        """The store as printed commands name it; `None` where it is the project's own."""
-        named = self._store or self.environ.get("FLOW_STORE") or None
+        """The store as printed commands name it.
+
+        `None` for the project's own, and for a database that the environment or the configuration names.
+        """
+        if self.database is not None:
+            return self.database.shown if self._store else None
+        named = self._store or self._ambient_store
         path = os.path.abspath(os.path.join(self.cwd, named)) if named else None
         if path and not can_be_typed(path):
             raise UsageError(
@@ -97,8 +130,9 @@ class Environment:
 
     @cached_property
     def store_path(self) -> str:
-        """The folder of the sessions that are meant."""
-        return self.shown_store or os.path.join(self.project, ".flow")
+        """The folder of the sessions that are meant; with a database, that of their files."""
+        named = self.shown_store if self.database is None else None
+        return named or os.path.join(self.project, ".flow")
 
     @cached_property
     def store(self) -> Store:
@@ -111,6 +145,7 @@ class Environment:
             named=self.shown_store,
             tell=self._tell,
             conversation=self.conversation or "",
+            backend=self.database,
         )
 
     @cached_property

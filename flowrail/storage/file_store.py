@@ -26,9 +26,11 @@ from flowrail.storage.ownership import Owner
 JOURNAL, LOCK = "journal.jsonl", "lock"
 REMOVED = ".gone-"
 """The prefix of a folder that is being deleted."""
-_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 T = TypeVar("T", bound=Chained)
+Stamp = tuple[int, int]
+"""A value that changes with each record."""
 
 
 class SideFiles(Protocol):
@@ -63,10 +65,13 @@ class RecordStore(Protocol[T]):
     def ids(self) -> list[str]:
         """Return the ids of everything in the store, in order."""
 
-    def new_id(self, stem: str) -> str:
+    def stamps(self) -> dict[str, Stamp]:
+        """Return a value for each id that changes with each record."""
+
+    def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
 
-    def create(self, key: str, record: T, side_files: dict[str, bytes]) -> str:
+    def create(self, key: str, record: T, side_files: dict[str, bytes] | None = None) -> str:
         """Store a first record and return its hash; the id must be new."""
 
     def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
@@ -93,6 +98,9 @@ class RecordStore(Protocol[T]):
     def delete(self, key: str) -> None:
         """Delete it with all its files."""
 
+    def delete_leftovers(self) -> None:
+        """Finish deletions that were interrupted."""
+
     def side_files(self, key: str) -> SideFiles:
         """Return its other files."""
 
@@ -111,6 +119,13 @@ class Kind(NamedTuple, Generic[T]):
     id_of: Callable[[T], str]
     unknown: Callable[[str, Callable[[], list[str]]], FlowError]
     foreign: Callable[[str], FlowError]
+
+
+class Backend(Protocol):
+    """Where the records of a store are: in the files of a folder, or in a database."""
+
+    def records(self, kind: Kind[T]) -> RecordStore[T]:
+        """Return all sessions, or all handoffs."""
 
 
 class FolderFiles:
@@ -199,18 +214,19 @@ class FileStore(Generic[T]):
                 place=self.folders,
             ) from None
 
-    def stamp(self, key: str) -> tuple[int, int] | None:
-        """Return a value that changes with each record, or `None` without a journal. Reads nothing."""
-        try:
-            status = os.stat(f"{self.folder(key)}/{JOURNAL}")
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
+    def stamps(self) -> dict[str, Stamp]:
+        """Return a value for each id that changes with each record. Reads no journal."""
+        found: dict[str, Stamp] = {}
+        for key in self.ids():
+            with suppress(OSError):  # its creation was interrupted
+                status = os.stat(f"{self.folders}/{key}/{JOURNAL}")
+                found[key] = (status.st_mtime_ns, status.st_size)
+        return found
 
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
         while True:
-            letters = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))
+            letters = "".join(ALPHABET[byte % len(ALPHABET)] for byte in random(6))
             if not os.path.lexists(os.path.join(self.folders, f"{stem}-{letters}")):
                 return f"{stem}-{letters}"
 
@@ -221,8 +237,7 @@ class FileStore(Generic[T]):
         line = encoding.prepare(record)
         if os.path.lexists(f"{folder}/{JOURNAL}"):
             raise StorageError(f"{noun} `{key}` exists already", hint="start again")
-        self._prepare()
-        files.make_private_dir(folder)
+        prepare_folder(self.path, folder)
         for name, data in {**(side_files or {}), **line.side_files}.items():
             FolderFiles(folder).write(name, data)
         self.owner.claim(folder, line.hash)
@@ -297,7 +312,7 @@ class FileStore(Generic[T]):
         try:
             os.rename(folder, aside)
             files.sync_dir(self.folders)
-            _remove(aside)
+            remove_folder(aside)
         except OSError as error:
             raise StorageError(
                 f"{folder} could not be deleted ({error.strerror})",
@@ -310,7 +325,7 @@ class FileStore(Generic[T]):
         with suppress(OSError):
             for name in os.listdir(self.folders):
                 if name.startswith(REMOVED):
-                    _remove(os.path.join(self.folders, name))
+                    remove_folder(os.path.join(self.folders, name))
 
     def side_files(self, key: str) -> FolderFiles:
         """Return its other files."""
@@ -318,16 +333,6 @@ class FileStore(Generic[T]):
 
     def _copy(self, folder: str) -> str:
         return f"{folder}/{self._kind.noun}.json"
-
-    def _prepare(self) -> None:
-        files.make_private_dir(self.path)
-        files.make_private_dir(self.folders)
-        own = os.path.basename(os.path.abspath(self.path)) == ".flow"  # any other folder may hold other files
-        ignore = os.path.join(self.path if own else self.folders, ".gitignore")
-        if not os.path.lexists(ignore):
-            files.write_atomic(ignore, b"*\n")
-        files.sync_dir(self.path)  # the process that made them may have died before they were flushed
-        files.sync_dir(os.path.dirname(os.path.abspath(self.path)))
 
     def _check_private(self) -> None:
         if not self._checked:
@@ -377,7 +382,36 @@ class FileStore(Generic[T]):
             raise DamagedError(path, record.seq + 1, f"the record belongs to `{self._kind.id_of(record)}`")
 
 
-def _remove(path: str) -> None:
+def prepare_folder(store: str, folder: str) -> None:
+    """Make the *folder* of a session or handoff below *store*, private and unknown to git."""
+    folders = os.path.dirname(folder)
+    files.make_private_dir(store)
+    files.make_private_dir(folders)
+    own = os.path.basename(os.path.abspath(store)) == ".flow"  # any other folder may hold other files
+    ignore = os.path.join(store if own else folders, ".gitignore")
+    if not os.path.lexists(ignore):
+        files.write_atomic(ignore, b"*\n")
+    files.sync_dir(store)  # the process that made them may have died before they were flushed
+    files.sync_dir(os.path.dirname(os.path.abspath(store)))
+    files.make_private_dir(folder)
+
+
+class FileBackend:
+    """The records of the store in the folder *path*."""
+
+    def __init__(self, path: str, owner: Owner) -> None:
+        self._path = path
+        self._owner = owner
+
+    def records(self, kind: Kind[T]) -> RecordStore[T]:
+        """Return all sessions, or all handoffs."""
+        return FileStore(self._path, kind, self._owner)
+
+
+def remove_folder(path: str) -> None:
+    """Delete a folder with everything in it; a link is deleted, not followed."""
+    if not os.path.lexists(path):
+        return
     if os.path.islink(path) or not os.path.isdir(path):
         os.unlink(path)
     else:

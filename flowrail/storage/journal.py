@@ -15,7 +15,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -155,7 +155,7 @@ class Journal(Generic[T]):
 
     def first(self) -> T:
         """Return the first record."""
-        return self._decode(self._first_line() or b"{}", 1)
+        return decoded(self.encoding, self._first_line() or b"{}", self.path, 1)
 
     def newest(self) -> T | None:
         """Return the newest record, or `None` if the journal has none yet."""
@@ -163,19 +163,13 @@ class Journal(Generic[T]):
         if not self._line:
             return None
         try:
-            return self._decode(self._line, 0)
+            return decoded(self.encoding, self._line, self.path, 0)
         except DamagedError as error:  # counting the lines takes long, so only a damaged journal pays for it
             raise type(error)(self.path, self._count_lines(), error.what) from None
 
     def records(self) -> Iterator[T]:
         """Yield every record, oldest first, each checked against the one before it."""
-        before = ""
-        for number, line in enumerate(self._lines(), start=1):
-            record = self._decode(line, number)
-            if record.prev != before or record.seq != number - 1:
-                raise _does_not_follow(self.path, number)
-            before = record.hash
-            yield record
+        return chained(self.encoding, self._lines(), self.path)
 
     def newest_first(self) -> Iterator[T]:
         """Yield every record, newest first, each checked against the one after it."""
@@ -186,7 +180,7 @@ class Journal(Generic[T]):
         lines = self._lines_backwards()
         next(lines)
         for line in lines:
-            record = self._decode(line, after.seq)
+            record = decoded(self.encoding, line, self.path, after.seq)
             if (record.seq, record.hash) != (after.seq - 1, after.prev):
                 raise _does_not_follow(self.path, after.seq + 1)
             yield record
@@ -243,21 +237,6 @@ class Journal(Generic[T]):
                 f"{self.path} could not be flushed ({error.strerror})", hint="check the disk", place=self.path
             ) from None
         flush_names(os.path.dirname(self.path))
-
-    def _decode(self, line: bytes, number: int) -> T:
-        body, digest = _body_and_hash(line, self.path, number)
-        try:
-            data = strict_json.parse(f"{body.decode()}}}")
-            data["hash"] = digest
-            data.pop("mac", None)  # earlier versions signed their records
-            return self.encoding.decode(data, body)
-        except DamagedError as error:
-            raise type(error)(self.path, number, error.what) from None
-        except RecordError as error:
-            raise DamagedError(self.path, number, f"the record has another form: {error}") from None
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            what = f"the record cannot be read ({type(error).__name__}: {error})"
-            raise DamagedError(self.path, number, what) from None
 
     def _first_line(self) -> bytes:
         data = b""
@@ -375,6 +354,34 @@ def _body(data: dict[str, object]) -> bytes:
             f"the record would hold a value that JSON does not have: {str(error)[:100]}",
             hint="give plain numbers; a default of the workflow may be infinite or not a number",
         ) from None
+
+
+def decoded(encoding: Encoding[T], line: bytes, path: str, number: int) -> T:
+    """Return the record in a line, checked against its hash. *path* and *number* are for the error."""
+    body, digest = _body_and_hash(line, path, number)
+    try:
+        data = strict_json.parse(f"{body.decode()}}}")
+        data["hash"] = digest
+        data.pop("mac", None)  # earlier versions signed their records
+        return encoding.decode(data, body)
+    except DamagedError as error:
+        raise type(error)(path, number, error.what) from None
+    except RecordError as error:
+        raise DamagedError(path, number, f"the record has another form: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        what = f"the record cannot be read ({type(error).__name__}: {error})"
+        raise DamagedError(path, number, what) from None
+
+
+def chained(encoding: Encoding[T], lines: Iterable[bytes], path: str) -> Iterator[T]:
+    """Yield the records in *lines*, oldest first, each checked against the one before it."""
+    before = ""
+    for number, line in enumerate(lines, start=1):
+        record = decoded(encoding, line, path, number)
+        if record.prev != before or record.seq != number - 1:
+            raise _does_not_follow(path, number)
+        before = record.hash
+        yield record
 
 
 def flush_names(folder: str) -> None:

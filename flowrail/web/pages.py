@@ -97,10 +97,10 @@ class Pages:
             ago=lambda at: ago(at, self._world.now()), duration=duration, counted=count, words=in_words
         )
 
-    def stamps(self) -> dict[str, tuple[int, int] | None]:
+    def stamps(self) -> dict[str, tuple[int, int]]:
         """Return a value for each session and handoff that changes with each record."""
-        sessions = {f"session:{key}": self._store.stamp(key) for key in self._store.ids()}
-        return sessions | {f"handoff:{key}": self._handoffs.stamp(key) for key in self._handoffs.ids()}
+        sessions = {f"session:{key}": stamp for key, stamp in self._store.stamps().items()}
+        return sessions | {f"handoff:{key}": stamp for key, stamp in self._handoffs.stamps().items()}
 
     def board(self, entries: Sequence[BoardEntry]) -> str:
         """Return the board: what needs a person comes first."""

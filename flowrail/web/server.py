@@ -66,7 +66,7 @@ def serve(
     activity = Activity(time.monotonic)
     world = world_of(environment, wait=10.0)
     board = Board(world.store)
-    handoffs = Handoffs(world.store.path, world.store.owner)
+    handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend)
     pages = Pages(world, handoffs, environment.roots, keys, board)
     app = application(Site(world, pages, board, keys, activity), hosts=hosts)
     config = uvicorn.Config(

@@ -32,6 +32,7 @@ def turned(session: str) -> list[dict[str, Any]]:
     return [each for each in told("history", session)["steps"] if each["kind"] == "move"]
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("kills", [30, pytest.param(1000, marks=pytest.mark.long)])
 def test_killed_at_random_points_no_acknowledged_step_is_lost_and_none_happens_twice(kills: int) -> None:
     put_skill("round", ROUND)
@@ -109,6 +110,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
     assert told("session", "verify", session)["ok"]
 
 
+@pytest.mark.every_store
 def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() -> None:
     put_skill("round", ROUND)
     here = told("step", "round")

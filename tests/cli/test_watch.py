@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 from support.sandbox import ENTRY, flow, put_skill, told
-from support.web import APPROVAL
+from support.web import APPROVAL, default_interrupt
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -49,6 +49,7 @@ def watching(*options: str, columns: int = 80) -> Iterator[Screen]:
     child, descriptor = pty.fork()
     if child == 0:  # pragma: no cover - the child becomes the command
         os.environ["TERM"] = "xterm-256color"
+        default_interrupt()
         code = f"import time; time.sleep(0.3)\n{ENTRY}"  # the size of the terminal is set meanwhile
         os.execv(sys.executable, [sys.executable, "-c", code, "watch", *options])  # noqa: S606
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -107,7 +108,10 @@ def test_one_session_is_watched_alone() -> None:
 @contextmanager
 def piped(*options: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "watch", *options], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", ENTRY, "watch", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_interrupt,  # noqa: PLW1509 - this process has one thread
     )
     try:
         yield process

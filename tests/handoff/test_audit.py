@@ -58,6 +58,7 @@ def test_the_audit_shows_every_phase_of_a_handoff() -> None:
     assert told("audit", "--handoffs")["sessions"] == []
 
 
+@pytest.mark.every_store
 def test_a_chain_of_handoffs_is_one_trace() -> None:
     sent, _ = a_chain()
 
@@ -73,6 +74,7 @@ def test_a_chain_of_handoffs_is_one_trace() -> None:
     assert f"    {sent[1]['span_id']} b → c acknowledgment" in text
 
 
+@pytest.mark.every_store
 def test_the_audit_shows_sessions_too() -> None:
     _, sessions = a_chain()
 
@@ -199,6 +201,7 @@ def test_a_moved_or_copied_store_can_be_verified(moved: bool) -> None:
     assert len(found) == 3
 
 
+@pytest.mark.every_store
 def test_everything_is_verified() -> None:
     a_chain()
 

@@ -118,6 +118,7 @@ def test_a_fork_has_its_own_copy_of_the_payload() -> None:
     assert told("audit", "verify")["findings"] == []
 
 
+@pytest.mark.every_store
 def test_a_target_without_a_workflow_only_acknowledges() -> None:
     target("digger")
     sent = send("digger", session())
@@ -131,6 +132,7 @@ def test_a_target_without_a_workflow_only_acknowledges() -> None:
     assert len(list(sessions_folder().iterdir())) == 1
 
 
+@pytest.mark.every_store
 def test_a_second_receiver_is_refused_with_the_session_of_the_first() -> None:
     ours("digger")
     sent = send("digger", session())

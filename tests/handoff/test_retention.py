@@ -23,8 +23,7 @@ def kept() -> Handoffs:
 
 def held(session_id: str, hours: float = 0) -> str:
     now = datetime.now(UTC) + timedelta(hours=hours)
-    owner = Owner(str(Path.home() / ".local" / "state" / "flowrail"))
-    return open_handoffs(str(Path.cwd() / ".flow"), owner, now.isoformat())(session_id)
+    return open_handoffs(kept(), now.isoformat())(session_id)
 
 
 def test_an_open_handoff_holds_its_session() -> None:

@@ -99,6 +99,11 @@ class Website:
         return self.request(path, "POST", body=json.dumps(body), headers=headers)
 
 
+def default_interrupt() -> None:
+    """Let a child be interrupted even if the tests run in the background, where it would be ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def website(*options: str) -> Iterator[Website]:
     """Run `flow ui` in the current folder, as a process of its own."""
@@ -108,6 +113,7 @@ def website(*options: str) -> Iterator[Website]:
         stderr=subprocess.PIPE,
         text=True,
         env=dict(os.environ),
+        preexec_fn=default_interrupt,  # noqa: PLW1509 - this process has one thread
     )
     try:
         assert process.stdout is not None

@@ -206,7 +206,7 @@ def answer_command(
     if as_json:
         output.show(answer.guidance, "json")
     else:
-        output.text(answered(answer.guidance, here.store.path))
+        output.text(answered(answer.guidance, here.store.address))
 
 
 @click.group("finding")

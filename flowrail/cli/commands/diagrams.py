@@ -21,7 +21,6 @@ from flowrail.machines.loading.skill_folder import ReadFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import draw, embedded_diagrams
 from flowrail.storage.files import MissingFileError, NotRegularFileError
-from flowrail.storage.ownership import Owner
 from flowrail.text.phrases import count
 
 
@@ -191,7 +190,7 @@ def handoff_diagram_command(handoff_id: str | None, form: str, into: str | None,
     picture = lifecycle_picture()
     if handoff_id is not None:
         here = environment(store, ())
-        handoffs = Handoffs(here.store_path, Owner(here.state))
+        handoffs = Handoffs(here.store.path, here.store.owner, here.store.backend)
         picture = handoff_picture(
             handoff_id,
             ((e.seq, e.kind, e.at, e.by, e.handoff.phase) for e in handoffs.records(handoff_id)),

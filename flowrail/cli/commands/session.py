@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from math import inf, isfinite
 from typing import Any
 
@@ -16,7 +15,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.as_data import session_item
 from flowrail.formatters.reports.migration import done_text, plan_data, plan_text
-from flowrail.handoff.store import open_handoffs, record_pruned
+from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.running import steps
 from flowrail.operations.running.world import World
@@ -338,11 +337,10 @@ def prune_command(
 
 def _handoffs(here: World) -> tuple[Needs, Parting]:
     """Return two functions: which sessions have an open handoff, and record that payloads are deleted."""
-    if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
-        return lambda _: "", lambda _: None
-
-    place = (here.store.path, here.store.owner)
-    return open_handoffs(*place, here.now()), record_pruned(*place, now=here.now, by=here.by, wait=here.wait)
+    handoffs = Handoffs(here.store.path, here.store.owner, here.store.backend)
+    return open_handoffs(handoffs, here.now()), record_pruned(
+        handoffs, now=here.now, by=here.by, wait=here.wait
+    )
 
 
 def _pruned_row(item: Item, what: str) -> list[str]:

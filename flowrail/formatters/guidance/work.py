@@ -139,7 +139,7 @@ def _question(each: AskedQuestion) -> dict[str, object]:
     return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
-def answered(guidance: Guidance, place: str, show: Show = str) -> str:
+def answered(guidance: Guidance, place: str | None, show: Show = str) -> str:
     """Return what follows recorded answers, in at most three lines."""
     waiting = [question for question in guidance.questions if question.answer is None]
     if waiting:

@@ -150,6 +150,7 @@ def guide(
     head: str = "",
     store: str | None = None,
     place: str | None = None,
+    folder: str = "",
     replayed: bool = False,
     resumed: bool = False,
     from_agents: Sequence[Session] = (),
@@ -158,12 +159,11 @@ def guide(
     """Return what to tell of *session*; *store* stands in the commands where one was given.
 
     *place* is the store in any case: agents at work for others may stand in another folder, so their
-    commands always name it. *from_agents* are the sessions that do this step's work. *now* tells which
-    of them have had their time; without it none has.
+    commands always name it. *folder* contains the session's files. *from_agents* are the sessions that do this
+    step's work. *now* says which of them have had their time; without it none has.
     """
     store = place if session.parent else store
     step = workflow.get(session.step)
-    folder = f"{place}/sessions/{session.id}" if place else ""
     told = Guidance(
         session=session.id,
         skill=session.skill,

@@ -22,7 +22,16 @@ from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
 from flowrail.machines.sessions.upgrades import definition_of_today
 from flowrail.storage import snapshot
 from flowrail.storage.digests import sha256
-from flowrail.storage.file_store import FileStore, Held, Kind, SideFiles
+from flowrail.storage.file_store import (
+    Backend,
+    FileBackend,
+    Held,
+    Kind,
+    SideFiles,
+    Stamp,
+    prepare_folder,
+    remove_folder,
+)
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
 from flowrail.text import json as strict_json
@@ -50,6 +59,7 @@ class Store:
 
     *named* is the store as commands in hints name it, `None` for the project's own. *tell* is called with what
     a user should know beside the answer. *conversation* is the conversation of a host that uses the store.
+    *backend* holds the records, if they are not files in *path*.
     """
 
     def __init__(
@@ -60,11 +70,13 @@ class Store:
         named: str | None = None,
         tell: Callable[[str], object] = lambda _: None,
         conversation: str = "",
+        backend: Backend | None = None,
     ) -> None:
         kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign)
-        self._files = FileStore(path, kind, owner)
+        self.backend = backend or FileBackend(path, owner)
+        self._files = self.backend.records(kind)
         self.path = path
-        self.sessions = self._files.folders
+        self.sessions = f"{path}/sessions"
         self.owner = owner
         self.named = named
         self._tell = tell
@@ -86,6 +98,8 @@ class Store:
         record = Record(
             0, kind, at, by, session, note or {}, "", definition=digest, conversation=self._conversation
         )
+        if not isinstance(self.backend, FileBackend):
+            prepare_folder(self.path, self.folder(session.id))
         first = self._files.create(session.id, record, {DEFINITION: data})
         return StoredSession(session, 0, first, self.folder(session.id), at=at)
 
@@ -94,16 +108,26 @@ class Store:
         return self._files.new_id(skill.replace("/", "-"))
 
     def folder(self, session_id: str) -> str:
-        """Return the folder of a session; nothing but a valid id becomes a path."""
-        return self._files.folder(session_id)
+        """Return the folder for the files of a session; nothing but a valid id becomes a path."""
+        if not SESSION_ID.match(session_id):
+            raise _unknown(session_id, list)
+        return f"{self.sessions}/{session_id}"
+
+    @property
+    def address(self) -> str | None:
+        """The store as commands name it that may be run in another folder.
+
+        `None` for a database that the environment or the user's configuration names.
+        """
+        return self.path if isinstance(self.backend, FileBackend) else self.named
 
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order."""
         return self._files.ids()
 
-    def stamp(self, session_id: str) -> tuple[int, int] | None:
-        """Return a value that changes with each record of a session, or `None` if it has no record."""
-        return self._files.stamp(session_id)
+    def stamps(self) -> dict[str, Stamp]:
+        """Return a value for each session that changes with each record."""
+        return self._files.stamps()
 
     def read(self, session_id: str) -> StoredSession:
         """Return a session as it is now, without waiting for a lock."""
@@ -193,6 +217,8 @@ class Store:
     def delete(self, session_id: str) -> None:
         """Delete a session with all its files."""
         self._files.delete(session_id)
+        if not isinstance(self.backend, FileBackend):
+            remove_folder(self.folder(session_id))
 
     def delete_leftovers(self) -> None:
         """Finish deletions that were interrupted."""

@@ -36,7 +36,9 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
     """Return what is known of the work of a session, or of work that has none."""
     session = store.read(session_id).session if session_id else None
     chain = chain_of(session) if session else ()
-    return KnownWork(Handoffs(store.path, store.owner).receivers(), chain, synthesis(session, problem_type))
+    return KnownWork(
+        Handoffs(store.path, store.owner, store.backend).receivers(), chain, synthesis(session, problem_type)
+    )
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:

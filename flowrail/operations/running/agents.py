@@ -156,7 +156,7 @@ def _handed(
     )
     prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
     prompt = str(working_files.for_agents(world, session, prompt))
-    token, store = str(taken.token), world.store.path
+    token, store = str(taken.token), world.store.address
     ways = tuple(
         Command("finish", session.id, taken.id, word, token=token, store=store)
         for word in (Outcome.OK, Outcome.FAIL)
@@ -335,7 +335,7 @@ def _begin_child(
             work=working_files.new_folder(world, child_id, for_agent=True),
         )
     except ValuesError as error:  # an agent cannot mend what it was given
-        off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.path)
+        off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.address)
         error.hint = Hint(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
@@ -356,8 +356,8 @@ def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bo
     answer = WorkResult(
         of=f"{outcome}: dispatch {dispatch.id}",
         facts=dispatch.result,
-        whole=Command("status", session.id, json=True, store=world.store.path),
-        next=Command("resume", session.id, store=world.store.path),
+        whole=Command("status", session.id, json=True, store=world.store.address),
+        next=Command("resume", session.id, store=world.store.address),
     )
     return DispatchResult(session.id, dispatch, answer, replayed)
 

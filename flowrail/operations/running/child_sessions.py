@@ -164,7 +164,7 @@ def finished(
 
 def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
     """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
-    where = str(Command("status", child.id, json=True, store=store.path))
+    where = str(Command("status", child.id, json=True, store=store.address))
     result = agents.cut(child.state, agents.share(total), where)
     return finished(
         dispatch, outcome=end_of(child), result=result, at=child.moved_at, memory=child.memory, total=total

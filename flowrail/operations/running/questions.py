@@ -157,9 +157,9 @@ def _put(
             "answer",
             session.id,
             answers={question.id: "OPTION" for question in questions},
-            store=world.store.path,
+            store=world.store.address,
         ),
-        resume=Command("resume", session.id, store=world.store.path),
+        resume=Command("resume", session.id, store=world.store.address),
     )
 
 

@@ -105,13 +105,9 @@ class Board:
 
     def refresh(self, now: str) -> list[BoardEntry]:
         """Return all sessions as they are *now*: by group, and within a group the most recent first."""
-        stamps: dict[str, tuple[int, int]] = {}
+        stamps = self._store.stamps()
         entries: dict[str, BoardEntry] = {}
-        for session_id in self._store.ids():
-            stamp = self._store.stamp(session_id)
-            if stamp is None:
-                continue  # its start was interrupted
-            stamps[session_id] = stamp
+        for session_id, stamp in stamps.items():
             known = self._entries.get(session_id) if self._stamps.get(session_id) == stamp else None
             entry = known or self._read(session_id)
             if entry is not None:

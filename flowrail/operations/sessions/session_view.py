@@ -101,8 +101,14 @@ def _guidance(
     if computed:
         return None, COMPUTED
     try:
-        session = with_default_answers(record.session, record.at)
-        return guide(workflow, session, store=store.named, place=store.path, now=record.at), ""
+        return guide(
+            workflow,
+            with_default_answers(record.session, record.at),
+            store=store.named,
+            place=store.address,
+            folder=store.folder(record.session.id),
+            now=record.at,
+        ), ""
     except (FlowError, KeyError, ValueError) as error:
         message = error.message if isinstance(error, FlowError) else "its step has changed since"
         return None, f"The text of this record cannot be shown: {message}."

@@ -57,7 +57,7 @@ class SubprocessStage:
         roots = tuple(root.path for root in self.world.roots if root.origin == NAMED)
         if command.verb in {"start", "step"}:
             command = command.with_options(root=roots)
-        return command.with_store(self.world.store.path)
+        return command.with_store(self.world.store.address)
 
     def _answer(self, words: Sequence[str]) -> tuple[int, str, str]:
         try:

@@ -72,6 +72,7 @@ def test_what_somebody_holds_is_refused_with_who_and_until_when(team: Team) -> N
     assert "claimed by ann until 2026-11-18T12:10:00.000Z" in caught.value.message
 
 
+@pytest.mark.every_store
 def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(team: Team) -> None:
     first = team.child(1, "ann")
     team.clock.forward(601)
@@ -175,6 +176,7 @@ def test_a_free_form_result_ends_its_work(free: Team) -> None:
     assert free.statuses() == ["ok", "pending", "pending"]
 
 
+@pytest.mark.every_store
 def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
     late = str(free.handed(1, "ann").dispatch.token)
     free.clock.forward(601)
@@ -239,6 +241,7 @@ def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) 
 # --- calling off
 
 
+@pytest.mark.every_store
 def test_losers_are_called_off_and_refused() -> None:
     put_lead("any", join="any")
     team = Team("any")
@@ -341,6 +344,7 @@ def test_a_reviewer_takes_back_what_it_found() -> None:
 # --- many at once
 
 
+@pytest.mark.every_store
 def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:
     def claim(number: int) -> str | None:
         with suppress(DispatchGoneError):

@@ -54,6 +54,7 @@ def test_its_answer_is_told_when_the_agents_step_is_shown_again(team: Team) -> N
     assert team.report("ok", child).questions == ()
 
 
+@pytest.mark.every_store
 def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
     middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
     middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
@@ -102,6 +103,7 @@ def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team)
     assert [(each.id, each.answer) for each in team.told(child).questions] == [("db", None), ("host", None)]
 
 
+@pytest.mark.every_store
 def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team) -> None:
     child = team.child(1)
     team.ask(child, multi_select=True)

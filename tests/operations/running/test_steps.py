@@ -36,6 +36,7 @@ def test_values_may_be_given_as_data(here: World) -> None:
     assert answer.guidance.actions == ("Sure: high, where: a.",)
 
 
+@pytest.mark.every_store
 def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
     session = steps.begin(here, "small").guidance.session
     steps.report(here, "small", "ok")
@@ -54,6 +55,7 @@ def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
     assert records[-1].session.revision == 1
 
 
+@pytest.mark.every_store
 def test_of_equal_reports_at_once_one_moves_and_the_others_are_told_so(here: World) -> None:
     session = steps.begin(here, "small").guidance.session
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from support.sandbox import put_skill, told
 from support.web import APPROVAL
 
@@ -37,6 +38,7 @@ def test_a_session_without_a_report_for_half_an_hour_is_stalled() -> None:
     assert board.refresh(after(minutes=31))[0].group is Group.NEEDS_YOU
 
 
+@pytest.mark.every_store
 def test_an_entry_names_topic_step_attempt_and_open_question() -> None:
     session = started("2.0.0")
     board = Board(Environment().store)

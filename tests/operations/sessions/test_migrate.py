@@ -105,6 +105,7 @@ def test_more_ways_on_are_compatible_and_commands_stay_good(session: str) -> Non
     assert flow("session", "verify", session).status == 0
 
 
+@pytest.mark.every_store
 def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: str) -> None:
     command = told("resume", session)["next"][0]["command"].split()[1:]
     again = ["step", "loop", "iterate", "--session", session, "--expect", "1"]
@@ -171,6 +172,7 @@ def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -
 CHANGED = LOOP.replace("limit: 3, next: {ok: third, iterate: second}", "next: {ok: third, fail: null}")
 
 
+@pytest.mark.every_store
 def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -> None:
     command = told("resume", session)["next"][0]["command"].split()[1:]
     edited(CHANGED)

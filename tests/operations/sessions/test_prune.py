@@ -83,6 +83,7 @@ def test_without_sessions_there_is_nothing_to_do() -> None:
     assert not Path(".flow").exists()
 
 
+@pytest.mark.every_store
 def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
     old = {ended("completed"), ended("failed"), ended("abandoned")}
     standing = told("start", "small")["session"]
@@ -225,6 +226,7 @@ def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next()
     assert not aside.exists()
 
 
+@pytest.mark.every_store
 def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
     session = ended()
     with after(MUCH_LATER):

@@ -71,6 +71,7 @@ def test_a_session_goes_back_and_its_revision_counts_on(session: str) -> None:
     assert flow("session", "verify", session).status == 0
 
 
+@pytest.mark.every_store
 def test_what_was_known_later_is_forgotten_and_stays_on_record(session: str) -> None:
     told("session", "rewind", session, "--to", "0")
 
@@ -95,6 +96,7 @@ def test_no_command_of_the_other_line_counts(session: str, revision: int) -> Non
     assert error["message"] == f"session `{session}` is at revision 4, not 3; it was rewound at {at}"
 
 
+@pytest.mark.every_store
 def test_a_run_that_ended_is_opened_again(session: str) -> None:
     told("step", "loop", "fail", "--session", session)
     assert told("status", session)["status"] == "failed"
@@ -105,6 +107,7 @@ def test_a_run_that_ended_is_opened_again(session: str) -> None:
     assert told("step", "loop", "ok")["status"] == "completed"
 
 
+@pytest.mark.every_store
 def test_going_back_is_compared_and_swapped_too(session: str) -> None:
     status, error = refused("session", "rewind", session, "--to", "0", "--expect", "2")
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
@@ -196,6 +199,7 @@ def test_a_child_that_came_back_is_not_reopened() -> None:
 # --- fork
 
 
+@pytest.mark.every_store
 def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
     fork = told("session", "fork", session, "--at", "1")
 

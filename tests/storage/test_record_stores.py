@@ -1,0 +1,302 @@
+"""What every store of records must do: files, SQLite and PostgreSQL pass the same tests."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support.databases import postgres
+
+pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+
+from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles
+from flowrail.storage.journal import DamagedError, Encoding
+from flowrail.storage.locking import LockTimeoutError
+from flowrail.storage.ownership import Owner
+from flowrail.storage.sql_store import Database, SchemaError, SqlStore
+
+
+class Entry(NamedTuple):
+    """A record: a text, and its place in the chain."""
+
+    seq: int
+    prev: str
+    session: str
+    text: str
+    hash: str = ""
+
+
+def kind() -> Kind[Entry]:
+    def encoding(_: SideFiles) -> Encoding[Entry]:
+        def encode(entry: Entry) -> dict[str, Any]:
+            return {"seq": entry.seq, "prev": entry.prev, "session": entry.session, "text": entry.text}
+
+        return Encoding(encode, lambda data, _: Entry(**data))
+
+    def unknown(key: str, _others: Callable[[], list[str]]) -> FlowError:
+        return UsageError(f"unknown {key}", hint="")
+
+    return Kind(
+        "session",
+        re.compile(r"[a-z]+-[a-z0-9]{6}\Z"),
+        encoding,
+        lambda entry: entry.session,
+        unknown,
+        lambda key: StorageError(f"{key} is foreign", hint=""),
+    )
+
+
+Open = Callable[[], RecordStore[Entry]]
+
+
+@pytest.fixture
+def database() -> Iterator[Callable[[str], Database]]:
+    """Return a function that opens a database as another process would; all are closed after the test."""
+    opened: list[Database] = []
+
+    def open_one(address: str) -> Database:
+        opened.append(Database(address))
+        return opened[-1]
+
+    yield open_one
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture(params=["files", "sqlite", "postgresql"])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path, database: Callable[[str], Database]) -> Open:
+    """Return a function that opens the store as another process would."""
+    if request.param == "files":
+        return lambda: FileStore(str(tmp_path / ".flow"), kind(), Owner(str(tmp_path / "state")))
+    if request.param == "sqlite":
+        address = f"sqlite:///{tmp_path / 'flow.db'}"
+    else:
+        address = request.getfixturevalue("postgresql").fresh_database()
+    database(address).init()
+    return lambda: SqlStore(database(address), kind())
+
+
+def started(store: RecordStore[Entry], text: str = "first") -> str:
+    key = store.new_id("work")
+    store.create(key, Entry(0, "", key, text), {"definition.json": b"{}"})
+    return key
+
+
+def add(store: RecordStore[Entry], key: str, text: str, *, wait: float = 10.0) -> str:
+    with store.change(key, wait=wait) as held:
+        return held.append(held.newest._replace(seq=held.newest.seq + 1, prev=held.newest.hash, text=text))
+
+
+def test_records_are_read_in_both_directions_and_follow_each_other(open_store: Open) -> None:
+    key = started(open_store())
+    for text in ("second", "third"):
+        add(open_store(), key, text)
+    store = open_store()
+
+    assert [entry.text for entry in store.records(key)] == ["first", "second", "third"]
+    assert [entry.text for entry in store.newest_first(key)] == ["third", "second", "first"]
+    assert store.newest(key)[0].text == "third"
+    assert store.first(key).text == "first"
+    assert store.ids() == [key]
+
+
+def test_a_change_that_fails_adds_nothing(open_store: Open) -> None:
+    store = open_store()
+    key = started(store)
+
+    with pytest.raises(RuntimeError), store.change(key, wait=1):
+        raise RuntimeError
+
+    assert [entry.text for entry in open_store().records(key)] == ["first"]
+
+
+def test_a_second_change_waits_for_the_first_and_then_gives_up(open_store: Open) -> None:
+    key = started(open_store())
+    refused: list[BaseException] = []
+
+    def second() -> None:
+        try:
+            add(open_store(), key, "late", wait=0.1)
+        except ConflictError as error:
+            refused.append(error)
+
+    with open_store().change(key, wait=1):
+        other = threading.Thread(target=second)
+        other.start()
+        other.join()
+
+    assert isinstance(refused[0], LockTimeoutError)
+    assert add(open_store(), key, "after")
+
+
+def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
+    store = open_store()
+    parent = started(store)
+
+    with store.change(parent, wait=1) as held:
+        child = started(store, "child")
+        held.append(held.newest._replace(seq=1, prev=held.newest.hash, text="with child"))
+
+    assert open_store().newest(parent)[0].text == "with child"
+    assert open_store().newest(child)[0].text == "child"
+
+
+def test_the_stamp_of_a_session_changes_with_each_record(open_store: Open) -> None:
+    store = open_store()
+    key, other = started(store), started(store)
+    before = store.stamps()
+
+    add(open_store(), key, "second")
+    after = store.stamps()
+
+    assert after[key] != before[key]
+    assert after[other] == before[other]
+
+
+def test_texts_are_kept_and_deleted_with_their_session(open_store: Open) -> None:
+    store = open_store()
+    key = started(store)
+    store.side_files(key).write("texts/long", b"words" * 10)
+
+    assert open_store().side_files(key).read("texts/long", 100, "a text") == b"words" * 10
+    assert store.side_files(key).size("texts/long") == 50
+    store.delete(key)
+
+    assert open_store().ids() == []
+    with pytest.raises(UsageError):
+        open_store().newest(key)
+
+
+def test_of_many_processes_that_add_the_same_record_one_wins(open_store: Open) -> None:
+    key = started(open_store())
+    processes, gate = 6, multiprocessing.get_context("fork").Barrier(6)
+    results = multiprocessing.get_context("fork").Queue()
+
+    def race(number: int) -> None:
+        store = open_store()
+        before = store.newest(key)[0]
+        gate.wait()
+        with store.change(key, wait=30) as held:
+            won = held.newest.seq == before.seq
+            if won:
+                held.append(Entry(before.seq + 1, before.hash, key, f"by {number}"))
+        results.put(won)
+
+    running = [multiprocessing.get_context("fork").Process(target=race, args=(n,)) for n in range(processes)]
+    for process in running:
+        process.start()
+    won = [results.get(timeout=60) for _ in running]
+    for process in running:
+        process.join()
+
+    assert sum(won) == 1
+    assert len(list(open_store().records(key))) == 2
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.long)])
+def test_no_acknowledged_record_is_lost_when_the_writer_is_killed(
+    open_store: Open, kills: int, tmp_path: Path
+) -> None:
+    key = started(open_store())
+    acknowledged = 0
+
+    for _ in range(kills):
+        process = multiprocessing.get_context("fork").Process(
+            target=write, args=(open_store, key, tmp_path / "log")
+        )
+        process.start()
+        time.sleep(0.3)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        lines = (tmp_path / "log").read_text().split("\n")[:-1] if (tmp_path / "log").exists() else []
+        acknowledged = int(lines[-1]) if lines else 0
+        stored = [entry.seq for entry in open_store().records(key)]
+
+        assert stored == list(range(len(stored)))
+        assert stored[-1] >= acknowledged
+
+    assert acknowledged
+
+
+def write(open_store: Open, key: str, log: Path) -> None:
+    store = open_store()
+    with log.open("a") as file:
+        while True:
+            with store.change(key, wait=30) as held:
+                number = held.newest.seq + 1
+                held.append(Entry(number, held.newest.hash, key, "x"))
+            file.write(f"{number}\n")
+            file.flush()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'flow.db'}"
+    return str(request.getfixturevalue("postgresql").fresh_database())
+
+
+def test_a_database_without_our_tables_says_how_to_create_them(
+    address: str, database: Callable[[str], Database]
+) -> None:
+    with pytest.raises(SchemaError, match="has no tables of flowrail") as refused:
+        SqlStore(database(address), kind()).ids()
+
+    assert "flow store init" in str(refused.value.hint)
+    database(address).init()
+    database(address).init()
+    assert SqlStore(database(address), kind()).ids() == []
+
+
+def test_a_record_that_was_changed_in_the_database_is_found(
+    tmp_path: Path, database: Callable[[str], Database]
+) -> None:
+    file = tmp_path / "flow.db"
+    database(f"sqlite:///{file}").init()
+    store: SqlStore[Entry] = SqlStore(database(f"sqlite:///{file}"), kind())
+    key = started(store)
+    add(store, key, "second")
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "UPDATE records SET line = CAST(replace(line, 'first', 'other') AS BLOB) WHERE seq = 0"
+        )
+
+    with pytest.raises(DamagedError):
+        list(store.records(key))
+
+
+def test_a_password_is_never_shown() -> None:
+    database = Database("postgresql://me:secret@localhost:1/db")
+
+    with pytest.raises(StorageError) as refused:
+        SqlStore(database, kind()).ids()
+
+    assert "secret" not in f"{refused.value.message} {refused.value.hint} {database.shown}"
+    assert database.shown == "postgresql://me@localhost:1/db"
+
+
+def test_the_server_may_restart_between_two_changes(database: Callable[[str], Database]) -> None:
+    with postgres() as server:
+        address = server.address()
+        database(address).init()
+        store: SqlStore[Entry] = SqlStore(database(address), kind())
+        key = started(store)
+        server.stop()
+        with pytest.raises(StorageError, match="failed"):
+            add(store, key, "lost")
+        server.start()
+
+        add(store, key, "second")
+
+        assert [entry.text for entry in store.records(key)] == ["first", "second"]

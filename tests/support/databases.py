@@ -1,0 +1,100 @@
+"""A real PostgreSQL server for the tests, started on a free port; and the addresses of every kind of store."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from glob import glob
+
+import pytest
+
+
+def program(name: str) -> str | None:
+    """Return the path of a program of PostgreSQL, if it is installed."""
+    return shutil.which(name) or next(
+        iter(sorted(glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None
+    )
+
+
+class Server:
+    """A running server. `stop` and `start` keep its data and its port."""
+
+    def __init__(self, folder: str, port: int) -> None:
+        self.folder, self.port = folder, port
+
+    def address(self, database: str = "postgres") -> str:
+        """Return the address of one of its databases."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def fresh_database(self) -> str:
+        """Create an empty database and return its address."""
+        import psycopg  # an extra
+
+        name = f"flow_{os.urandom(6).hex()}"
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self.address(name)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=100"
+        log = os.path.join(self.folder, "log")
+        _as_postgres(["pg_ctl", "-w", "-D", f"{self.folder}/data", "-l", log, "-o", options, "start"])
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it; *immediate* is like a crash."""
+        _as_postgres(["pg_ctl", "-w", "-D", f"{self.folder}/data", "-m", mode, "stop"])
+
+
+@contextmanager
+def postgres() -> Iterator[Server]:
+    """Start a server with its data in a temporary folder; skip the test if none is installed."""
+    if program("initdb") is None or program("pg_ctl") is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o700)
+        if os.geteuid() == 0:
+            shutil.chown(folder, _user())
+        _as_postgres(["initdb", "-D", f"{folder}/data", "-U", "postgres", "-A", "trust", "--no-sync"])
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        server = Server(folder, port)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def _as_postgres(words: Sequence[str]) -> None:
+    """Run a program of PostgreSQL, which refuses to run as root."""
+    command = [str(program(words[0])), *words[1:]]
+    user = _user() if os.geteuid() == 0 else None
+    done = subprocess.run(
+        command,
+        user=user,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+@functools.cache
+def _user() -> str:
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name).pw_name
+        except KeyError:
+            continue
+    pytest.skip("PostgreSQL does not run as root, and there is no other user here")
