@@ -1,6 +1,6 @@
 """Which piece of work a host's sub-agent has claimed.
 
-A host tells its hooks the id of the sub-agent that calls a tool, and tells commands only the conversation.
+A host passes the id of the sub-agent that calls a tool to its hooks, but only the conversation to commands.
 `post-tool-use` therefore notes which session or dispatch a sub-agent has claimed, in the user's own state folder.
 """
 

@@ -1,7 +1,6 @@
-"""The bundled skills as targets: there without being installed, behind all that are.
+"""The bundled skills as targets of handoffs. They need no installation and come after all installed skills.
 
-They lie in no place that is looked at for installed skills, so they are found apart: what is said of
-the installed ones, and how many there are, stays true without them.
+Their folder is not a location of installed skills, so they are found and counted separately.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _HERE = os.path.join(
 
 
 def bundled(installed: Discovery) -> Discovery:
-    """Return the bundled skills, but for those that an installed one stands in front of."""
+    """Return the bundled skills that no installed skill hides."""
     about = os.stat(_HERE)
     root = Root(_HERE, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
     found = combine(Locations((root,)), scan([root]), Registry(""))
@@ -32,5 +31,5 @@ def bundled(installed: Discovery) -> Discovery:
 
 
 def with_bundled(installed: Discovery) -> Discovery:
-    """Return what is installed with the bundled skills behind it: all that work can be handed to."""
+    """Return the installed skills and, after them, the bundled ones: all possible targets."""
     return installed._replace(candidates=(*installed.candidates, *bundled(installed).candidates))

@@ -1,8 +1,8 @@
-"""Copies of bundled skills: what was shipped, what a folder holds beside it, and where the two differ.
+"""Compare copies of bundled skills with the originals.
 
-A project's skill that stands in front of a bundled one of its name needs a person's leave to run. A
-copy that is the bundled one, file for file, is that one, wherever it lies; `.flowrail-install.json`,
-which says what `flow install` wrote, is no part of the skill and vouches for nothing.
+A project's skill that hides a bundled skill needs approval to run. A copy whose files all equal the original counts as
+the bundled skill. `.flowrail-install.json`, which lists what `flow install` wrote, is not part of the skill and proves
+nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _VERSION = r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z"
 
 
 class BundledCopy(NamedTuple):
-    """A folder that stands in front of a bundled skill: its files, and where they are not as shipped."""
+    """A folder that hides a bundled skill: its files, and how they differ from the original."""
 
     content: approval.FolderContent
     changes: tuple[str, ...]
     installed: str | None
-    """The version of flowrail that wrote it, where it is still as the list in it says; anybody can write one."""
+    """The version of flowrail that wrote it, if its manifest still matches; anyone can write a manifest."""
 
     @property
     def same(self) -> bool:
@@ -54,7 +54,7 @@ class Manifest(NamedTuple):
 
 
 def shipped(name: str) -> approval.FolderContent:
-    """Return the bundled skill of that name as it was shipped."""
+    """Return the bundled skill of that name."""
     return approval.snapshot(_shipped_in(name))
 
 
@@ -63,7 +63,7 @@ def _shipped_in(name: str) -> str:
 
 
 def of_bundled(found: Skill) -> BundledCopy | None:
-    """Return how a skill compares with the bundled one that it hides, or `None` where it hides none."""
+    """Return how a skill differs from the bundled one that it hides, or `None` if it hides none."""
     if not _hides_bundled(found):
         return None
     mine = approval.snapshot(found.folder)
@@ -78,9 +78,9 @@ def of_bundled(found: Skill) -> BundledCopy | None:
 
 
 def as_bundled(found: Skill) -> bool | None:
-    """Return whether a skill is a copy of the bundled one that it hides; `None` where it hides none.
+    """Return whether a skill is a copy of the bundled one that it hides; `None` if it hides none.
 
-    Whoever looks asks this of every skill, so only files that are as many and as large are read.
+    Every listing asks this for every skill, so files are read only if their number and sizes match.
     """
     if not _hides_bundled(found):
         return None
@@ -89,7 +89,7 @@ def as_bundled(found: Skill) -> bool | None:
         if _seen(approval.sizes(mine)) != _seen(approval.sizes(theirs)):
             return False
         return digests(approval.snapshot(mine, keep=False)) == digests(approval.snapshot(theirs, keep=False))
-    except FlowError:  # a link or a device in it: no copy of ours
+    except FlowError:  # it contains a link or a device, so it is not a copy
         return False
 
 
@@ -98,9 +98,9 @@ def _hides_bundled(found: Skill) -> bool:
 
 
 def digests(snapshot: approval.FolderContent) -> dict[str, str]:
-    """Return the digest of every file of the skill, hidden ones and the right to execute left out.
+    """Return the digest of every file of the skill, without hidden files and without execute permissions.
 
-    No workflow can reach a hidden file: what a file manager or an editor leaves behind changes nothing.
+    Workflows cannot use hidden files, so files that an editor leaves behind do not matter.
     """
     return {path: mark[1:] for path, mark in _seen(snapshot.files).items()}
 
@@ -114,7 +114,7 @@ def _seen(files: Mapping[str, _About]) -> dict[str, _About]:
 
 
 def read_manifest(folder: str) -> Manifest | None:
-    """Return what was installed in *folder*, or `None` where nothing readable says so."""
+    """Return the manifest in *folder*, or `None` if there is no readable one."""
     try:
         data = json.loads(
             read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
@@ -134,7 +134,7 @@ def in_few_words(changes: Iterable[str]) -> str:
 
 
 def _texts(value: Mapping[str, object]) -> dict[str, str]:
-    """Return the digests of files by their paths; what no installation of ours writes is left out."""
+    """Return the digests of files by path, without entries that `flow install` does not write."""
     return {
         path: digest
         for path, digest in value.items()

@@ -31,20 +31,20 @@ from flowrail.text.suggestions import Suggestions
 from flowrail.text.suggestions import near as near_names
 
 CARD = "SKILL.md"
-#: The name of folders in which hosts look for skills, such as `.claude/skills`.
-PLACE = "skills"
+SKILLS_FOLDER = "skills"
+"""The name of folders in which hosts look for skills, such as `.claude/skills`."""
 _CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*)$", re.MULTILINE)
 _TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
 _WAY = re.compile(r"\b(ok|fail|skip|iterate|any other) → ([\w-]+)")
 _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
-"""What stands for a value in a card: it is not judged."""
+"""A placeholder for a value in a SKILL.md; it is not checked."""
 
 
 def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces) -> list[Finding]:
-    """Return what is wrong around the workflow in *file*; of the card only for the entry workflow.
+    """Return findings about the files around a workflow; SKILL.md is checked only for the entry workflow.
 
-    Where nothing of the workflow could be read, no text and no card is held against it.
+    If the workflow could not be read, texts and SKILL.md are not compared with it.
     """
     known = bool(loaded.definition.steps)
     found: list[Iterable[Finding]] = [_leftover(file, loaded, interfaces)] if known else []
@@ -67,15 +67,15 @@ def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInt
 
 
 def _no_card(file: WorkflowFile) -> Iterator[Finding]:
-    """Yield that no host finds the skill, where hosts look; elsewhere a procedure needs no card."""
-    if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == PLACE:
+    """Yield a finding if a skill in a location of hosts has no SKILL.md; elsewhere it needs none."""
+    if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == SKILLS_FOLDER:
         what = f"{CARD} is missing, so no host finds `{file.address}`"
         hint = f"write one with `name`, `description` and `{_beginning(file)}`"
         yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
 
 
 def _beginning(file: WorkflowFile) -> str:
-    """Return the command that begins a workflow; a folder may be called anything, and then is not quoted in it."""
+    """Return the command that starts a workflow; a folder's name that is not an address is not quoted."""
     return f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
 
 
@@ -86,7 +86,7 @@ def _spec(path: str, data: bytes) -> Iterator[Finding]:
 
 
 def of_card(path: str) -> list[Finding]:
-    """Return what is wrong with the card of a skill that has no workflow: its fields, and its handoff block."""
+    """Return findings about the SKILL.md of a skill without a workflow: its fields and its handoff block."""
     try:
         data = read_bounded(os.path.join(path, CARD), limit=limits.TEXT_BYTES, what="it")
     except DocumentError as error:
@@ -138,7 +138,7 @@ def _commands(
 
 
 def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each command that starts a workflow, as its words with the line it stands in."""
+    """Yield each command that starts a workflow: its line and its words."""
     for found in _CODE.finditer(text):
         group = 1 if found.group(1) is not None else 2
         for command in _COMMAND.finditer(found.group(group)):
@@ -175,7 +175,7 @@ def _wrong(words: list[str], interface: WorkflowInterface, guesses: Suggestions)
 
 
 def _table(definition: Workflow, text: str) -> Iterator[Finding]:
-    """Judge the table between the marks ``flow:steps``, row by row, where there is one."""
+    """Check each row of the table between the ``flow:steps`` markers, if there is one."""
     above, _, rest = text.partition(_TABLE[0])
     table, closed, _ = rest.partition(_TABLE[1])
     if not closed:
@@ -227,7 +227,7 @@ def _letters(text: str) -> str:
 
 
 def _unread(file: WorkflowFile) -> Iterator[Finding]:
-    """Judge files that look like workflows of the skill, and are none."""
+    """Yield findings about files that look like workflows of the skill but are not read."""
     for name in ("workflow.py", "workflow.yml", "workflow.json"):
         if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
             what = f"nothing reads `{name}`: `{file.path}` is the workflow"
@@ -246,7 +246,7 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
 def _leftover(
     file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces
 ) -> Iterator[Finding]:
-    """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
+    """Yield findings about texts in the workflow's folder that no workflow of the skill uses."""
     if file.is_python:
         return
     place = os.path.join(file.folder, *file.text_folder.split("/"))

@@ -1,7 +1,7 @@
-"""Any skill by its name: a project's, a user's or a bundled one, found by one mechanism.
+"""Find a skill by name: a project's, a user's or a bundled one.
 
-The order is that of the folders one stands in, then home, then the bundled ones. A folder counts
-where it holds a workflow; the folder's name is the skill's.
+The order is the current folder and its parents, home, bundled. A folder with a workflow is a skill; the folder's name is
+the skill's name.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from flowrail.text.suggestions import did_you_mean
 
 BUNDLED = "bundled"
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})
-"""Places whose skills may run without asking: the user put them there."""
+"""Scopes whose skills need no approval, because the user installed them."""
 
 
 class UnknownSkillError(UsageError):
-    """No folder in sight holds a skill of that name."""
+    """No location has a skill of that name."""
 
     code = "UNKNOWN_SKILL"
 
@@ -47,17 +47,17 @@ class Skill(NamedTuple):
 
     @property
     def hides_own(self) -> bool:
-        """Whether it stands in front of a skill that the user has or that came with us."""
+        """Whether it hides a skill in home or a bundled one."""
         return any(source in OWN_SCOPES for source, _ in self.hides)
 
 
 def named_root(found: Skill) -> str:
-    """Return the place of a skill that nobody finds without being told it, else nothing."""
+    """Return the location of a skill that is only found with `--root`, otherwise an empty text."""
     return os.path.dirname(found.folder) if found.source == Scope.EXTRA.value else ""
 
 
 def is_tried(folder: str, roots: Iterable[Root]) -> bool:
-    """Return whether a skill lies in a place that was named and counts as the user's own for what is no code."""
+    """Return whether a skill is in a named location that counts as the user's own except for code."""
     above = os.path.dirname(folder)
     return any(root.personal and root.scope is Scope.EXTRA and root.path == above for root in roots)
 
@@ -68,9 +68,9 @@ def bundled_folder() -> str:
 
 
 def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
-    """Return (source, folder) of every place that can hold skills, nearest first.
+    """Return the source and folder of every location of skills, nearest first.
 
-    One's own is looked into where the user has it: a link to it may lead elsewhere when it is followed again.
+    The user's own location is used by its resolved path, because a link to it may change.
     """
     named = [
         (Scope.GLOBAL, root.own or root.path) if root.personal else (root.scope, root.path) for root in roots
@@ -96,7 +96,7 @@ def find(address: str, roots: Iterable[Root]) -> Skill:
 
 
 def workflow_file(address: str, found: Skill) -> WorkflowFile:
-    """Return the workflow at *address* in a skill that was found."""
+    """Return the workflow at *address* in the skill *found*."""
     file = find_file(found.folder, address)
     if file is None:
         known = [
@@ -114,7 +114,7 @@ def workflow_file(address: str, found: Skill) -> WorkflowFile:
 
 
 def listing(roots: Iterable[Root]) -> list[Skill]:
-    """Return every skill in sight by name, the nearest of each name, with those that it hides."""
+    """Return every skill, the nearest of each name, with those that it hides."""
     found: dict[str, list[tuple[str, str]]] = {}
     for source, root in places(roots):
         for name in _names(root):
@@ -131,7 +131,7 @@ def workflows(found: Skill) -> Iterator[WorkflowFile]:
 
 
 def forbidden_tools(roots: Iterable[Root]) -> list[str]:
-    """Return every rule about tools in the steps of the skills, by which the hooks before a tool are set up."""
+    """Return every rule about tools in the steps of the skills, for the matcher of the installed hooks."""
     rules: dict[str, None] = {}
     for skill in listing(roots):
         for file in workflows(skill):
@@ -160,22 +160,20 @@ def _names(root: str) -> list[str]:
 def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
     roots = list(roots)
     known = [each.name for each in listing(roots)]
-    folder = os.path.basename(
-        address.rstrip("/")
-    )  # who gives the folder, as to `flow check`, is told its name
+    folder = os.path.basename(address.rstrip("/"))  # a folder may be given, as for `flow check`
     meant = folder if folder in known else address[:80]
     similar = did_you_mean(meant, known, Hint("see all skills: ", Command("list")))
     return UnknownSkillError(
         f"unknown skill `{address[:80]}`",
-        hint=_lying_there(address, roots) or similar,
+        hint=_folder_hint(address, roots) or similar,
         skill=address[:80],
         known=known,
     )
 
 
-def _lying_there(name: str, roots: Iterable[Root]) -> Hint | None:
-    """Return what to do where a folder of that very name lies in a place of skills and is none that can be run."""
+def _folder_hint(name: str, roots: Iterable[Root]) -> Hint | None:
+    """Return what to do if a location has a folder of that name without a workflow."""
     plain = name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}
     there = (os.path.join(root.path, name) for root in roots if plain)
     path = next((each for each in there if os.path.isdir(each)), "")
-    return Hint(f"{path} is no skill that can be run; see why: ", Command("check", path)) if path else None
+    return Hint(f"{path} is not a skill that can run; see why: ", Command("check", path)) if path else None

@@ -1,8 +1,8 @@
-"""Bundled skills put where hosts look for them, and taken away again; nobody's own work is touched.
+"""Install bundled skills where hosts look for them, and uninstall them, without touching other files.
 
-A manifest inside each folder says what was written. What has changed since, or was there before, is
-left as it is. The manifest is written before the files and names what they replace, so that an
-installation that was cut short is finished by doing it again.
+A manifest in each folder lists the files that were written. Files that have changed since, or existed before, stay as
+they are. The manifest is written before the files and names what they replace, so that repeating the command finishes
+an interrupted installation.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ from flowrail.storage.files import read_bounded, sweep, write_atomic
 from flowrail.text.suggestions import did_you_mean
 
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
-"""What became of a file: written, as it was, replaced, kept since it is not ours, taken away, not there."""
+"""The state of a file: written, unchanged, replaced, kept because it is not ours, removed, missing."""
 CARD = "SKILL.md"
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
 ODD = "odd"
-"""In place of a digest: no plain file, or one behind a link."""
+"""In place of a digest: not a plain file, or behind a link."""
 
 
 class NotInstalledError(UsageError):
-    """There is no skill that `flow install` put there."""
+    """The location has no skill that `flow install` wrote."""
 
     code = "NOT_INSTALLED"
 
 
 class NotAFolderError(ConflictError):
-    """A link or a file stands where a skill's folder should."""
+    """There is a link or a file in place of a skill's folder."""
 
     code = "NOT_A_FOLDER"
 
 
 class NotOursError(ConflictError):
-    """A skill of that name was there before, made by somebody else."""
+    """The location has another skill of that name, which flowrail did not write."""
 
     code = "NOT_OURS"
 
 
 class InstalledFile(NamedTuple):
-    """What became of one file."""
+    """The path of a file and its state."""
 
     path: str
     state: str
 
 
 class InstalledSkill(NamedTuple):
-    """What became of one skill: its folder, and each file of it."""
+    """A skill that was installed or removed: its folder, and the state of each file."""
 
     skill: str
     folder: str
     files: tuple[InstalledFile, ...]
 
     def only(self, *states: str) -> list[str]:
-        """Return the paths of the files that became one of *states*."""
+        """Return the paths of the files in one of *states*."""
         return [each.path for each in self.files if each.state in states]
 
     def as_data(self) -> dict[str, object]:
@@ -88,11 +88,10 @@ def bundled() -> list[str]:
 def install(
     names: Iterable[str], root: str, *, card: bool = False, force: bool = False, dry_run: bool = False
 ) -> list[InstalledSkill]:
-    """Put bundled skills into the folder *root*, each file that is there and not ours left alone.
+    """Install bundled skills in the folder *root*; existing files that are not ours stay.
 
-    With *card* only SKILL.md is put there, which is what a host reads; the steps stay with the package.
-    With *force* files that are not ours are replaced, where the skill has one of that name. With
-    *dry_run* nothing is written.
+    With *card*, only SKILL.md is written, which hosts read; the steps stay in the package. With *force*, files of the
+    same name that are not ours are replaced. With *dry_run*, nothing is written.
     """
     wanted = [_bundled_name(name) for name in dict.fromkeys(names)]
     planned = [_plan(name, root, card=card, force=force) for name in wanted]
@@ -103,13 +102,13 @@ def install(
 
 
 def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
-    """Take away what `install` wrote into *root* and nobody changed since."""
+    """Remove what `install` wrote into *root*, except files that have changed since."""
     known = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
     found = {name: (folder, _installed(name, folder)) for name, folder in known.items()}
     done = [_removal(name, folder, manifest) for name, (folder, manifest) in found.items()]
     if not dry_run:
         for each in done:
-            _take_away(each)
+            _remove_files(each)
     return done
 
 
@@ -134,7 +133,7 @@ class _Planned(NamedTuple):
 def _bundled_name(name: str) -> str:
     if name not in (known := bundled()):
         raise UnknownSkillError(
-            f"there is no bundled skill `{name[:80]}`",
+            f"unknown bundled skill `{name[:80]}`",
             hint=did_you_mean(name[:80], known, Hint("see all skills: ", Command("list"))),
             skill=name[:80],
             known=known,
@@ -175,12 +174,12 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
 
 
 def _refuse_foreign(folder: str, name: str, wanted: Mapping[str, str]) -> None:
-    """Refuse to mix our files into a skill that somebody else made: it would become neither of the two."""
+    """Refuse to mix our files into another skill of the same name."""
     theirs = [path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, wanted.get(path)}]
     if theirs:
         raise NotOursError(
-            f"{folder} holds another skill (`{theirs[0]}` is not that of the bundled {name}); nothing was written",
-            hint="install it elsewhere with --to DIR, or replace what stands there with --force",
+            f"{folder} contains another skill (its `{theirs[0]}` is not that of the bundled {name}); nothing was written",
+            hint="install it elsewhere with --to DIR, or replace the other skill with --force",
             path=folder,
             files=theirs,
         )
@@ -197,7 +196,7 @@ def _state(path: str, now: str | None, wanted: str, was: Manifest, *, force: boo
 def _carry_out(planned: _Planned) -> None:
     folder, manifest = planned.folder, planned.manifest
     if not manifest.files and not manifest.before and not os.path.lexists(os.path.join(folder, MANIFEST)):
-        return  # all of it was there before, so nothing is ours
+        return  # all files existed before, so none is ours
     _make_folders(folder, [path for path, state in planned.files if state in {NEW, UPDATED}])
     _write_manifest(folder, planned.skill, manifest)
     for path, state in planned.files:
@@ -243,21 +242,19 @@ def _removal(name: str, folder: str, manifest: Manifest) -> InstalledSkill:
     return InstalledSkill(name, folder, tuple(files))
 
 
-def _take_away(each: InstalledSkill) -> None:
+def _remove_files(each: InstalledSkill) -> None:
     taken = each.only(REMOVED)
     for above in dict.fromkeys([*(above for path in taken for above in _above(path)), "."]):
-        sweep(
-            os.path.join(each.folder, above), age=0.0
-        )  # what an installation that was killed left half written
+        sweep(os.path.join(each.folder, above), age=0.0)  # temporary files of an interrupted installation
     for path in taken:
         _remove(each.folder, path)
     _remove(each.folder, MANIFEST)
 
 
 def _digest(folder: str, path: str) -> str | None:
-    """Return the digest of a file, ``ODD`` for anything else in its place, `None` where nothing is.
+    """Return the digest of a file, ``ODD`` for anything else in its place, `None` if it does not exist.
 
-    A path that leads out of the folder, by its words or through a link, is somebody's trick: odd.
+    A path that leads out of the folder, by `..` or through a link, is ``ODD``.
     """
     parts = path.split("/")
     if os.path.isabs(path) or ".." in parts or "" in parts:
@@ -292,9 +289,13 @@ def _make_folders(folder: str, paths: Sequence[str]) -> None:
     except OSError as error:
         in_the_way = isinstance(error, NotADirectoryError)
         hint = (
-            "a file is in the way: name another place with --to" if in_the_way else "make that place writable"
+            "a file is in the way: name another folder with --to"
+            if in_the_way
+            else "make that folder writable"
         )
-        raise StorageError(f"{folder} could not be made ({error.strerror})", hint=hint, path=folder) from None
+        raise StorageError(
+            f"{folder} could not be created ({error.strerror})", hint=hint, path=folder
+        ) from None
 
 
 def _remove(folder: str, path: str) -> None:
@@ -306,7 +307,7 @@ def _remove(folder: str, path: str) -> None:
     except OSError as error:
         raise StorageError(
             f"{folder}/{path} could not be removed ({error.strerror})",
-            hint="make that place writable, then repeat the command",
+            hint="make that folder writable, then repeat the command",
             path=path,
         ) from None
     for above in (*reversed(list(_above(path))), "."):
@@ -322,7 +323,7 @@ def _refuse_odd(folder: str) -> None:
     except OSError:
         return
     if not stat.S_ISDIR(mode):
-        what = "a link" if stat.S_ISLNK(mode) else "no folder"
+        what = "a link" if stat.S_ISLNK(mode) else "not a folder"
         raise NotAFolderError(
-            f"{folder} is {what}, so nothing was written there", hint="take it away first", path=folder
+            f"{folder} is {what}, so nothing was written there", hint="remove it first", path=folder
         )

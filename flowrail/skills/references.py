@@ -23,8 +23,8 @@ from flowrail.storage.files import read_bounded
 from flowrail.text import limits, phrases, placeholders, suggestions
 from flowrail.text.safe_text import decode
 
-#: At most this many possible values of one `then` are looked up.
 MOST_TRIED = 50
+"""At most this many possible values of one `then` are looked up."""
 _WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
 
 
@@ -107,7 +107,7 @@ def _none(_text: str) -> tuple[tuple[int, str, str], ...]:
 
 
 class _Lookup:
-    """Looks up workflows: those of the same folder there, any other among the skills in sight."""
+    """Looks up workflows, first in the same folder, then among all skills."""
 
     def __init__(self, file: WorkflowFile, roots: Sequence[Root], interfaces: WorkflowInterfaces) -> None:
         self.own = file.address.partition("/")[0]
@@ -119,15 +119,15 @@ class _Lookup:
         self.suggestions = suggestions.Suggestions()
 
     def get(self, address: str) -> WorkflowInterface | None:
-        """Return the workflow at *address*, or `None` where there is none to be read."""
+        """Return the workflow at *address*, or `None` if it cannot be read."""
         if address not in self.known:
             self.known[address] = self._file(address)
         file = self.known[address]
         return self.interfaces.get(file) if file is not None else None
 
     def hint(self, address: str) -> str:
-        """Return a hint for an address at which nothing stands."""
-        otherwise = f"there is {phrases.listed(self.siblings)}; `flow list` shows more"
+        """Return a hint for an unknown address."""
+        otherwise = f"this skill has {phrases.listed(self.siblings)}; `flow list` shows other skills"
         return self.suggestions.did_you_mean(address, self.siblings, otherwise)
 
     def _file(self, address: str) -> WorkflowFile | None:
@@ -186,7 +186,7 @@ def _work(
 
 
 def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg]) -> str | None:
-    """Say what keeps *value* from being given for a parameter, as far as that can be known."""
+    """Return why *value* does not fit a parameter, as far as that is known before it runs."""
     if arg is None:
         return f"takes no `{name}`"
     whole = _WHOLE.match(value) if isinstance(value, str) else None
@@ -218,7 +218,7 @@ def _then(loaded: LoadedWorkflow, lookup: _Lookup) -> Iterator[Finding]:
 
 
 def _addresses(then: str, definition: Workflow) -> Iterator[str]:
-    """Yield what *then* may come to; nothing where that cannot be known."""
+    """Yield the possible values of *then*; nothing if they are unknown."""
     names = sorted(placeholders.placeholders(then))
     known = _declared(definition)
     choices = [known[name].choices or () if name in known else () for name in names]
@@ -248,7 +248,7 @@ def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[F
 
 
 def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
-    """Return the name of the file that a step has for its text, and what is written in it."""
+    """Return the name and the content of the file with a step's instructions."""
     name = f"{file.text_folder}/{step.id}.md"
     try:
         path = os.path.join(file.folder, name)
@@ -258,5 +258,5 @@ def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
 
 
 def _place(text: str, name: str, written: str) -> tuple[str, int] | None:
-    """Return the file that *text* came from and the lines before it there, `None` where it stands elsewhere."""
+    """Return the file of *text* and the number of lines before it; `None` if the text is from elsewhere."""
     return (name, len(written) - len(written.lstrip("\n"))) if written.strip("\n") == text else None

@@ -1,12 +1,12 @@
-"""Workflows in Sphinx: pictures and tables made from skills when the pages are built.
+"""Sphinx directives for workflows: pictures and tables of skills.
 
     extensions = ["flowrail.sphinx.extension"]        # pip install 'flowrail[docs]'
-    flow_roots = ["../skills"]                  # where skills lie beside the usual places, seen from the pages
+    flow_roots = ["../skills"]                  # more folders of skills, relative to the pages
 
 Directives, in reStructuredText or MyST: ``flow-diagram``, ``flow-steps``, ``flow-outcomes`` and
-``flow-params`` take the name of a skill or workflow, ``flow-skills`` none or `bundled`. A picture stands in
-HTML as SVG, light or dark with the page; other formats get the table of steps. A page is read again when its
-skill has changed. Nothing of a skill is run.
+``flow-params`` take the name of a skill or workflow, ``flow-skills`` nothing or `bundled`. HTML gets an SVG picture,
+light or dark like the page; other formats get the table of steps. A page is read again if its skill has changed. No
+code of a skill is run.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from flowrail.skills.summary import items
 from flowrail.text.safe_text import shortened
 
 WIDEST = 40
-"""How wide a column gets, in letters, where a format counts them."""
+"""The largest width of a column in characters, for formats that count them."""
 LONGEST_CELL = 1_000
-"""How much of one foreign text a table shows; the rest is an ellipsis."""
+"""The longest text in a cell; longer ones end in an ellipsis."""
 
 
 class _Directive(SphinxDirective):
-    """Something that is made of a workflow."""
+    """A directive about a workflow."""
 
     required_arguments = 1
     final_argument_whitespace = False
     has_content = False
 
     def run(self) -> list[nodes.Node]:
-        """Return the nodes; a skill that is not there is an error of the page."""
+        """Return the nodes; an unknown skill is an error of the page."""
         try:
             return list(self.made())
         except FlowError as error:
@@ -67,7 +67,7 @@ class _Directive(SphinxDirective):
         raise NotImplementedError
 
     def workflow(self) -> Workflow:
-        """Return the workflow that is named, and have the page read again when its files change."""
+        """Return the named workflow, and have the page read again if its files change."""
         address = self.arguments[0]
         file = workflow_file(address, find(address, self.roots()))
         loaded = skill_folder.read(file)
@@ -76,7 +76,7 @@ class _Directive(SphinxDirective):
         return drawable(loaded.definition, loaded.findings)[0]
 
     def roots(self) -> tuple[Root, ...]:
-        """Return where skills are looked for: what is configured, the project, the user's home."""
+        """Return the locations of skills: configured ones, the project, home."""
         home = os.path.expanduser("~")
         here = str(self.env.srcdir)
         own = [os.path.join(here, each) for each in self.config.flow_roots]
@@ -95,7 +95,7 @@ class FlowDiagram(_Directive):
     }
 
     def made(self) -> Iterator[nodes.Node]:
-        """Yield the picture, and the table of steps for what is no HTML."""
+        """Yield the picture for HTML, and the table of steps for other formats."""
         drawn = WorkflowPicture(self.workflow(), picture(self.workflow()))
         if self.options.get("format") == "mermaid":
             text = mermaid.render(drawn.picture)

@@ -196,7 +196,7 @@ def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     assert not list((tmp_path / "elsewhere").iterdir())
     (project_skills() / SKILL).unlink()
     (project_skills() / SKILL).write_text("a file")
-    assert "is no folder" in refused("install", SKILL)[1]["message"]
+    assert "is not a folder" in refused("install", SKILL)[1]["message"]
 
 
 # --- links

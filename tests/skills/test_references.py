@@ -61,9 +61,9 @@ def test_what_is_there_has_no_findings() -> None:
     ("run", "remedy"),
     [
         ("lead/lok", "did you mean `lead/look`, `lead`?"),
-        ("planner/explor", "there is `lead`, `lead/look`; `flow list` shows more"),
-        ("nosuch", "there is `lead`, `lead/look`; `flow list` shows more"),
-        ("No Such", "there is `lead`, `lead/look`; `flow list` shows more"),
+        ("planner/explor", "this skill has `lead`, `lead/look`; `flow list` shows other skills"),
+        ("nosuch", "this skill has `lead`, `lead/look`; `flow list` shows other skills"),
+        ("No Such", "this skill has `lead`, `lead/look`; `flow list` shows other skills"),
     ],
 )
 def test_a_workflow_that_is_not_there_is_found(run: str, remedy: str) -> None:

@@ -169,7 +169,7 @@ def _pages(
             except (MissingFileError, NotRegularFileError, embedded_diagrams.PageElsewhereError) as error:
                 if path == named:
                     raise
-                output.notes([f"{error.message}; passed over"])
+                output.notes([f"{error.message}; left alone"])
 
 
 @click.command(

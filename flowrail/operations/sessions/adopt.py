@@ -1,4 +1,4 @@
-"""Adopt a foreign session: make it this user's own, with its handoffs, after every record of it was read."""
+"""Adopt a foreign session with its handoffs, after all its records were checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_INSTRUCTIONS = "FR115"
 
 
 class Adopted(NamedTuple):
-    """A session and what it is: who began it when, how much is on record, what it runs."""
+    """An adopted session: who started it and when, the number of its records, and what it runs."""
 
     kept: StoredSession
     begun_by: str
@@ -39,7 +39,7 @@ class Adopted(NamedTuple):
 
 
 def adopt(world: World, session_id: str) -> Adopted:
-    """Adopt a session; every record of it is checked before, and nothing in it is changed."""
+    """Adopt a session. All its records are checked first, and none is changed."""
     first: Record | None = None
     newest: Record | None = None
     was_foreign = world.store.is_foreign(session_id)
@@ -70,7 +70,7 @@ def adopt(world: World, session_id: str) -> Adopted:
 
 
 def _take_baseline(world: World, session: Session) -> None:
-    """Record what the files of the current step's evidence are like here; what they were elsewhere proves nothing."""
+    """Record the current state of the files that the step's evidence compares with."""
     if not session.is_open or not session.evidence:
         return
     with suppress(FlowError), world.store.change(session.id, wait=world.wait) as change:
@@ -81,7 +81,7 @@ def _take_baseline(world: World, session: Session) -> None:
 
 
 def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, object]:
-    """Return what the session keeps of its workflow, nothing if it cannot be read; *check* that it is valid."""
+    """Return the stored definition, nothing if it cannot be read; *check* that it is valid."""
     try:
         definition = world.store.definition(session.id)
     except StorageError:

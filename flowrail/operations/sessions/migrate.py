@@ -1,4 +1,4 @@
-"""A session taken over to the workflow as it is now: shown first, then done, and on record."""
+"""Migrate a session to the current version of its workflow."""
 
 from __future__ import annotations
 
@@ -38,16 +38,13 @@ from flowrail.text.suggestions import near
 
 
 class MigrationNeedsError(ChangedError):
-    """Something has to be said before the session can go on under the changed workflow."""
+    """A person must decide something before the session can continue with the changed workflow."""
 
     code = "MIGRATION_NEEDS"
 
 
 class Outlook(NamedTuple):
-    """What a migration would do. ``new`` says that the session does not go by this definition yet.
-
-    ``mends`` says that what it keeps of its workflow can be read.
-    """
+    """What a migration would do. ``new`` is true if the session does not use this definition yet."""
 
     plan: MigrationPlan
     opened: OpenedWorkflow
@@ -56,7 +53,7 @@ class Outlook(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A migration that was done, or had nothing to do, and what to tell of the session afterwards."""
+    """A migration that was done or was not needed, and the guidance of the session afterwards."""
 
     plan: MigrationPlan
     answer: Answer
@@ -69,7 +66,7 @@ def outlook(
     maps: Mapping[str, str] | None = None,
     params: Mapping[str, object] | None = None,
 ) -> Outlook:
-    """Return what migrating the session would do; nothing changes."""
+    """Return what migrating the session would do, without changing anything."""
     return _outlook(world, world.store.read(session_id).session, maps or {}, params or {})
 
 
@@ -81,7 +78,7 @@ def migrate(
     *,
     accept: bool = False,
 ) -> Done:
-    """Take the session over to its workflow as it is now; refused where something has to be said first."""
+    """Migrate the session to its current workflow; refused if a person must decide something first."""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
         done = _on_record(world, change.kept)
@@ -98,7 +95,7 @@ def migrate(
         after = migrated(decided, session, workflow, now)
         after = with_baseline(world, workflow, None, after, how="complete")
         answer = prepare_answer(world, after, seen.opened)  # before the record: a text may be refused
-        definition_bytes(seen.opened.kept)  # neither must a workflow that cannot be kept
+        definition_bytes(seen.opened.kept)  # or the workflow cannot be stored
         note = {
             **note_of(decided, session, after),
             "definition": _digest(seen.opened.kept),
@@ -111,7 +108,7 @@ def migrate(
 
 
 def _on_record(world: World, kept: StoredSession) -> Done | None:
-    """Finish a migration that is the newest record and whose definition was never kept: its writer died."""
+    """Finish a migration that was interrupted after its record and before its definition was stored."""
     session_id = kept.session.id
     newest = next(world.store.newest_first(session_id))
     if newest.kind != "migrate":
@@ -145,7 +142,7 @@ def _outlook(
 
 
 def _kept(world: World, session_id: str) -> Mapping[str, object] | None:
-    """Return what the session keeps of its workflow, `None` where that is damaged."""
+    """Return the stored definition of the session, `None` if it is damaged."""
     try:
         return world.store.definition(session_id)
     except StorageError:
@@ -153,12 +150,12 @@ def _kept(world: World, session_id: str) -> Mapping[str, object] | None:
 
 
 def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None) -> OpenedWorkflow:
-    """Return the workflow as it is now: in the folder that it was in, else wherever it is found."""
+    """Return the current workflow: in its old folder, or wherever it is found by name."""
     if kept is not None and (is_there(kept) or session.skill in world.workflows):
         try:
             return as_it_is(world, session, kept)
         except StorageError:
-            pass  # it is kept in a damaged form
+            pass  # the stored definition is damaged
     if session.source == PROGRAM:
         raise ChangedError(
             f"a Python program defines the workflow of session `{session.id}`",
@@ -170,7 +167,7 @@ def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None)
     except UsageError as error:
         raise ChangedError(
             f"there is nothing to migrate session `{session.id}` to: {error.message}",
-            hint="put the skill's folder back, or go on without it from what the session keeps",
+            hint="restore the skill's folder, or continue with the definition that the session stores",
             session=session.id,
         ) from None
     return opened._replace(changed=True)
@@ -188,13 +185,13 @@ def _needs(world: World, decided: MigrationPlan, missing: Sequence[str], workflo
     facts: list[str] = []
     options: dict[str, Any] = {}
     if MAP in missing:
-        facts.append(f"step `{decided.at}`, where it stands, is gone")
+        facts.append(f"its current step `{decided.at}` is gone")
         options["map"] = {str(decided.at): (near(str(decided.at), ids) or ["STEP"])[0]}
     if ACCEPT in missing:
         facts.append(
-            f"{listed(decided.guessed)} seem{'s' if len(decided.guessed) == 1 else ''} to go by another name"
+            f"{listed(decided.guessed)} {'seems' if len(decided.guessed) == 1 else 'seem'} to have a new name"
             if decided.guessed
-            else f"the ways on from step `{decided.at}` are others now"
+            else f"the transitions of step `{decided.at}` have changed"
         )
         if decided.guessed:
             guessed = {old: decided.renamed[old] for old in decided.guessed}

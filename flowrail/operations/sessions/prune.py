@@ -1,7 +1,7 @@
-"""Sessions taken off the disk: old ones that have ended, and nothing that anybody still needs.
+"""Delete old sessions that have ended.
 
-Never an open one that anybody can go on with, one whose parent is open, one with an open handoff, one of
-another user, or one that cannot be read.
+A session stays if it is open, if its parent is open, if it has an open handoff, if it belongs to another user, or if it
+cannot be read.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from flowrail.storage.ownership import OWNER_FILE
 DAY = 86_400.0
 UNBEGUN = "never begun"
 LOST = "lost"
-"""An agent's session whose work was given to another, called off or left behind."""
+"""The status of a sub-agent's session whose dispatch was reassigned, cancelled or abandoned."""
 _STARTING = 3_600.0
-"""A start that is younger may still be going on."""
+"""A session that is younger may still be starting."""
 _HANDOFFS = "handoffs"
 
 Needs = Callable[[str], str]
-"""Answers from a session's id why something else still needs it; with nothing where nothing does."""
+"""Returns why a session is still needed, by its id; an empty text if it is not."""
 
 Parting = Callable[[str], None]
-"""Puts on record, where others rest on a session's files, that it goes; called before it does."""
+"""Records that the files of a session will be deleted; called before they are."""
 
 
 class Item(NamedTuple):
-    """A session that goes, or stays although it is old; ``why`` says why."""
+    """An old session; ``why`` is the reason it stays, if it does."""
 
     session: str
     status: str
@@ -54,7 +54,7 @@ class Item(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """What went, and what was old enough and stayed."""
+    """The deleted sessions, and those that are old enough but stayed."""
 
     gone: tuple[Item, ...]
     kept: tuple[Item, ...]
@@ -69,7 +69,7 @@ def prune(
     needs: Needs = lambda _: "",
     parting: Parting = lambda _: None,
 ) -> Pruned:
-    """Delete sessions that ended more than *older_than* days ago, or only tell which with *dry_run*."""
+    """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
     store, now = world.store, _seconds(world.now())
     if not dry_run:
         _sweep(store, now)
@@ -82,7 +82,7 @@ def prune(
         try:
             why = "" if dry_run else _remove(world, item, parting)
         except LockTimeoutError as error:
-            why, world = error.message, world._replace(wait=0.0)  # so long is waited once, not for each
+            why, world = error.message, world._replace(wait=0.0)  # wait once, not for each session
         (kept if why else gone).append(item._replace(why=why))
     return Pruned(tuple(gone), tuple(kept))
 
@@ -98,12 +98,12 @@ def _old(
         except UnknownSessionError:
             days = _unbegun_for(store.folder(session_id), now) / DAY
             if foreign := _not_ours(store.folder(session_id)):
-                yield Item(session_id, UNBEGUN, days, f"it holds {foreign}, which no start writes")
+                yield Item(session_id, UNBEGUN, days, f"it contains {foreign}, which flow did not write")
             elif days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
                 yield Item(session_id, UNBEGUN, days, "")
             continue
         except ForeignSessionError:
-            yield Item(session_id, "foreign", 0.0, "it was not started by you")
+            yield Item(session_id, "foreign", 0.0, "you did not start it")
             continue
         except FlowError as error:
             yield Item(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
@@ -116,22 +116,22 @@ def _old(
 
 
 def _needed(store: Store, kept: StoredSession, needs: Needs) -> str:
-    """Return why an old session has to stay, if it has."""
+    """Return why an old session must stay, or an empty text."""
     if why := needs(kept.session.id):
         return why
     if not kept.session.parent:
         return ""
     parent = kept.session.parent.session
     try:
-        return f"`{parent}`, which it works for, is open" if store.read(parent).session.is_open else ""
+        return f"its parent session `{parent}` is open" if store.read(parent).session.is_open else ""
     except UnknownSessionError:
         return ""
     except FlowError as error:
-        return f"`{parent}`, which it works for, cannot be read: {error.message}"
+        return f"its parent session `{parent}` cannot be read: {error.message}"
 
 
 def _remove(world: World, item: Item, parting: Parting) -> str:
-    """Take one session away under its lock; return why it stayed where somebody was quicker."""
+    """Delete one session under its lock; return why it stayed, if it changed meanwhile."""
     store = world.store
     if item.status == UNBEGUN:
         store.delete(item.session)
@@ -149,8 +149,10 @@ def _remove(world: World, item: Item, parting: Parting) -> str:
 
 
 def _sweep(store: Store, now: float) -> None:
-    """Delete what an earlier run had moved out of sight when it died, and files that killed writers left."""
-    files.sweep(store.path, now=now)  # it may be anybody's folder: what else lies in it is not looked at
+    """Delete what an interrupted run left behind, and temporary files of killed writers."""
+    files.sweep(
+        store.path, now=now
+    )  # the folder may belong to something else: only temporary files of ours are deleted
     handoffs = os.path.join(store.path, _HANDOFFS)
     places = [each for each in (store.sessions, handoffs) if not os.path.islink(each)]
     inner = [folder for each in places for folder in _with_inner(each)]
@@ -161,7 +163,7 @@ def _sweep(store: Store, now: float) -> None:
 
 
 def _with_inner(folder: str) -> list[str]:
-    """Return *folder* and those that lie in it, links aside."""
+    """Return *folder* and the folders in it, without links."""
     inner: list[str] = []
     with suppress(OSError), os.scandir(folder) as found:
         inner = [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
@@ -194,4 +196,4 @@ def _seconds(stamp: str) -> float:
     try:
         return datetime.fromisoformat(stamp).timestamp()
     except ValueError:
-        raise ConflictError(f"`{stamp[:40]}` is no time", hint="prune this session by hand") from None
+        raise ConflictError(f"`{stamp[:40]}` is not a time", hint="delete this session by hand") from None

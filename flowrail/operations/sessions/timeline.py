@@ -1,7 +1,7 @@
-"""Back to an earlier revision: in the same session, or in a new one that goes on from there.
+"""Return to an earlier revision, in the same session or in a new one.
 
-Nothing is deleted. What is gone back to is the session as it was when it came to that revision, under
-the names that its steps have today; its work and its questions begin anew.
+Nothing is deleted. The session continues as it was at that revision, with today's names of its steps. Its dispatches
+and questions start again.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class UnknownRevisionError(UsageError):
 
 
 class EndedThereError(ConflictError):
-    """At that revision the run had ended, so nothing goes on from there."""
+    """At that revision the session had ended, so it cannot continue from there."""
 
     code = "ENDED_THERE"
 
 
 class Then(NamedTuple):
-    """A session as it was, and the names that its steps were given since."""
+    """A session as it was, and the new names of its steps since then."""
 
     record: Record
     names: tuple[Mapping[str, str], ...]
@@ -56,7 +56,7 @@ class Then(NamedTuple):
 def rewind(
     world: World, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
 ) -> Answer:
-    """Take a session back to an earlier revision, by a new record; the revision itself counts on."""
+    """Return a session to an earlier revision with a new record; the number of the revision still increases."""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
         owner = owned(world, change.kept).host
@@ -85,7 +85,7 @@ def rewind(
 
 
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
-    """Begin a new session from where another was; that one goes on beside it, unless its journal is full."""
+    """Start a new session from a revision of another one, which stays open unless its journal is full."""
     then = _then(world, session_id, revision)
     source = then.record.session
     opened = as_it_is(world, source, world.store.definition(session_id))
@@ -110,15 +110,15 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         try:
             write_atomic(payload, data)
         except StorageError as error:
-            notes += (f"the payload of `{session_id}` was not taken along: {error.message}",)
+            notes += (f"the payload of `{session_id}` was not copied: {error.message}",)
     return answer._replace(notes=(*answer.notes, *notes)).with_head(stored.head)
 
 
 def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
-    """Return the session as it came to *revision*; every record up to there is checked, and after it.
+    """Return the session as it was at *revision*, after checking all records.
 
-    Without *at*, the revision that it is at now, damage after *revision* does not matter: what was
-    before it is as it was written.
+    *at* is the current revision. Without it, damage after *revision* does not matter, because the records before it are
+    intact.
     """
     found: Record | None = None
     newest = -1
@@ -153,7 +153,7 @@ def _from(
     parent: ParentSession | None,
     work: str,
 ) -> Session:
-    """Return the session that goes on from *then*, its current step entered afresh."""
+    """Return the session that continues from *then*, with its step entered again."""
     was, workflow = then.record.session, opened.workflow
     for names in then.names:
         was = renamed(was, names, workflow)
@@ -167,11 +167,8 @@ def _from(
     if was.step not in workflow:
         ids = [step.id for step in workflow.steps]
         raise ChangedError(
-            f"step `{was.step}`, where session `{was.id}` stood at revision {was.revision}, "
-            "is gone from the workflow",
-            hint=did_you_mean(
-                was.step, ids, "name a revision at which it stood at a step that is still there"
-            ),
+            f"step `{was.step}` of session `{was.id}` at revision {was.revision} is gone from the workflow",
+            hint=did_you_mean(was.step, ids, "name a revision whose step still exists"),
             session=was.id,
             step=was.step,
             steps=ids,
@@ -193,7 +190,7 @@ def _from(
 
 
 def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, bytes]:
-    """Return where the work lies that a session took over, and what it is: nothing where it cannot be read."""
+    """Return the path and the bytes of the payload that a session received; no bytes if it cannot be read."""
     if session.received is None:
         return "", b""
     path = os.path.join(world.store.folder(session_id), os.path.basename(session.received.payload))
@@ -204,7 +201,7 @@ def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, b
 
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
-    """Tell the source of its fork, and close it where its journal takes nothing more."""
+    """Record the fork in its source, and close the source if its journal is full."""
     note = {"into": into, "at": revision}
     try:
         with world.store.change(session_id, wait=world.wait) as change:
@@ -214,5 +211,5 @@ def _noted(world: World, session_id: str, into: str, revision: int, now: str) ->
                 session = session._replace(status=ABANDONED)
             change.commit(session, kind="fork", at=now, by=world.by, note=note, last=True)
     except (StorageError, LockTimeoutError, ForeignSessionError) as error:
-        return (f"the journal of `{session_id}` does not tell of it: {error.message}",)
-    return (f"`{session_id}` takes nothing more and is abandoned",) if closes else ()
+        return (f"the journal of `{session_id}` does not record the fork: {error.message}",)
+    return (f"the journal of `{session_id}` is full, so it is abandoned",) if closes else ()

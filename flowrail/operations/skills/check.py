@@ -63,9 +63,9 @@ def check(
     problems: Problems | None = None,
     read: skill_folder.ReadFile = skill_folder.read,
 ) -> list[CheckReport]:
-    """Return a report on every workflow that *targets* name, or on all in sight.
+    """Return a report on every workflow that *targets* name, or on all installed ones.
 
-    *problems* tells what is wrong with the fences of a text; without it they are not looked at.
+    *problems* returns the problems of the fences in a text; without it, fences are not checked.
     """
     interfaces = WorkflowInterfaces()
     targets = [path for target in targets for path in _skills_in(target, cwd)]
@@ -85,7 +85,7 @@ def check(
 
 
 def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[skill_folder.WorkflowFile]:
-    """Return every workflow that *targets* name, by skill or by path; without any, all in sight."""
+    """Return every workflow that *targets* name, by skill or by path; without targets, all installed ones."""
     if targets:
         return list(_named(targets, roots, cwd))
     return [file for each in listing(roots) for file in workflows(each)]
@@ -94,9 +94,9 @@ def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[skill
 def compared(
     targets: Sequence[str], roots: Sequence[Root], cwd: str
 ) -> tuple[list[skill_folder.WorkflowFile], list[str]]:
-    """Return the workflows that are held against what they were, and folders in which some may be gone.
+    """Return the workflows to compare with an earlier revision, and folders from which some may be gone.
 
-    Without *targets* they are those of the project: what is installed has no history there.
+    Without *targets*, these are the project's workflows: installed skills have no history there.
     """
     if targets:
         paths = [os.path.normpath(os.path.join(cwd, target)) for target in targets]
@@ -216,7 +216,7 @@ def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[
             yield _file(path)
         else:
             if os.path.isabs(target) or target.startswith((".", "~")):
-                raise UsageError(f"there is nothing at `{target}`", hint="name a skill, a folder or a file")
+                raise UsageError(f"`{target}` does not exist", hint="name a skill, a folder or a file")
             found = find(target, roots)
             yield from workflows(found) if "/" not in target else (workflow_file(target, found),)
 
@@ -231,7 +231,7 @@ def _in_folder(path: str, target: str) -> Iterator[skill_folder.WorkflowFile]:
         hint = "name a skill's folder, or a folder of such folders"
         if os.path.lexists(os.path.join(real, "workflow.yml")):
             hint = "name the file `workflow.yaml`"
-        raise UsageError(f"`{target}` holds no workflow", hint=hint)
+        raise UsageError(f"`{target}` contains no workflow", hint=hint)
     yield from files
 
 
@@ -239,7 +239,7 @@ def _names(path: str, target: str) -> list[str]:
     try:
         return sorted(os.listdir(path))
     except OSError as error:
-        fact = f"`{target}` cannot be looked into ({error.strerror})"
+        fact = f"`{target}` cannot be read ({error.strerror})"
         raise UsageError(fact, hint="make it readable for this user") from None
 
 
@@ -259,7 +259,7 @@ def _file(path: str) -> skill_folder.WorkflowFile:
     if name.endswith((".yaml", ".yml", ".py")):
         return skill_folder.WorkflowFile(os.path.basename(above), above, name, "steps")
     raise UsageError(
-        f"`{path}` is no workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder"
+        f"`{path}` is not a workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder"
     )
 
 
@@ -281,8 +281,6 @@ def _checked(
             without_suppressed((*loaded.findings, *loaded.advice(), *beside), loaded.suppressions)
         )
     except DocumentError as error:
-        place = error.place.removeprefix(
-            os.path.join(file.folder, "")
-        )  # the folder is told by whoever shows it
+        place = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         findings = (Finding("FR100", "error", error.fact, str(error.hint), place),)
     return CheckReport(file.address, file.folder, findings)

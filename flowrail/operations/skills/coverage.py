@@ -14,28 +14,28 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
-#: The number of letters and digits after the workflow in a session's id.
 LETTERS = 6
+"""The number of letters and digits after the workflow in a session's id."""
 
 
 def histories(store: Store, address: str) -> Iterator[list[Record]]:
-    """Yield the records of every session of *address*; nothing in the place of one that cannot be read."""
+    """Yield the records of every session of *address*; an empty list for a session that cannot be read."""
     stem = address.replace("/", "-") + "-"
     for session_id in store.ids():
         if not session_id.startswith(stem) or len(session_id) != len(stem) + LETTERS:
             continue
         try:
-            records = [_in_short(each) for each in store.records(session_id)]
+            records = [_reduced(each) for each in store.records(session_id)]
         except UnknownSessionError:
-            continue  # its start was interrupted: it never began
+            continue  # its start was interrupted
         except FlowError:
             records = []
         if not records or records[0].session.skill == address:
             yield records
 
 
-def _in_short(record: Record) -> Record:
-    """Return a record with what is asked of it here, so that all of a session can be held together."""
+def _reduced(record: Record) -> Record:
+    """Return a record with only what coverage needs, so that all records of a session fit into memory."""
     was, names = record.session, record.note.get("renamed")
     last = was.last._replace(facts=Frozen(), answers=()) if was.last is not None else None
     note = {"renamed": names} if record.kind == "migrate" else {}

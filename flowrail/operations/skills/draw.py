@@ -1,4 +1,4 @@
-"""What is drawn of a skill or a session: its workflow, those that its agents run, its records."""
+"""Read what is drawn: the workflow of a skill or session, the workflows of its sub-agents, its records."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of
 
-MOST = 60
+MOST_WORKFLOWS = 60
 """How many workflows are drawn together."""
 
 
 class Subject(NamedTuple):
-    """A workflow to draw; ``records``, read once, where it is that of a session; ``computed`` where code was left out.
+    """A workflow to draw. ``records`` are those of a session, read once; ``computed`` is true if code was left out.
 
-    ``mistakes`` says how many were found in it: what they are about may be missing in the drawing. ``address``
-    is what it was read by, since a mistaken workflow may say to be called anything.
+    ``mistakes`` is the number of its errors; what they are about may be missing in the drawing. ``address`` is the name
+    it was read by, which may differ from the name in it.
     """
 
     workflow: Workflow
@@ -42,7 +42,7 @@ class ComputedWorkflowError(FlowError):
 
 
 class OtherSkillError(UsageError):
-    """The session runs another workflow than the one that was named."""
+    """The session runs another workflow than the named one."""
 
     code = "OTHER_SKILL"
 
@@ -72,7 +72,7 @@ def drawable(definition: Workflow, findings: Sequence[Finding]) -> tuple[Workflo
 
 
 def of_session(session_id: str, address: str | None, store: Store) -> Subject:
-    """Return the workflow that a session keeps, and its records; *address* must be its, where it is given."""
+    """Return the stored workflow of a session and its records; *address*, if given, must be its skill."""
     skill = store.first(session_id).session.skill
     if address is not None and address != skill:
         raise OtherSkillError(
@@ -99,7 +99,7 @@ def with_agents(first: Subject, roots: Sequence[Root], read: ReadFile = skill_fo
     while waiting:
         for step in waiting.pop(0).steps:
             run = step.work.run if step.work is not None else None
-            if run is None or run in found or len(found) >= MOST:
+            if run is None or run in found or len(found) >= MOST_WORKFLOWS:
                 continue
             try:
                 found[run] = of_skill(run, roots, read)

@@ -1,14 +1,13 @@
-"""Generated blocks of documents: what stands in them, made from skills and workflows. Nothing of them is run.
+"""Generate the content of the marked blocks in documents from skills and workflows, without running their code.
 
     diagram     the workflow as Mermaid, in a fence
     svg         the workflow as a picture in a file beside the page
-    steps       its steps with their ways on
-    outcomes    every outcome, where it leads, what its limit does
+    steps       its steps with their transitions
+    outcomes    every outcome, its target, and what happens at the limit
     params      its parameters
-    skills      the project's skills; with the word `bundled`, those that came with flowrail
+    skills      the project's skills; with the word `bundled`, the bundled skills
 
-Each is made of the workflow that is named in the marker, else of the folder where a SKILL.md stands, else
-of the one that the caller names.
+The workflow is the one that the marker names, or that of the SKILL.md itself, or the one that the caller names.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class Made(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page with its blocks made anew; ``files`` are pictures that belong beside it."""
+    """A page with its blocks generated again; ``files`` are the pictures beside it."""
 
     path: str
     before: str
@@ -99,7 +98,7 @@ class Page(NamedTuple):
 
     @property
     def fresh(self) -> bool:
-        """Whether everything is as it is made."""
+        """Whether all blocks are up to date."""
         return all(each.fresh for each in self.made)
 
 
@@ -114,7 +113,7 @@ NAMES = (*OF_A_WORKFLOW, "svg", "skills")
 
 
 def pages_below(path: str) -> Iterator[str]:
-    """Yield *path* itself, or where it is a folder every Markdown page in it, hidden and foreign folders left out."""
+    """Yield *path* itself, or every Markdown page in a folder; hidden and foreign folders are left out."""
     if not os.path.isdir(path):
         yield path
         return
@@ -134,7 +133,7 @@ def page(
     default: str | None = None,
     read: ReadFile = skill_folder.read,
 ) -> Page:
-    """Return the page at *path* with its blocks made anew; nothing is written."""
+    """Return the page at *path* with its blocks generated again; nothing is written."""
     _refuse_elsewhere(path)
     data = storage_files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
     if b"<!-- flow:" not in data:
@@ -169,7 +168,7 @@ def page(
 
 
 class _Contents:
-    """What stands in the blocks of one page: made once of each workflow, however many blocks name it."""
+    """The contents of the blocks of one page, generated once for each workflow."""
 
     def __init__(self, path: str, roots: Sequence[Root], default: str | None, read: ReadFile) -> None:
         self.path, self.roots, self.default, self.read = path, roots, default, read
@@ -177,18 +176,18 @@ class _Contents:
         self._taken = 0
 
     def block(self, block: EmbeddedBlock) -> tuple[str, str, str]:
-        """Return what a block is of, what stands in it, and the picture that belongs beside it."""
+        """Return the subject of a block, its content, and the picture beside the page."""
         subject, made, name = self._of(block)
         if block.name == "svg":
             return subject, f"![The steps of {subject}]({_picture_name(block, name)})", made
         return subject, made, ""
 
     def name(self, block: EmbeddedBlock) -> str:
-        """Return the name of the workflow that a block is of."""
+        """Return the name of the block's workflow."""
         return self._of(block)[2]
 
     def take(self, size: int, most: int, what: str, block: EmbeddedBlock) -> None:
-        """Count what is written beside the page, and refuse too much."""
+        """Add to the size of what is written beside the page, and refuse too much."""
         self._taken += size
         if self._taken > most:
             raise _too_large(what, most, f"{self.path}:{block.line}")
@@ -213,14 +212,14 @@ class _Contents:
 
 def _too_large(what: str, most: int, place: str) -> DocumentError:
     return PageTooLargeError(
-        f"with its blocks {what} would have more than {most} characters",
-        hint="take some of its markers out",
+        f"with its blocks, {what} would have more than {most} characters",
+        hint="remove some of its markers",
         place=place,
     )
 
 
 def write(changed: Page) -> None:
-    """Write a page, and the pictures beside it, where they are not as they are made."""
+    """Write a page and the pictures beside it if they are out of date."""
     for file, content in changed.files.items():
         if _text_of(file) != content:
             storage_files.make_dir(os.path.dirname(file))
@@ -238,47 +237,47 @@ def content(name: str, workflow: Workflow) -> str:
 
 
 def skills(roots: Sequence[Root], folder: str, *, bundled: bool, read: ReadFile = skill_folder.read) -> str:
-    """Return the table of the project's skills, or of the bundled ones, with links as seen from *folder*."""
+    """Return the table of the project's skills, or of the bundled ones, with links relative to *folder*."""
     found = [
         each
         for each in items(() if bundled else roots, read)
         if bundled or each["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
     ]
     above = {os.path.relpath(os.path.dirname(each["path"]), folder).replace(os.sep, "/") for each in found}
-    near = len(above) == 1 and next(iter(above)).count("..") < 4  # noqa: PLR2004 - farther is elsewhere
+    near = len(above) == 1 and next(iter(above)).count("..") < 4  # noqa: PLR2004 - a skill farther away gets no link
     return skills_table(found, folder=next(iter(above)) if near else "")
 
 
 def _picture_name(block: EmbeddedBlock, workflow: str) -> str:
-    """Return where the picture of a block lies, as seen from its page: a name that is given, or the workflow's."""
+    """Return the path of a block's picture relative to its page: the given one, or the workflow's name."""
     given = next((word for word in block.words if word.endswith(".svg")), None)
     return given or f"{workflow.replace('/', '-')}.svg"
 
 
 def _picture_file(path: str, block: EmbeddedBlock, workflow: str) -> str:
-    """Return where the picture of a block is written: nowhere but in the project of its page."""
+    """Return the path of a block's picture, which must be in the project of its page."""
     folder, name = os.path.dirname(path), _picture_name(block, workflow)
     file = os.path.join(folder, name)
     project = _project_of(path)
-    into = os.path.realpath(os.path.dirname(file))  # as the system goes there, through links and back
+    into = os.path.realpath(os.path.dirname(file))  # with links resolved
     if os.path.commonpath([project, into]) != project:
         raise PictureElsewhereError(
-            f"the picture `{name[:80]}` would lie outside of the project",
-            hint=f"name a file below {project}, as seen from the page",
+            f"the picture `{name[:80]}` would be outside the project",
+            hint=f"name a file below {project}, relative to the page",
             place=f"{path}:{block.line}",
         )
     return os.path.join(into, os.path.basename(file))
 
 
 def _refuse_elsewhere(path: str) -> None:
-    """Refuse a page that is a link out of its project: nobody named what it leads to."""
+    """Refuse a page that is a link to a file outside its project."""
     if not os.path.islink(path):
         return
     project, real = _project_of(path), os.path.realpath(path)
     if os.path.commonpath([project, real]) != project:
         raise PageElsewhereError(
-            f"the page is a link out of the project, to {real}",
-            hint="take the link away, or name the page where it lies",
+            f"the page is a link to {real}, outside the project",
+            hint="remove the link, or name the page itself",
             place=path,
         )
 
@@ -307,7 +306,7 @@ def _workflow(
     try:
         return drawable(*definition_of(address, [*near, *roots], read))[0], address
     except DocumentError:
-        raise  # it tells its own place
+        raise  # its message names the place
     except FlowError as error:
         place = f"{path}:{block.line}"
         error.message = f"{place}: {error.message}"
@@ -319,7 +318,7 @@ def _check_name(path: str, block: EmbeddedBlock) -> None:
     close = get_close_matches(block.name, NAMES, n=1, cutoff=0.75)
     if close:
         raise UnknownBlockError(
-            f"there is no block `{block.name}`",
+            f"unknown block `{block.name}`",
             hint=f"did you mean `{close[0]}`?",
             place=f"{path}:{block.line}",
         )

@@ -19,7 +19,7 @@ from flowrail.operations.running.open_workflow import allowed_contents, skill_in
 def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
     """Return the workflow in *file*; Python is run, which must be approved unless the skill is the user's own.
 
-    Whatever is wrong with the file becomes a finding, as if it was read as text.
+    Problems of the file become findings, as if it was read as text.
     """
     if not file.is_python:
         return skill_folder.read(file)

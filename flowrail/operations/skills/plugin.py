@@ -1,7 +1,6 @@
-"""A Claude Code plugin out of what is bundled: cards, hooks, and the market that lists it.
+"""Build a Claude Code plugin from the bundled skills: SKILL.md files, hooks, and the marketplace that lists it.
 
-The steps stay with the package, so an upgrade of flowrail needs no other plugin; the same sources give the
-same bytes.
+The steps stay in the package, so an upgrade of flowrail needs no new plugin. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ from flowrail.text import limits
 NAME = "flowrail"
 MARKET = ".claude-plugin/marketplace.json"
 _ROOT = f"plugins/{NAME}"
-_ABOUT = "Keeps an agent at a procedure: skills as workflows, and hooks that tell where it stands"
+_ABOUT = "Makes an agent follow a procedure: skills as workflows, and hooks that show the current step"
 
 
 class NotOurFolderError(ConflictError):
-    """There is something else where a plugin is to be written."""
+    """The folder for the plugin contains something else."""
 
     code = "NOT_OUR_FOLDER"
 
 
 class Built(NamedTuple):
-    """A plugin that was written: its folder, and its files by their paths."""
+    """A plugin that was written: its folder, and the paths of its files."""
 
     folder: str
     files: tuple[str, ...]
 
 
 def contents() -> dict[str, bytes]:
-    """Return every file of the plugin and of its market, by path."""
+    """Return every file of the plugin and of its marketplace, by path."""
     author = {"name": NAME}
     manifest = {
         "name": NAME,
@@ -77,7 +76,7 @@ def contents() -> dict[str, bytes]:
 
 
 def build(folder: str) -> Built:
-    """Write the plugin into *folder*, which is new, empty, or holds one that was written before."""
+    """Write the plugin into *folder*, which must be new, empty, or a plugin of flowrail."""
     _refuse_others(folder)
     files = contents()
     real = os.path.realpath(folder)
@@ -85,8 +84,8 @@ def build(folder: str) -> Built:
         inside = os.path.realpath(os.path.join(folder, os.path.dirname(path)))
         if os.path.commonpath([real, inside]) != real:
             raise NotOurFolderError(
-                f"{folder}/{os.path.dirname(path)} leads out of it, to {inside}, so nothing was written",
-                hint="take the link away, or name a new folder",
+                f"{folder}/{os.path.dirname(path)} is a link to {inside}, outside the folder, so nothing was written",
+                hint="remove the link, or name a new folder",
                 folder=folder,
             )
     for path, data in files.items():
@@ -103,7 +102,7 @@ def _refuse_others(folder: str) -> None:
         return
     except OSError as error:
         raise NotOurFolderError(
-            f"{folder} is no folder that can be read ({error.strerror})", hint="name another"
+            f"{folder} cannot be read as a folder ({error.strerror})", hint="name another folder"
         ) from None
     try:
         market = json.loads(
@@ -113,7 +112,9 @@ def _refuse_others(folder: str) -> None:
         market = None
     if not is_empty and not (isinstance(market, dict) and market.get("name") == NAME):
         raise NotOurFolderError(
-            f"{folder} holds something else than a plugin of ours", hint="name a new folder", folder=folder
+            f"{folder} contains something other than a plugin of flowrail",
+            hint="name a new folder",
+            folder=folder,
         )
 
 

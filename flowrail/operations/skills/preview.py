@@ -1,4 +1,4 @@
-"""What an agent would read at a step, without a session, and the texts that steps quote."""
+"""Preview what an agent would read at a step, without a session, and print resources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UnknownResourceError(UsageError):
 
 
 class WrongTotalError(UsageError):
-    """The caller counts steps that the workflow does not have."""
+    """The caller expects another number of steps."""
 
     code = "WRONG_TOTAL"
 
@@ -54,16 +54,16 @@ def preview(
     total: int | None = None,
     qr: QRState | None = None,
 ) -> Guidance:
-    """Return the guidance of one step, given by its id or its number, as if a session stood there.
+    """Return the guidance of a step, given by its id or number, as if a session were at it.
 
-    *total* is how many steps the caller thinks there are, *qr* where its review loop stands.
+    *total* is the number of steps that the caller expects, *qr* the state of the review loop.
     """
     opened = open_skill(address, roots, state)
     workflow = opened.workflow
     if total is not None and total != workflow.total_steps:
         raise WrongTotalError(
             f"`{address}` has {workflow.total_steps} steps, not {total}",
-            hint="leave --total-steps out; it follows from the workflow",
+            hint="leave out --total-steps; the workflow determines it",
             total=workflow.total_steps,
         )
     step = workflow.get(step_id) or _by_number(workflow, step_id)
@@ -95,7 +95,7 @@ def preview(
 
 
 def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -> Session:
-    """Return *session* as it would stand in a review loop; where *step* is in none, as it is."""
+    """Return *session* as it would be in the review loop of *step*, unchanged if there is no such loop."""
     if step.gate is not None:
         found = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
         ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
@@ -112,7 +112,7 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
 
 
 def _without_commands(told: Guidance) -> Guidance:
-    """Return *told* without anything to report to, or to claim, or to answer."""
+    """Return *told* without commands that need a session."""
     loop = told.loop
     if loop is not None and loop.severities and loop.mode in {"fix", "re-verify", "ask-user"}:
         loop = loop._replace(blocking=("those on record",))
@@ -138,7 +138,7 @@ def _given(given: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str
         if name not in declared:
             raise ValuesError(
                 "",
-                [f"no step or parameter is called `{name}`"],
+                [f"there is no parameter or fact `{name}`"],
                 hint=did_you_mean(name, declared, f"there are: {', '.join(declared) or 'none'}"),
                 names=list(declared),
             )
@@ -152,7 +152,7 @@ def _by_number(workflow: Workflow, text: str) -> StepDef | None:
 
 
 def resource_text(address: str, name: str, roots: Sequence[Root]) -> str:
-    """Return a text that the steps of that workflow quote; refuse an unknown name."""
+    """Return a resource of that workflow; refuse an unknown name."""
     definition, _ = definition_of(address, roots)
     if name not in definition.resources:
         raise UnknownResourceError(

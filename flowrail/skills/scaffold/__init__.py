@@ -1,7 +1,7 @@
-"""Make a new skill from the templates in `files/`: a small workflow that an author then changes.
+"""Create a skill from the templates in `files/`: a small workflow for its author to change.
 
-A new skill passes `flow check`, and its own test walks every transition to an end. In the templates, ``SKILL``
-stands for the name.
+A new skill passes `flow check`, and its own test walks every transition to an end. In the templates, ``SKILL`` is
+replaced by the name.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make(name: str, root: str, *, python: bool = False) -> NewSkill:
         )
     folder = os.path.join(root, name)
     if os.path.lexists(folder):
-        raise ExistsError(f"{folder} exists already", hint="use another name or another --dir", path=folder)
+        raise ExistsError(f"{folder} already exists", hint="use another name or another --dir", path=folder)
     written = _contents(name, python=python)
     for path, text in written.items():
         _write(os.path.join(folder, path), text)
@@ -91,7 +91,7 @@ def _write(path: str, text: str) -> None:
     except OSError as error:
         file_in_the_way = isinstance(error, NotADirectoryError)
         raise StorageError(
-            f"{folder} could not be made ({error.strerror})",
+            f"{folder} could not be created ({error.strerror})",
             hint="a file is in the way: use another --dir" if file_in_the_way else "make the folder writable",
             path=path,
         ) from None

@@ -134,7 +134,7 @@ def test_a_rename_that_is_plain_to_see_is_offered_and_taken_where_it_is_accepted
     status, error = refused("session", "migrate", session)
 
     assert (status, error["code"]) == (5, "MIGRATION_NEEDS")
-    assert error["message"] == f"session `{session}` needs a decision: `second` seems to go by another name"
+    assert error["message"] == f"session `{session}` needs a decision: `second` seems to have a new name"
     assert error["hint"] == f"flow session migrate {session} --map second=middle"
     assert bytes_below(sessions_folder(), but={"lock"}) == before
     assert migrated(session, "--accept")["step"] == "middle"
@@ -152,7 +152,7 @@ def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -
     status, error = refused("session", "migrate", session, "--accept")
 
     assert (status, error["code"], error["details"]["verdict"]) == (5, "MIGRATION_NEEDS", "gone")
-    assert error["message"].endswith("step `second`, where it stands, is gone")
+    assert error["message"].endswith("step `second` is gone")
     assert error["hint"] == f"flow session migrate {session} --map second=STEP"
     assert error["details"]["needs"] == ["map"]
 
@@ -179,7 +179,7 @@ def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -
 
     status, error = refused("session", "migrate", session)
     assert (status, error["hint"]) == (5, f"flow session migrate {session} --accept")
-    assert error["message"].endswith("the ways on from step `second` are others now")
+    assert error["message"].endswith("the transitions of step `second` have changed")
     assert flow("session", "migrate", session).out.splitlines()[0] == (
         f"{session} · revision 2 · at `second`: changed"
     )

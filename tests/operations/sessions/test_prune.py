@@ -154,7 +154,7 @@ def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
     told(*child["next"][0]["command"].split()[1:])
 
     with after(MUCH_LATER):
-        assert stays() == {child["session"]: f"`{parent['session']}`, which it works for, is open"}
+        assert stays() == {child["session"]: f"its parent session `{parent['session']}` is open"}
         told("step", "agents", "ok", "--session", parent["session"])
         told("step", "agents", "ok", "--session", parent["session"])
         assert gone() == {child["session"]}  # the parent itself has ended just now
@@ -190,7 +190,7 @@ def test_a_session_of_somebody_else_stays(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     with after(MUCH_LATER):
-        assert stays() == {session: "it was not started by you"}
+        assert stays() == {session: "you did not start it"}
 
 
 def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_go_on() -> None:
@@ -270,7 +270,7 @@ def test_a_child_that_lost_its_work_has_ended() -> None:
     assert (listed[first]["parent"], listed[first]["command"]) == (parent, None)
     assert "active (lost)" in flow("sessions").out
     with after(MUCH_LATER):
-        assert stays() == {first: f"`{parent}`, which it works for, is open"}
+        assert stays() == {first: f"its parent session `{parent}` is open"}
         told("session", "abandon", parent)
     with after(2 * MUCH_LATER):
         assert told("session", "prune", "--dry-run", "--status", "lost")["sessions"] != []

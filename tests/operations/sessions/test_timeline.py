@@ -171,7 +171,7 @@ def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert error["message"] == (
-        f"step `second`, where session `{session}` stood at revision 1, is gone from the workflow"
+        f"step `second` of session `{session}` at revision 1 is gone from the workflow"
     )
     assert told("session", command, session, option, "0")["step"]["id"] == "first"
 
@@ -249,7 +249,7 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
         assert error["details"]["command"] == f"flow session fork {session} --at 3"
 
     ran = flow(*error["details"]["command"].split()[1:], "--json")
-    assert ran.err == f"flow: `{session}` takes nothing more and is abandoned\n"
+    assert ran.err == f"flow: the journal of `{session}` is full, so it is abandoned\n"
     assert (ran.data["revision"], ran.data["step"]["id"]) == (3, "third")
     assert told("step", "loop", "ok")["session"] == ran.data["session"]
     assert told("status", session)["status"] == "abandoned"

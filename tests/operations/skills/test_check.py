@@ -84,9 +84,9 @@ def test_what_is_no_workflow_is_refused(target: str) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("", "`` holds no workflow"),
-        ("./there", "there is nothing at `./there`"),
-        ("/nowhere/workflow.yaml", "there is nothing at `/nowhere/workflow.yaml`"),
+        ("", "`` contains no workflow"),
+        ("./there", "`./there` does not exist"),
+        ("/nowhere/workflow.yaml", "`/nowhere/workflow.yaml` does not exist"),
         ("there", "unknown skill `there`"),
     ],
 )
@@ -159,5 +159,5 @@ def test_a_folder_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "listdir", refuse)  # root may look into every folder
 
-    with pytest.raises(UsageError, match="cannot be looked into \\(Permission denied\\)"):
+    with pytest.raises(UsageError, match="cannot be read \\(Permission denied\\)"):
         check(str(tmp_path))

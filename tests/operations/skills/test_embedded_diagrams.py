@@ -135,9 +135,9 @@ def test_a_page_that_is_a_link_out_of_the_project_is_left_alone(tmp_path: Path) 
 
     assert (ran.status, ours.read_text() == marked("steps", "small")) == (0, False)
     assert ran.err == (
-        "flow: docs/gone.md: the page does not exist; passed over\n"
-        f"flow: docs/link.md: the page is a link out of the project, to {theirs}; passed over\n"
-        "flow: docs/pipe.md: the page is a pipe; passed over\n"
+        "flow: docs/gone.md: the page does not exist; left alone\n"
+        f"flow: docs/link.md: the page is a link to {theirs}, outside the project; left alone\n"
+        "flow: docs/pipe.md: the page is a pipe; left alone\n"
     )
     assert Path("docs/inside.md").is_symlink()
     assert (named.status, json.loads(named.out)["error"]["code"]) == (2, "PAGE_ELSEWHERE")
@@ -149,7 +149,7 @@ def test_a_misspelt_block_is_refused_and_blocks_of_others_are_left_alone() -> No
     assert page("page.md", ()).made == ()
 
     Path("page.md").write_text(marked("step", "small"))
-    with pytest.raises(UnknownBlockError, match="there is no block `step`"):
+    with pytest.raises(UnknownBlockError, match="unknown block `step`"):
         page("page.md", ())
 
 
