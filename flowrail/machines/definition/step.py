@@ -373,7 +373,10 @@ def function_problem(function: object, *, is_handler: bool) -> tuple[str, str] |
     import inspect
     import typing
 
-    if inspect.iscoroutinefunction(function) or getattr(function, "is_async", False):
+    called = getattr(function, "func", function)  # of a partial function
+    if getattr(function, "is_async", False) or any(
+        inspect.iscoroutinefunction(each) for each in (called, type(called).__call__)
+    ):
         return "is `async`, and a step does not await it", "write `def` without `async`"
     try:
         parameters = list(inspect.signature(function).parameters.values())

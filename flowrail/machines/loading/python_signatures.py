@@ -13,11 +13,14 @@ _PLAIN: Mapping[str, type] = {
 
 
 def signature_of(
-    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, value_of: Callable[[ast.expr], object]
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+    value_of: Callable[[ast.expr], object],
+    aliases: Mapping[str, ast.expr],
 ) -> Signature:
     """Return the signature that a function is written with: its parameters, and the outcomes it may return.
 
     A parameter whose `Arg` is not literal is left out. *value_of* reads a literal value, or raises ValueError.
+    *aliases* are names that annotations may use, such as ``Mode = Annotated[str, Arg(...)]``.
     """
     arguments = function.args
     placed = [*arguments.posonlyargs, *arguments.args]
@@ -29,7 +32,7 @@ def signature_of(
     ]
     given = zip([*placed, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], kinds, strict=True)
     after_context = list(given)[1:] if placed else list(given)
-    asked = [_parameter(each, kind, default, value_of) for each, default, kind in after_context]
+    asked = [_parameter(each, kind, default, value_of, aliases) for each, default, kind in after_context]
     context = [Parameter("context", Parameter.POSITIONAL_ONLY)] if placed or arguments.vararg else []
     returns = None if isinstance(function, ast.Lambda) else function.returns
     said = _returned(returns) or _outcomes(returns, value_of)
@@ -41,12 +44,19 @@ def signature_of(
 
 
 def _parameter(
-    each: ast.arg, kind: Any, default: ast.expr | None, value_of: Callable[[ast.expr], object]
+    each: ast.arg,
+    kind: Any,
+    default: ast.expr | None,
+    value_of: Callable[[ast.expr], object],
+    aliases: Mapping[str, ast.expr],
 ) -> Parameter | None:
+    annotation = each.annotation
+    if isinstance(annotation, ast.Name):
+        annotation = aliases.get(annotation.id, annotation)
     stands = Parameter.empty if default is None else None
-    if each.annotation is None or _is_plain(each.annotation):
+    if annotation is None or _is_plain(annotation):
         return Parameter(each.arg, kind, default=stands)
-    marked = _parts(each.annotation, "Annotated")
+    marked = _parts(annotation, "Annotated")
     if len(marked) < 2:  # noqa: PLR2004 - the type, and what is said of it
         return None
     try:

@@ -389,10 +389,10 @@ class _Source:
 
     def _signature_of(self, function: ast.AST | None) -> Signature | None:
         if isinstance(function, ast.Lambda):
-            return signature_of(function, self._literal)
+            return signature_of(function, self._literal, self.constants)
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
             return None
-        signature = signature_of(function, self._literal)
+        signature = signature_of(function, self._literal, self.constants)
         for argument in (*function.args.args[1:], *function.args.kwonlyargs):
             annotation = argument.annotation
             if argument.arg not in signature.parameters and annotation and "Arg(" in _source(annotation):

@@ -22,6 +22,8 @@ def to_nothing(ctx) -> None: ...
 def to_dict(ctx) -> dict: ...
 def needs_more(ctx, more): return "text"
 async def awaited(ctx): return Outcome.OK
+class Awaited:
+    async def __call__(self, ctx): return Outcome.OK
 
 WORKFLOW = Workflow("demo", {step})
 """
@@ -122,6 +124,27 @@ def test_all_mistakes_are_listed_together_each_with_its_line() -> None:
     ]
     assert all(__file__ in finding.place for finding in findings)
     assert "(tell.gate)" in findings[-1].place
+
+
+def test_a_callable_object_that_is_async_is_refused_when_it_runs() -> None:
+    findings = run(in_a_step("handler=Awaited()"))
+
+    assert [(finding.code, finding.remedy) for finding in findings] == [
+        ("FR128", "write `def` without `async`")
+    ]
+
+
+def test_an_annotation_may_be_named() -> None:
+    text = in_a_step("handler=decide").replace(
+        "def decide(ctx)", "Mode = Annotated[str, Arg(choices=('a', 'b'))]\ndef decide(ctx, mode: Mode = 'a')"
+    )
+    text = "from typing import Annotated\n" + text
+
+    found = read_python(text.encode(), "demo", "workflow.py")
+
+    assert found.findings == ()
+    assert found.definition.params == run_python(text.encode(), "demo", "workflow.py").params
+    assert found.definition.params["mode"].choices == ("a", "b")
 
 
 def test_instructions_that_are_three_dots_are_a_warning() -> None:
