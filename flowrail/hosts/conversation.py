@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import time
-import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 
 from flowrail.errors import FlowError
 from flowrail.storage import files
+from flowrail.storage.digests import sha256
 
 _FOLDER, _LONGEST, _MOST = "conversations", 100_000, 500
 _KEPT_SECONDS = 7 * 24 * 3600
@@ -47,7 +47,7 @@ def add_texts(state: str, conversation: str, keys: Iterable[str]) -> None:
 
 def text_key(name: str, text: str) -> str:
     """Return the key of a text: its name, and a mark that differs if the text changes."""
-    return f"{name} {zlib.crc32(text.encode()):08x}"
+    return f"{name} {sha256(text.encode()).hexdigest()[:8]}"
 
 
 def forget_old_lists(state: str) -> None:

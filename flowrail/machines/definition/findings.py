@@ -1,6 +1,6 @@
 """Findings: a stable code, the place, what is wrong, and what to do about it; and suppressions of warnings."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

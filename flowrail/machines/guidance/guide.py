@@ -37,14 +37,8 @@ from flowrail.text.safe_text import is_shown
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import (
-        Briefing,
-        DispatchView,
-        LoopView,
-        QuestionView,
-        WorkingFile,
-    )
-    from flowrail.machines.sessions.session import RecordedFinding
+    from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView
+    from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
 
 MOST_CASES = 12
 """Facts with choices are spelled out into so many transitions; beyond that they are asked for."""

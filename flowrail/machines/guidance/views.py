@@ -69,15 +69,6 @@ class QuestionView(NamedTuple):
     due: str | None
 
 
-class WorkingFile(NamedTuple):
-    """A working file of a session: its path as printed, and how many seconds ago it was changed."""
-
-    path: str
-    bytes: int
-    changed_at: str
-    seconds: float
-
-
 class LoopView(NamedTuple):
     """Where a review loop stands, at its gate, at its review, or at the work that it sent back.
 

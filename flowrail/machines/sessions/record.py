@@ -5,7 +5,7 @@ In memory a session is whole: rules, handlers and guidance see every text. On di
 small however often it repeats the text.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import re
 from collections.abc import Callable, Mapping

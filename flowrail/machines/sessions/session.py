@@ -281,6 +281,15 @@ class HostConversation(NamedTuple):
     ended_at: str | None = None
 
 
+class WorkingFile(NamedTuple):
+    """A working file of a session: its path as printed, and how many seconds ago it was changed."""
+
+    path: str
+    bytes: int
+    changed_at: str
+    seconds: float
+
+
 class Session(NamedTuple):
     """A run of a workflow.
 

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from stat import S_ISREG
 
 from flowrail.discovery.locations import find_project_root
-from flowrail.machines.guidance.views import WorkingFile
-from flowrail.machines.sessions.session import WORK, Session
+from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.running.world import World
 from flowrail.storage import files
 

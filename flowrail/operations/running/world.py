@@ -1,6 +1,6 @@
 """What sessions need of the environment in which a command, a tool call or a program runs."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
