@@ -116,6 +116,16 @@ def test_mistakes_in_a_file_that_is_run_are_findings_with_their_line(
     assert line.startswith(f"{folder}/workflow.py")
 
 
+def test_warnings_about_a_file_that_is_run_are_findings_too() -> None:
+    folder = put_built(home_skills(), BUILT.replace('["Do it."]', "[...]"))
+
+    answer = flow("check", "built", "--run")
+
+    assert answer.status == 0
+    assert answer.out.count("warning FR115") == 3
+    assert f"{folder}/workflow.py:7 (one.actions)" in answer.out
+
+
 def test_a_session_of_such_a_workflow_runs_to_its_end() -> None:
     put_built(home_skills())
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from flowrail.discovery.locations import Root
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import Finding, Path, WorkflowError
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.workflow import Workflow
@@ -35,7 +36,7 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWor
     def locate(path: Path) -> str:
         return _inside(file, origin(path))
 
-    return loaded._replace(locate=locate)
+    return loaded._replace(findings=tuple(check_workflow(loaded.definition, locate=locate)), locate=locate)
 
 
 def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> LoadedWorkflow:
