@@ -17,7 +17,19 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
 _WITH_STORE = frozenset(
     {
-        *("answer", "ask", "audit", "claim", "evidence", "finding", "finish", "handoff", "history", "resume"),
+        *(
+            "answer",
+            "ask",
+            "attest",
+            "audit",
+            "claim",
+            "evidence",
+            "finding",
+            "finish",
+            "handoff",
+            "history",
+            "resume",
+        ),
         *("session", "sessions", "start", "status", "step"),
         *("skill coverage", "skill record", "skill replay"),
     }

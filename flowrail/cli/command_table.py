@@ -140,6 +140,11 @@ COMMANDS = {
         "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
     ),
     "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
+    "attest": Entry(
+        "attest:attest_command",
+        _OCCASIONALLY,
+        "Write what was claimed and checked in a session as in-toto statements",
+    ),
     "registry": Entry(
         "registry:registry_command", _OCCASIONALLY, "Show, sync or check the registry of workflows"
     ),
