@@ -113,8 +113,8 @@ def start(
         visits=Frozen(machine.model.visits),
         started_at=now,
         moved_at=now,
-        graph=workflow_fingerprint(workflow),
-        here=step_fingerprint(workflow, step),
+        workflow_fingerprint=workflow_fingerprint(workflow),
+        step_fingerprint=step_fingerprint(workflow, step),
         parent=parent,
     )
     return entered(workflow, begun, now)
@@ -229,8 +229,8 @@ def follow(
         started_at=session.started_at,
         moved_at=now,
         last=move,
-        graph=workflow_fingerprint(workflow),
-        here=step_fingerprint(workflow, to),
+        workflow_fingerprint=workflow_fingerprint(workflow),
+        step_fingerprint=step_fingerprint(workflow, to),
         entered=session.entered,
         grants=session.grants,
         findings=session.findings,

@@ -128,8 +128,10 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
     session = session._replace(
         step=step,
         params=decided.params,
-        graph=workflow_fingerprint(workflow),
-        here=step_fingerprint(workflow, step) if step is None or step in workflow else session.here,
+        workflow_fingerprint=workflow_fingerprint(workflow),
+        step_fingerprint=step_fingerprint(workflow, step)
+        if step is None or step in workflow
+        else session.step_fingerprint,
     )
     if not decided.moves:
         return session
@@ -183,8 +185,8 @@ def note_of(decided: MigrationPlan, before: Session, after: Session) -> dict[str
             change.replace(" ", "_"): decided.having(change)
             for change in (TEXTS, COMPATIBLE, CHANGED, GONE, NEW)
         },
-        "from": before.graph,
-        "to": after.graph,
+        "from": before.workflow_fingerprint,
+        "to": after.workflow_fingerprint,
     }
 
 
@@ -237,9 +239,9 @@ def _here(
         return ENDED
     if to is None:
         return GONE
-    if to == at and step_fingerprint(new, to) == session.here:
+    if to == at and step_fingerprint(new, to) == session.step_fingerprint:
         return IDENTICAL
-    before = _as_printed(old, at, session.here)
+    before = _as_printed(old, at, session.step_fingerprint)
     if before is None:
         return CHANGED
     return became(before, new, names).change
@@ -269,7 +271,7 @@ def _verdict(
         return here
     if any(names):
         return RENAMED
-    if workflow_fingerprint(new) != session.graph:
+    if workflow_fingerprint(new) != session.workflow_fingerprint:
         return COMPATIBLE
     return TEXTS if any(each.change == TEXTS for each in steps) else IDENTICAL
 

@@ -294,14 +294,13 @@ class Session(NamedTuple):
     """A run of a workflow.
 
     ``revision`` counts moves from 0. ``params`` are fixed at the start; ``state`` holds facts
-    reported and values that handlers returned; ``visits`` how often each step was entered.
-    ``graph`` and ``here`` are fingerprints of the workflow and of the current step's ways on,
-    by which a change of the definition is judged.
+    reported and values that handlers returned; ``visits`` how often each step was entered. The fingerprints
+    are those of the workflow and of the current step's transitions. They show that a definition was changed.
 
-    ``dispatches`` and ``questions`` are those of the current step, ``findings`` those of all reviews,
-    as `dispatching`, `asking` and `reviewing` read them. ``entered`` tells at which revision a review
-    was last entered, ``decided`` at which one a gate last decided, ``grants`` what the user allowed
-    beyond a limit, ``parent`` whose work this is, ``received`` the handoff that it takes over.
+    ``dispatches`` and ``questions`` are those of the current step, ``findings`` those of all reviews. ``entered``
+    holds the revision at which each review was last entered, ``decided`` that at which each gate last decided,
+    ``grants`` what the user allowed beyond a limit. ``parent`` is the session that this one works for,
+    ``received`` the handoff that it took over.
 
     ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
     words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
@@ -320,8 +319,8 @@ class Session(NamedTuple):
     started_at: str = ""
     moved_at: str = ""
     last: Move | None = None
-    graph: str = ""
-    here: str = ""
+    workflow_fingerprint: str = ""
+    step_fingerprint: str = ""
     format: int = FORMAT
     entered: Mapping[str, int] = Frozen()
     grants: Mapping[str, Grant] = Frozen()

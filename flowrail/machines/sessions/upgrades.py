@@ -16,7 +16,7 @@ Upgrade = Callable[[dict[str, object]], dict[str, object]]
 
 
 def _with_typed_parts(session: dict[str, Any]) -> dict[str, object]:
-    """Upgrade format 1, which held mappings where format 2 holds records, empty ones instead of null."""
+    """Upgrade format 1, which held mappings instead of records, and empty ones instead of null."""
     last, received, host = session.get("last"), session.get("received"), session.get("host")
     if last:
         names = {"passed": "skipped", "said": "answers"}
@@ -24,8 +24,9 @@ def _with_typed_parts(session: dict[str, Any]) -> dict[str, object]:
     if received:
         names = {"from": "source", "arrived": "origin"}
         received = {names.get(name, name): value for name, value in received.items()}
+    names = {"graph": "workflow_fingerprint", "here": "step_fingerprint"}
     return {
-        **session,
+        **{names.get(name, name): value for name, value in session.items()},
         "format": 2,
         "last": last,
         "parent": session.get("parent") or None,

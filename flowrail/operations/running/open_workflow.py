@@ -272,10 +272,10 @@ def _spoilt(session: Session) -> StorageError:
 
 def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
     workflow = opened.workflow
-    if workflow_fingerprint(workflow) == session.graph:
+    if workflow_fingerprint(workflow) == session.workflow_fingerprint:
         return opened
     if session.step is None or (
-        session.step in workflow and step_fingerprint(workflow, session.step) == session.here
+        session.step in workflow and step_fingerprint(workflow, session.step) == session.step_fingerprint
     ):
         note = f"the workflow `{session.skill}` changed elsewhere; this step and its transitions are the same"
         return opened._replace(notes=(*opened.notes, note))

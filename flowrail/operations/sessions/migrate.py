@@ -136,7 +136,7 @@ def _outlook(
     given = read_values(params, opened.workflow.params)
     old = _workflow(kept)
     decided = plan(session, old, opened.workflow, given=maps, params=given)
-    other = workflow_fingerprint(opened.workflow) != session.graph
+    other = workflow_fingerprint(opened.workflow) != session.workflow_fingerprint
     new = opened.changed or other or old is None or bool(given)
     return Outlook(decided, opened, new, mends=old is not None)
 

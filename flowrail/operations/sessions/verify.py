@@ -33,7 +33,7 @@ from flowrail.text.safe_text import shortened
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 _LONGEST_REFUSAL = 400
 _FIXED = ("id", "skill", "source", "started_at", "parent", "received")
-_UNMOVED = ("step", "revision", "params", "visits", "moved_at", "last", "graph")
+_UNMOVED = ("step", "revision", "params", "visits", "moved_at", "last", "workflow_fingerprint")
 
 
 class BadHeadError(UsageError):
@@ -147,7 +147,7 @@ class _Verification:
         if self._torn:
             yield f"{self._torn} bytes at the end are an interrupted write; the next record removes them"
         newest = self._newest
-        if newest is not None and self._graph and self._graph != newest.session.graph:
+        if newest is not None and self._graph and self._graph != newest.session.workflow_fingerprint:
             yield "definition.json is not that of the newest record; the next step or migration renews it"
         if self.judged < self.moves:
             yield (
@@ -168,7 +168,7 @@ class _Verification:
     def _check_definition(self) -> None:
         """Compare the definition with the digest in the newest record, unless a later one was about to be used."""
         newest = self._newest
-        if newest is None or newest.session.graph != self._graph:
+        if newest is None or newest.session.workflow_fingerprint != self._graph:
             return
         if newest.definition not in {"", self._store.definition_digest(self._id)}:
             place = f"{os.path.join(self._folder, DEFINITION)}:1"
@@ -177,7 +177,7 @@ class _Verification:
     def _replayed(self, record: Record) -> list[str]:
         """Return what is wrong with a record, given those before it."""
         session = record.session
-        workflow = self._workflow if session.graph == self._graph else None
+        workflow = self._workflow if session.workflow_fingerprint == self._graph else None
         if self._newest is None:
             return _begun(record, workflow)
         before = self._newest.session

@@ -45,6 +45,8 @@ def test_what_is_of_today_stays_as_it_is() -> None:
 def test_format_1_may_leave_out_its_number_and_holds_empty_mappings_for_what_is_absent() -> None:
     first = {
         "id": "x",
+        "graph": "a",
+        "here": "b",
         "parent": {},
         "received": {"from": "source", "arrived": "hashed"},
         "last": {"passed": ["b"], "said": []},
@@ -52,7 +54,9 @@ def test_format_1_may_leave_out_its_number_and_holds_empty_mappings_for_what_is_
 
     assert session_of_today(first) == {
         "id": "x",
-        "format": 2,
+        "workflow_fingerprint": "a",
+        "step_fingerprint": "b",
+        "format": FORMAT,
         "parent": None,
         "received": {"source": "source", "origin": "hashed"},
         "host": None,
