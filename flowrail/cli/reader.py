@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from flowrail.cli import output
 from flowrail.cli.environment import world
 from flowrail.errors import TrustError
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import ReadFile
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.load import run_file
 
 
@@ -17,8 +19,9 @@ def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> Read
 
     With *skips*, a Python workflow that is not approved is read as text and named in a note.
     """
+    read_text = partial(skill_folder.read, convention=Environment(roots=roots).convention)
     if not run_code:
-        return skill_folder.read
+        return read_text
     about = world(store=None, roots=roots)
 
     def read(file: skill_folder.WorkflowFile) -> skill_folder.LoadedWorkflow:
@@ -28,6 +31,6 @@ def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> Read
             if not skips:
                 raise
             output.notes([f"`{file.address}` was not run: {error.message}; {error.hint}"])
-            return skill_folder.read(file)
+            return read_text(file)
 
     return read

@@ -13,6 +13,7 @@ from flowrail.errors import UsageError
 from flowrail.machines.sessions.host_binding import host_id
 from flowrail.operations.configuration import configured_store
 from flowrail.operations.extras import require_extra
+from flowrail.skills.catalog import bundled_folder
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
 
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
     from flowrail.storage.sql_store import Database
 
 LONGEST_ACTOR = 200
+BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
+"""The bundled skill whose resources are the conventions of last resort."""
 
 
 class Environment:
     """What a command or a tool call may know of the world, looked up once and late.
 
     *tell* gets a line for the user, such as that an incomplete record was removed. *conversation* is the
-    conversation of the caller, by default the one that the host names in the environment.
+    conversation of the caller, by default the one that the host names in the environment; an empty text means none.
+    *in_program* means that the store is named by a Python program, not on a command line.
     """
 
     def __init__(
@@ -37,7 +41,9 @@ class Environment:
         roots: Sequence[str] = (),
         tell: Callable[[str], object] = lambda _line: None,
         conversation: str | None = None,
+        in_program: bool = False,
     ) -> None:
+        self._in_program = in_program
         self._store = store
         self._tell = tell
         self._conversation = conversation
@@ -85,7 +91,7 @@ class Environment:
         database = open_database(named or ambient or "", folder=self.cwd)
         if named is None:
             return database
-        if database.has_password:
+        if database.has_password and not self._in_program:
             raise UsageError(
                 "a password on the command line is visible to others",
                 hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
@@ -111,7 +117,7 @@ class Environment:
         if path and not can_be_typed(path):
             raise UsageError(
                 f"the store's path holds a character that nobody sees: {path}",
-                hint="name a folder, with --store or FLOW_STORE, that commands can name as it is",
+                hint="name a folder whose path has only visible characters",
             )
         return path
 
@@ -122,11 +128,22 @@ class Environment:
 
     @cached_property
     def conventions(self) -> tuple[str, ...]:
-        """The folders that hold conventions for all skills, nearest first."""
-        own = config_folder(self.home, self.environ)
-        return tuple(
-            os.path.join(folder, "conventions") for folder in (os.path.join(self.project, ".claude"), own)
+        """The folders that hold conventions for all skills: the project's, the user's, and ours."""
+        return (
+            os.path.join(self.project, ".claude", "conventions"),
+            os.path.join(config_folder(self.home, self.environ), "conventions"),
+            os.path.join(bundled_folder(), BUNDLED_CONVENTIONS),
         )
+
+    def convention(self, name: str) -> str | None:
+        """Return the text of a convention for all skills, or `None` if there is none of that name."""
+        # few workflows quote one
+        from flowrail.machines.loading.resources import FolderResources, UnknownResourceError
+
+        try:
+            return FolderResources(project=self.project, conventions=self.conventions).get_convention(name)
+        except UnknownResourceError:
+            return None
 
     @cached_property
     def store_path(self) -> str:
@@ -151,7 +168,7 @@ class Environment:
     @cached_property
     def conversation(self) -> str | None:
         """The conversation of a host that the command was called in, if any."""
-        return self._conversation or host_id(self.environ)
+        return host_id(self.environ) if self._conversation is None else self._conversation or None
 
     @property
     def now(self) -> str:

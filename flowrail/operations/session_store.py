@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
-from flowrail.errors import ChangedError, FlowError, UsageError
+from flowrail.errors import ChangedError, FlowError
 from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import Outcome
@@ -121,7 +121,7 @@ def open_store(
     conversation: str | None = None,
     wait: float = WAIT_SECONDS,
 ) -> SessionStore:
-    """Return the sessions in the folder *path*, or those of the current project.
+    """Return the sessions in the folder or database *path*, or those of the current project.
 
     *workflows* are those that this program defines: name them to resume their sessions. The journal names *actor*,
     by default the user. New sessions belong to *conversation*, if one is given. An operation waits *wait* seconds for
@@ -145,7 +145,13 @@ class SessionStore:
         wait: float,
     ) -> None:
         self._notes: list[str] = []
-        self._environment = Environment(store=_named_store(path), tell=self._notes.append)
+        self._path = None if path is None else os.fspath(path)
+        self._environment = Environment(
+            store=_named_store(path),
+            tell=self._notes.append,
+            conversation=conversation or "",
+            in_program=True,
+        )
         self._workflows = {workflow.name: workflow for workflow in workflows}
         self._actor = actor
         self._conversation = conversation
@@ -153,15 +159,21 @@ class SessionStore:
 
     @property
     def path(self) -> str:
-        """The folder of the store."""
+        """The folder of the store; with a database, the folder of the sessions' files."""
         return self._environment.store_path
 
+    @property
+    def _address(self) -> str:
+        """What opens the same store in another process."""
+        return self._path if self._path is not None and "://" in self._path else self.path
+
     def __repr__(self) -> str:
-        return f"<SessionStore: {self.path}>"
+        scheme, is_url, _ = (self._path or "").partition("://")
+        return f"<SessionStore: {f'{scheme}://…' if is_url else self.path}>"  # a URL may contain a password
 
     def __reduce__(self) -> tuple[object, ...]:
         workflows = tuple(self._workflows.values())
-        return SessionStore, (self.path, workflows, self._actor, self._conversation, self._wait)
+        return SessionStore, (self._address, workflows, self._actor, self._conversation, self._wait)
 
     def start(self, workflow: Workflow | str, params: Mapping[str, object] | None = None) -> SessionView:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
@@ -317,9 +329,7 @@ class SessionStore:
     @property
     def _world(self) -> World:
         world = world_of(self._environment, wait=self._wait)
-        return world._replace(
-            by=self._actor or world.by, host=self._conversation, workflows=dict(self._workflows)
-        )
+        return world._replace(by=self._actor or world.by, workflows=dict(self._workflows))
 
     def _opened(self, workflow: Workflow) -> OpenedWorkflow:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
@@ -370,7 +380,7 @@ def _named_store(path: str | os.PathLike[str] | None) -> str | None:
         return None
     text = os.fspath(path)
     if "://" in text:
-        raise UsageError(f"`{text}` is not a folder", hint="name a folder, such as .flow")
+        return text
     here = os.getcwd()
     own = os.path.join(find_project_root(here), ".flow")
     is_own = os.path.realpath(text) == os.path.realpath(own) and not os.environ.get("FLOW_STORE")

@@ -262,7 +262,7 @@ def test_errors_have_types_and_name_no_option() -> None:
         (lambda: store.report(asking, "done"), ConflictError),
         (lambda: store.rewind(done, 7), UsageError),
         (lambda: store.claim(asking, "d0-1"), FlowError),
-        (lambda: open_store("postgresql://here/there"), UsageError),
+        (lambda: open_store("mysql://here/there").list(), UsageError),
     ):
         with pytest.raises(expected) as caught:
             wrong()
@@ -487,6 +487,18 @@ def test_a_sub_agent_asks_the_user() -> None:
 
     assert [asked.text for asked in waiting.questions] == ["Which one?"]
     assert [asked.answer for asked in answered.questions] == [("This",)]
+
+
+def test_a_store_can_be_a_database() -> None:
+    pytest.importorskip("sqlalchemy")
+    put_skill("small")
+    assert flow("store", "init", "sqlite:///sessions.db").status == 0
+    store = open_store("sqlite:///sessions.db")
+
+    session = store.report(store.start("small"), "ok")
+
+    assert [record.kind for record in pickle.loads(pickle.dumps(session)).history()] == ["start", "move"]  # noqa: S301 - our own
+    assert told("status", session.id, "--store", "sqlite:///sessions.db")["revision"] == 1
 
 
 def test_sessions_can_be_passed_to_another_process() -> None:

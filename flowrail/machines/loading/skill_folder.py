@@ -152,15 +152,21 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> LoadedWorkflow:
+def read(
+    file: WorkflowFile,
+    contents: Mapping[str, bytes] | None = None,
+    *,
+    convention: Callable[[str], str | None] = lambda _: None,
+) -> LoadedWorkflow:
     """Return the workflow in *file* with its findings; nothing of it is run.
 
-    With *contents*, a snapshot of the folder, nothing is read from the disk again.
+    With *contents*, a snapshot of the folder, nothing is read from the disk again. *convention* returns a text that
+    is quoted and not in the folder.
     """
+    texts = _Texts(file, contents, convention)
     if file.is_python:
         from flowrail.machines.loading.python_source import read_python  # only for a Python workflow
 
-        texts = _Texts(file, contents)
         data = _taken(file, file.path, contents)
         texts.files[file.path] = digest(data)
         found = read_python(data, file.address, file.path, text_of=texts.of_step)
@@ -168,17 +174,22 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
         workflow, missing = texts.with_resources(found.definition, found.locate)
         findings = tuple(in_order((*found.findings, *missing)))
         return LoadedWorkflow(workflow, findings, texts.files, suppressions, found.locate)
-    return _read_yaml(file, contents)
+    return _read_yaml(file, contents, texts)
 
 
-def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> LoadedWorkflow:
+def run(
+    file: WorkflowFile,
+    contents: Mapping[str, bytes] | None = None,
+    *,
+    convention: Callable[[str], str | None] = lambda _: None,
+) -> LoadedWorkflow:
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
-        loaded = read(file, contents)
+        loaded = read(file, contents, convention=convention)
         return loaded._replace(definition=loaded.definition.located(file.folder))
     from flowrail.machines.loading.run_python import run_python  # only for a Python workflow
 
-    texts = _Texts(file, contents)
+    texts = _Texts(file, contents, convention)
     data = _taken(file, file.path, contents)
     texts.files[file.path] = digest(data)
     path = os.path.join(file.folder, file.path)
@@ -191,8 +202,14 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
 class _Texts:
     """The texts of a skill's folder, with the digest of each file that was read."""
 
-    def __init__(self, file: WorkflowFile, contents: Mapping[str, bytes] | None) -> None:
+    def __init__(
+        self,
+        file: WorkflowFile,
+        contents: Mapping[str, bytes] | None,
+        convention: Callable[[str], str | None],
+    ) -> None:
         self._file = file
+        self._convention = convention
         self._contents = contents
         self._real_path = cache(os.path.realpath)
         self.files: dict[str, str] = {}
@@ -213,9 +230,21 @@ class _Texts:
         )
         return self.read(path).strip("\n") if is_there else None
 
+    def quoted(self, name: str) -> str:
+        """Return a text that a step quotes: a resource, or a convention of the skill or of all skills."""
+        try:
+            return self.read(f"resources/{name}.md").strip("\n")
+        except DocumentError:
+            with suppress(DocumentError):
+                return self.read(f"conventions/{name}.md").strip("\n")
+            text = self._convention(name)
+            if text is None:
+                raise
+            return text.strip("\n")
+
     def with_resources(self, workflow: Workflow, locate: Locate) -> tuple[Workflow, list[Finding]]:
         """Return *workflow* with the resources that its steps quote, and a finding for each that cannot be read."""
-        resources, missing = _resources(workflow, self.read, locate)
+        resources, missing = _resources(workflow, self.quoted, locate)
         if any(callable(step.actions) for step in workflow.steps):
             self._add_all(resources)
         return (workflow.with_parts(resources=resources) if resources else workflow), missing
@@ -241,12 +270,11 @@ class _Texts:
                         resources[name] = text
 
 
-def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> LoadedWorkflow:
+def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: _Texts) -> LoadedWorkflow:
     # brings PyYAML, which a Python workflow does without
     from flowrail.machines.loading.yaml_file import read_yaml
     from flowrail.text import yaml as yaml_text
 
-    texts = _Texts(file, contents)
     data = _taken(file, file.path, contents)
     texts.files[file.path] = digest(data)
     try:
@@ -267,7 +295,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
 
 
 def _resources(
-    definition: Workflow, read_text: Callable[[str], str], locate: Locate
+    definition: Workflow, quoted: Callable[[str], str], locate: Locate
 ) -> tuple[dict[str, str], list[Finding]]:
     """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
     resources: dict[str, str] = {}
@@ -282,12 +310,12 @@ def _resources(
                 if name in resources:
                     continue
                 try:
-                    text = read_text(f"resources/{name}.md").strip("\n")
+                    text = quoted(name)
                 except DocumentError as error:
                     what = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
                     place = locate(("steps", index, "actions", name))
                     findings.append(
-                        Finding("FR127", "error", what, "write it, or mend the name", place, step.id)
+                        Finding("FR127", "error", what, "write it, or fix the name", place, step.id)
                     )
                     if len(findings) == MOST_FOUND:
                         return resources, findings

@@ -41,8 +41,6 @@ from flowrail.text.phrases import listed
 
 PROGRAM = "library"
 """The source of a workflow that a Python program defined, not a skill's folder."""
-BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
-"""The bundled skill whose resources are the conventions of last resort."""
 _SCOPES = frozenset(scope.value for scope in Scope)
 _SHAPE = {
     "source": str,
@@ -112,9 +110,16 @@ def skill_in(folder: str, roots: Sequence[Root]) -> Skill:
 def _opened(
     found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
 ) -> OpenedWorkflow:
-    loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
+    loaded = _run(found, file, roots, state)
     workflow = _with_resources(loaded.workflow(), roots, state)
     return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source)
+
+
+def _run(
+    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
+) -> skill_folder.LoadedWorkflow:
+    contents = allowed_contents(found, file, roots, state)
+    return skill_folder.run(file, contents, convention=Environment().convention)
 
 
 def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
@@ -136,7 +141,6 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
         conventions=[
             *(os.path.join(folder, "conventions") for folder in skill),
             *environment.conventions,
-            os.path.join(bundled_folder(), BUNDLED_CONVENTIONS),
         ],
         workflow=lambda address: open_skill(address, roots, state).workflow,
     )
@@ -210,7 +214,7 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> OpenedW
     if file is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
     try:
-        loaded = skill_folder.run(file, allowed_contents(found, file, roots, state))
+        loaded = _run(found, file, roots, state)
         workflow = _with_resources(loaded.workflow(), roots, state)
     except TrustError as error:
         error.hint = _of_that_folder(error.hint, session.skill, place, roots)

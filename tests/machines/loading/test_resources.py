@@ -251,3 +251,43 @@ def test_an_approved_python_skill_reads_its_texts_from_the_approved_content() ->
     assert told("start", "files")["actions"] == ["Look at it."]
     (folder / "steps" / "look.md").write_text("Something else.\n")
     assert refused("start", "files")[1]["code"] == "NOT_TRUSTED"
+
+
+# --- conventions that a text quotes
+
+QUOTING = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: ["Look.\\n\\n```flow:resource\\nseverity\\n```"]
+    next: {ok: null}
+"""
+
+
+def test_a_text_quotes_a_convention_of_the_skill_the_project_home_or_ours() -> None:
+    skill = put_skill("quoting", QUOTING, texts={"conventions/severity.md": "of the skill"}) / "conventions"
+    project = Path.cwd() / ".claude" / "conventions"
+    home = Path(os.environ["HOME"]) / ".claude" / "conventions"
+    for folder, text in ((project, "of the project"), (home, "of home")):
+        folder.mkdir(parents=True)
+        (folder / "severity.md").write_text(text)
+
+    for folder, text in ((skill, "of the skill"), (project, "of the project"), (home, "of home")):
+        assert text in told("start", "quoting")["actions"][0]
+        (folder / "severity.md").unlink()
+
+    assert "MUST" in told("start", "quoting")["actions"][0]
+    assert flow("check", "quoting").out.startswith("1 workflow checked, nothing found")
+
+
+def test_a_session_keeps_the_convention_that_it_started_with() -> None:
+    put_skill("quoting", QUOTING)
+    folder = Path.cwd() / ".claude" / "conventions"
+    folder.mkdir(parents=True)
+    (folder / "severity.md").write_text("at the start")
+    session = told("start", "quoting")["session"]
+
+    (folder / "severity.md").write_text("later")
+
+    assert "at the start" in told("resume", session)["actions"][0]
