@@ -18,10 +18,12 @@ class Configuration(NamedTuple):
 
     ``store`` is a folder or the address of a database, used if neither ``--store`` nor ``FLOW_STORE`` is given.
     ``notify`` is a command that runs when a watched session starts to need a person; see `flow watch --help`.
+    ``work_folder`` is where new sessions keep their working files; `$session` in it is the session's id.
     """
 
     store: str = ""
     notify: tuple[str, ...] = ()
+    work_folder: str = ""
 
 
 def configuration_path(environ: Mapping[str, str], home: str) -> str:
@@ -61,7 +63,14 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
     if not isinstance(notify, list) or not all(isinstance(word, str) and word for word in notify):
         example = 'notify = ["notify-send", "$topic", "$reason"]'
         raise DocumentError("`notify` is not a list of words", hint=f"write: {example}", place=path)
-    return Configuration(store=store, notify=tuple(notify))
+    work_folder = values.get("work_folder", "")
+    if not isinstance(work_folder, str) or (work_folder and "$session" not in os.path.basename(work_folder)):
+        raise DocumentError(
+            "`work_folder` does not end in a folder for each session",
+            hint='write a path with `$session` at its end: work_folder = "~/flow-work/$session"',
+            place=path,
+        )
+    return Configuration(store=store, notify=tuple(notify), work_folder=work_folder)
 
 
 def configured_store(environ: Mapping[str, str], home: str) -> str:

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from support.agents import Team, put_lead
-from support.sandbox import flow, put_skill, sessions_folder, told
+from support.sandbox import flow, put_skill, refused, sessions_folder, told
 
 NOTED = """\
 name: NAME
@@ -132,3 +132,45 @@ def test_the_names_are_reserved() -> None:
 
     assert ran.status == 1
     assert "`notes` is not a valid name for a value" in ran.out
+
+
+def test_a_workflow_can_keep_its_working_files_in_the_project() -> None:
+    put_skill("noted", f"work_folder: research/$session\n{NOTED}")
+    session = told("start", "noted")["session"]
+    other = Path("research/kept.md")
+    other.write_text("mine")
+
+    shown = told("step", "noted")
+    Path(f"research/{session}/notes.md").write_text("# Notes\n")
+    fork = told("session", "fork", session, "--at", "0")
+    told("session", "abandon", session)
+    told("session", "prune", "--older-than", "0")
+
+    assert shown["actions"][0] == f"Write `research/{session}/notes.md`."
+    assert Path(f"research/{fork['session']}/notes.md").read_text() == "# Notes\n"
+    assert not Path("research", session).exists()
+    assert other.read_text() == "mine"
+
+
+def test_the_users_configuration_comes_first() -> None:
+    configuration = Path.home() / ".config" / "flowrail" / "config.toml"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_text('work_folder = "~/work/$session"\n')
+    put_skill("noted", f"work_folder: research/$session\n{NOTED}")
+
+    shown = told("start", "noted")
+
+    folder = Path.home() / "work" / shown["session"]
+    assert shown["work_folder"] == str(folder)
+    assert folder.is_dir()
+    assert not Path("research").exists()
+    configuration.write_text('work_folder = "~/work"\n')
+    status, error = refused("start", "noted")
+    assert (status, error["code"]) == (2, "DOCUMENT")
+    assert "$session" in error["hint"]
+
+
+def test_a_workflow_cannot_keep_working_files_outside_the_project() -> None:
+    for folder in ("/tmp/$session", "../$session", "~/$session", "research", "$session/all"):
+        put_skill("noted", f"work_folder: {folder}\n{NOTED}")
+        assert "FR158" in flow("check", "noted").out, folder

@@ -191,6 +191,7 @@ WHY: Mapping[str, str] = {
     "FR155": "The sub-agent could not start its workflow.",
     "FR156": "Hosts identify a tool by its name, or by its name and a pattern in parentheses.",
     "FR157": "A check that cannot be evaluated would refuse every report of the step.",
+    "FR158": "Each session needs a folder of its own, inside the project.",
     "FR160": "On such a path the step dispatches nothing, and the join can never be met.",
     "FR161": "On that path the agent reads a gap where a value should be.",
     "FR162": "The transition suggests a case that cannot occur.",

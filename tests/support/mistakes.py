@@ -305,6 +305,7 @@ EXAMPLES: Mapping[str, Example] = {
     "FR155": Example(WORK, "vars: {area: $item}", "vars: {part: $item}", more=AREAS),
     "FR156": Example(LINE, "[Look around.],", "[Look around.], forbids: [Edit, git push],"),
     "FR157": Example(PROVEN, "at_least: 3", "at_least: 0"),
+    "FR158": Example(LINE, "name: demo\n", "name: demo\nwork_folder: research\n"),
     "FR160": Example(WORK, "required: true, example", "example", more=AREAS),
     "FR161": Example(RULED, ", required: true", ""),
     "FR162": Example(RULED, "next: {ok: tell, iterate: look}", "next: {ok: tell, iterate: look, fail: null}"),

@@ -48,6 +48,7 @@ class Workflow:
         "steps",
         "then",
         "unknown_arguments",
+        "work_folder",
         "written_steps",
     )
 
@@ -71,6 +72,13 @@ class Workflow:
             decides=False,
         ),
     ]
+    work_folder: Annotated[
+        str | None,
+        Key(
+            "The folder for working files, from the project root; contains $session. By default the session's own.",
+            decides=False,
+        ),
+    ]
     ignore: Annotated[
         tuple[Suppression, ...], Key("Warnings of `flow check` that are suppressed.", decides=False)
     ]
@@ -89,6 +97,7 @@ class Workflow:
         "params": Frozen(),
         "steps": (),
         "then": None,
+        "work_folder": None,
         "ignore": (),
         "resources": Frozen(),
     }
@@ -115,10 +124,12 @@ class Workflow:
         then: str | None = None,
         resources: Mapping[str, str] | None = None,
         ignore: Sequence[Suppression] = (),
+        work_folder: str | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)
         put(self, "then", then)
+        put(self, "work_folder", work_folder)
         put(self, "resources", freeze(resources))
         put(self, "ignore", freeze_items(ignore))
         put(self, "derived", {})

@@ -71,7 +71,7 @@ def _start_session(
     received: ReceivedWork,
 ) -> Answer:
     now = world.now()
-    work = working_files.new_folder(world, session_id)
+    work = working_files.new_folder(world, opened.workflow, session_id)
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now, work=work)
     topic = session.topic or shortened(received.summary, LONGEST_TOPIC)
     session = session._replace(received=received, topic=topic).bound_to(world.host)

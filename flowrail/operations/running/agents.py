@@ -332,7 +332,7 @@ def _begin_child(
             source=opened.source,
             now=now,
             parent=ParentSession(parent.id, dispatch.id, depth, review),
-            work=working_files.new_folder(world, child_id, for_agent=True),
+            work=working_files.new_folder(world, opened.workflow, child_id, for_agent=True),
         )
     except ValuesError as error:  # an agent cannot mend what it was given
         off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.address)

@@ -87,7 +87,7 @@ def begin_opened(
     given = read_values(params or {}, opened.workflow.params)
     now = world.now()
     session_id = world.store.new_id(address)
-    work = working_files.new_folder(world, session_id)
+    work = working_files.new_folder(world, opened.workflow, session_id)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now, work=work)
     session = with_baseline(world, opened.workflow, None, session.bound_to(world.host))
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused

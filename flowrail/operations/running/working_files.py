@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from stat import S_ISREG
 
 from flowrail.discovery.locations import find_project_root
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
+from flowrail.operations.configuration import read_configuration
 from flowrail.operations.running.world import World
 from flowrail.storage import files
 
@@ -22,11 +24,19 @@ MOST_LISTED = 50
 _STORE = ".flow"
 
 
-def new_folder(world: World, session_id: str, *, for_agent: bool = False) -> str:
+def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: bool = False) -> str:
     """Return the folder for a new session's working files as it is printed.
 
-    A sub-agent may work in another git worktree, so its path is absolute.
+    The user's configuration comes before the workflow. A sub-agent may work in another git worktree, so its path is
+    absolute.
     """
+    home = world.environ.get("HOME") or os.path.expanduser("~")
+    configured = read_configuration(world.environ, home).work_folder or workflow.work_folder
+    if configured:
+        folder = configured.replace("$session", session_id)
+        folder = os.path.join(home, folder[2:]) if folder.startswith("~/") else folder
+        is_absolute = for_agent or world.shown_store is not None
+        return os.path.join(project_of(world), folder) if is_absolute else folder
     if world.shown_store is None and not for_agent:
         return f"{_STORE}/sessions/{session_id}/{WORK}"
     return f"{world.store.folder(session_id)}/{WORK}"
@@ -34,7 +44,19 @@ def new_folder(world: World, session_id: str, *, for_agent: bool = False) -> str
 
 def make(world: World, session: Session) -> None:
     """Make the folder for a session's working files."""
-    files.make_private_dir(path_of(world, session))
+    path = path_of(world, session)
+    (files.make_private_dir if _is_own(world, session) else files.make_dir)(path)
+
+
+def remove(world: World, session: Session) -> None:
+    """Remove a session's working files that are not in the session's own folder, which is removed as a whole."""
+    path = path_of(world, session)
+    if _is_own(world, session) or session.id not in os.path.basename(path) or os.path.islink(path):
+        return
+    import shutil  # 2 ms with the archive formats that it imports, and only deletions need it
+
+    with suppress(OSError):
+        shutil.rmtree(path)
 
 
 def path_of(world: World, session: Session) -> str:
@@ -85,6 +107,11 @@ def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:
     except (OSError, shutil.Error) as error:
         return (f"the working files of `{source.id}` were not all copied: {error}",)
     return ()
+
+
+def _is_own(world: World, session: Session) -> bool:
+    """Return whether the working files are in the session's own folder."""
+    return path_of(world, session) == f"{world.store.folder(session.id)}/{WORK}"
 
 
 def _paths(folder: str) -> Iterator[str]:

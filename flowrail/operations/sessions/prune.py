@@ -22,6 +22,7 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
+from flowrail.operations.running import working_files
 from flowrail.operations.running.child_sessions import Givers, is_lost
 from flowrail.operations.running.world import World
 from flowrail.storage import files
@@ -142,6 +143,7 @@ def _remove(world: World, item: Item, parting: Parting) -> str:
                 if now.is_open and not (item.status == LOST and is_lost(store, now)):
                     return "it was opened again"
                 parting(item.session)
+                working_files.remove(world, now)
                 store.delete(item.session)
         except UnknownSessionError as error:
             return error.message

@@ -91,7 +91,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     opened = as_it_is(world, source, world.store.definition(session_id))
     now = world.now()
     new_id = world.store.new_id(source.skill)
-    work = working_files.new_folder(world, new_id)
+    work = working_files.new_folder(world, opened.workflow, new_id)
     after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
     payload, data = _payload_of(world, session_id, after)
     if data:

@@ -18,7 +18,7 @@ from flowrail.machines.definition.step import (
     Outcome,
     StepDef,
 )
-from flowrail.text import phrases, suggestions
+from flowrail.text import phrases, placeholders, suggestions
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -308,7 +308,23 @@ def _forbids(workflow: Workflow) -> Iterator[UnplacedFinding]:
             )
 
 
+def _work_folder(workflow: Workflow) -> Iterator[UnplacedFinding]:
+    folder = workflow.work_folder
+    if folder is None:
+        return
+    parts = folder.split("/") if isinstance(folder, str) else []
+    is_inside = bool(parts) and parts[0] not in {"", "~"} and ".." not in parts
+    if not is_inside or "$session" not in parts[-1] or placeholders.placeholders(folder) != {"session"}:
+        yield UnplacedFinding(
+            "FR158",
+            ("work_folder",),
+            f"`work_folder` is `{str(folder)[:80]}`",
+            "write a path from the project root that ends in a folder for each session: `research/$session`",
+        )
+
+
 STRUCTURE_RULES = (
+    _work_folder,
     _names,
     _entry,
     _targets,
