@@ -1,10 +1,9 @@
 """Import click, the engine and cattrs without what they bring along for uses that are not ours.
 
 They import asyncio, logging, translations, validators and more at the top, half of what a step would
-cost. While they are imported, stand-ins lie in `sys.modules`; afterwards they are taken away again, so
-that everybody else gets the real ones, and a stand-in brings in the real one the first time that
-anything is asked of it which it cannot say itself. Only the command line does any of this: it owns its
-process.
+cost. While they are imported, `sys.modules` holds placeholders, which are removed afterwards. A placeholder
+imports the real module when something is used that it does not have. Only the command line does this: it owns
+its process.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ _TRANSLATIONS = "statemachine.i18n"
 _DEBUG, _WARNING = 10, 30
 
 
-class _Later(ModuleType):
-    """A module that is imported when something is asked of it; what is given, it says itself."""
+class _Placeholder(ModuleType):
+    """A module that is imported when something is used that is not *known*."""
 
     def __init__(self, name: str, **known: object) -> None:
         super().__init__(name)
@@ -34,8 +33,8 @@ class _Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-class _Maker:
-    """A class that is imported when one of its kind is made."""
+class _ClassPlaceholder:
+    """A class that is imported when an object of it is made."""
 
     def __init__(self, module: str, name: str) -> None:
         self._where = (module, name)
@@ -46,7 +45,7 @@ class _Maker:
 
 
 class _Logger:
-    """A logger that is what it is by default until somebody imports logging: quiet below a warning."""
+    """A logger as logging configures it by default, until logging is imported: quiet below a warning."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -64,8 +63,8 @@ class _Logger:
 
 
 @contextmanager
-def standing_in(*modules: ModuleType) -> Iterator[None]:
-    """Let *modules* be found by who imports them meanwhile, each unless the real one is there already."""
+def placeholders(*modules: ModuleType) -> Iterator[None]:
+    """Let imports find *modules*, except those whose real module is already imported."""
     put = {module.__name__: module for module in modules if module.__name__ not in sys.modules}
     sys.modules.update(put)
     try:
@@ -77,18 +76,20 @@ def standing_in(*modules: ModuleType) -> Iterator[None]:
 
 
 def load_click() -> None:
-    """Import click, which translates no message of its own and reads no source code."""
-    with standing_in(_Later("gettext", gettext=str, ngettext=_counted), _Later("tokenize"), *_platform()):
+    """Import click without translations."""
+    with placeholders(
+        _Placeholder("gettext", gettext=str, ngettext=_counted), _Placeholder("tokenize"), *_platform()
+    ):
         import_module("click")
 
 
 def load_engine() -> None:
-    """Import the engine's door, `machines.compile`, and cattrs, which every session is read with."""
+    """Import the engine and cattrs, with which every session is read."""
     if "statemachine" not in sys.modules:
         sys.modules[_TRANSLATIONS] = _untranslated()
-        with standing_in(*_concurrency(), _Later("logging", getLogger=_Logger, DEBUG=_DEBUG)):
+        with placeholders(*_concurrency(), _Placeholder("logging", getLogger=_Logger, DEBUG=_DEBUG)):
             import_module("statemachine")
-    with standing_in(*map(_Later, ("attr.validators", "attrs.validators", "ipaddress")), *_platform()):
+    with placeholders(*map(_Placeholder, ("attr.validators", "attrs.validators", "ipaddress")), *_platform()):
         import_module("cattrs")
     import_module("flowrail.machines.engine.statechart")
 
@@ -98,24 +99,24 @@ def _counted(one: str, many: str, count: int) -> str:
 
 
 def _untranslated() -> ModuleType:
-    return _Later(_TRANSLATIONS, _=str)
+    return _Placeholder(_TRANSLATIONS, _=str)
 
 
 def _concurrency() -> list[ModuleType]:
-    """Return what the engine imports for callbacks that are coroutines and for work in threads."""
-    futures = _Later(
+    """Return placeholders for what the engine imports for coroutines and threads."""
+    futures = _Placeholder(
         "concurrent.futures",
-        **{name: _Maker("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")},
+        **{name: _ClassPlaceholder("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")},
     )
     names = ("asyncio", "concurrent", "concurrent.futures")
     if any(name in sys.modules for name in names):
         return []
-    return [_Later("asyncio"), _Later("concurrent", futures=futures), futures]
+    return [_Placeholder("asyncio"), _Placeholder("concurrent", futures=futures), futures]
 
 
 def _platform() -> list[ModuleType]:
-    """Return what says the two things that are asked of `platform` at import, where they are known."""
+    """Return a placeholder for `platform` with the two functions that are called at import, if the results are known."""
     if sys.implementation.name != "cpython" or not hasattr(os, "uname"):
         return []
-    said = {"system": os.uname().sysname, "python_implementation": "CPython"}
-    return [_Later("platform", **{name: (lambda value=value: value) for name, value in said.items()})]
+    known = {"system": os.uname().sysname, "python_implementation": "CPython"}
+    return [_Placeholder("platform", **{name: (lambda value=value: value) for name, value in known.items()})]
