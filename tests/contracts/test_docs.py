@@ -73,7 +73,7 @@ def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
                 document.value,
                 name=str(document.value["name"]),
                 place=document.place,
-                read_text=lambda path: f"the text of {path}",
+                read_text=lambda path: "{}" if path.endswith(".json") else f"the text of {path}",
             )
             assert not parsed.findings
 

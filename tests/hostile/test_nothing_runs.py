@@ -67,7 +67,7 @@ LOOKING = (
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
     ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "validate", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
-    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"],
+    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"], ["attest"],
 )  # fmt: skip
 RUNNING = (
     ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"], ["skill", "coverage", "py"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowrail.formatters.guidance.content import plain
 from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
 from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult
-from flowrail.text.phrases import duration
+from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import one_line, visible
 from flowrail.text.table import table
 
@@ -21,7 +21,9 @@ def show_text(view: StepEvidenceView) -> str:
     lines = [table(["check", "for", "result", "expected", "found"], rows)]
     lines += [f"{result.check}: {one_line(result.remedy)}" for result in view.results if result.remedy]
     if view.refusals:
-        lines.append(f"refused {view.refusals} of {view.tries} times before a person is asked")
+        lines.append(
+            f"{count(view.refusals, 'report')} lacked evidence; after {view.tries} a person is asked"
+        )
     return visible("\n".join(lines))
 
 

@@ -1,0 +1,219 @@
+"""An agent that wants to be done without doing the work: none of its tricks makes a check pass above its level."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.evidence import git, repository, write
+from support.hooks import A, claude_code, hook, within
+from support.sandbox import flow, process, project_skills, put_skill, sessions_folder
+
+TEMPLATE = "# Plan\n\n## Risks\n\n## Rollback\n"
+WORKFLOW = f"""\
+name: NAME
+steps:
+  - id: build
+    title: Build
+    tries: 2
+    evidence:
+      ok:
+        - {{id: plan, file: docs/plan.md, changed: true, min_bytes: 200, contains: ["## Risks", "## Rollback"]}}
+        - {{id: scope, git: {{changed_at_least: 1, within: ["src/**", "docs/**"]}}}}
+        - {{id: tests, run: [make, test], reads: ["src/**"]}}
+        - {{id: lint, run: ["{sys.executable}", lint.py], level: checked}}
+        - {{id: signed, file: docs/plan.md, level: approved}}
+    next: {{ok: null, fail: null}}
+"""
+LEAD = """\
+name: NAME
+steps:
+  - id: lead
+    title: Lead
+    actions: [Let it be built.]
+    dispatch: {agent: developer, run: NAME/part}
+    next: {ok: null}
+"""
+TEXT = f"Write a plan:\n\n```markdown\n{TEMPLATE}```\n"
+CHECKS = {"plan", "scope", "tests", "lint", "signed"}
+
+Trick = Callable[[str], None]
+
+
+def put_skills() -> None:
+    texts = {"steps/build.md": TEXT}
+    put_skill("built", WORKFLOW, texts=texts)
+    part = WORKFLOW.replace("name: NAME", "name: NAME/part")
+    put_skill("lead", LEAD, texts={"workflows/part.yaml": part, "steps/part/build.md": TEXT})
+
+
+def touch(session: str) -> None:
+    del session
+    for path in (*Path("src").iterdir(), Path("docs/plan.md")):
+        os.utime(path)
+
+
+def write_receipts(session: str) -> None:
+    receipt = json.dumps({"tests": "pass", "lint": {"verdict": "pass", "level": "checked"}, "exit_status": 0})
+    for place in ("evidence.json", ".flow/evidence.json"):
+        Path(place).write_text(receipt)
+    work = sessions_folder() / session / "work"
+    for name in ("evidence.json", "tests.passed", "notes.md"):
+        (work / name).write_text(receipt)
+
+
+def copy_the_template(session: str) -> None:
+    del session
+    write("docs/plan.md", TEMPLATE)
+
+
+def edit_and_undo(session: str) -> None:
+    del session
+    for path in ("src/a.py", "docs/plan.md"):
+        before = Path(path).read_text()
+        write(path, f"{before}more\n")
+        write(path, before)
+    backup = shutil.copy2("src/a.py", "copy")
+    write("src/a.py", "b = 2\n")
+    git("commit", "-qam", "work")
+    shutil.move(backup, "src/a.py")
+    git("commit", "-qam", "undo")
+
+
+def run_alike(session: str) -> None:
+    """Run commands that look like the declared one, and let the host report that they succeeded."""
+    del session
+    for line in ("make test || true", "make test; true", "echo make test", "cd . && make test", "make tests"):
+        response = {"stdout": "", "stderr": "", "interrupted": False}
+        hook(
+            "post-tool-use",
+            claude_code("post-tool-use", A, tool_input={"command": line}, tool_response=response),
+        )
+
+
+def run_in_the_background(session: str) -> None:
+    del session
+    given: dict[str, Any] = {"command": "make test", "run_in_background": True}
+    response = {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}
+    hook("post-tool-use", claude_code("post-tool-use", A, tool_input=given, tool_response=response))
+
+
+def ask_flow_to_run_it(session: str) -> None:
+    assert flow("evidence", "run", session, "lint").status == 7
+    assert flow("evidence", "run", session, "tests").status == 7
+
+
+def approve_and_waive(session: str) -> None:
+    for verb in ("approve", "waive"):
+        words = ["evidence", verb, session, "signed", "--reason", "trust me"]
+        assert process(*words, stdin="yes\nyes\n", before="import os; os.setsid()").status == 7
+
+
+def answer_for_the_user(session: str) -> None:
+    for _ in range(2):
+        flow("step", "built", "ok", "--session", session)
+    assert flow("answer", session, "evidence=Waive", "--reason", "the user said so").status == 2
+    assert flow("answer", session, "evidence=Try again").status == 0
+
+
+def weaken_the_skill(session: str) -> None:
+    del session
+    file = project_skills() / "built" / "workflow.yaml"
+    file.write_text(file.read_text().replace("min_bytes: 200, ", "").replace("changed: true, ", ""))
+
+
+def report_from_elsewhere(session: str) -> None:
+    project, elsewhere = Path.cwd(), Path.cwd().parent / "elsewhere"
+    (elsewhere / "docs").mkdir(parents=True)
+    (elsewhere / "docs/plan.md").write_text(TEMPLATE + "a real plan " * 30)
+    os.chdir(elsewhere)
+    ran = flow("step", "built", "ok", "--session", session, "--store", str(project / ".flow"))
+    os.chdir(project)
+    assert ran.status == 4
+
+
+def go_back(session: str) -> None:
+    assert flow("session", "rewind", session, "--to", "0").status == 0
+
+
+TRICKS: tuple[Trick, ...] = (
+    touch,
+    write_receipts,
+    copy_the_template,
+    edit_and_undo,
+    run_alike,
+    run_in_the_background,
+    ask_flow_to_run_it,
+    approve_and_waive,
+    answer_for_the_user,
+    report_from_elsewhere,
+    go_back,
+)
+
+
+@pytest.fixture
+def session() -> str:
+    repository()
+    write("docs/plan.md", "# Plan\n")
+    write("lint.py", "raise SystemExit(1)\n")
+    git("add", ".")
+    git("commit", "-qm", "more")
+    put_skills()
+    return str(within(A, "start", "built")["session"])
+
+
+def passed_checks(session: str) -> set[str]:
+    shown = flow("evidence", "show", session, "--json")
+    assert shown.status == 0, shown
+    return {str(check["check"]) for check in shown.data["evidence"] if check["passed"] or check["waived"]}
+
+
+def test_no_trick_makes_a_check_pass(session: str) -> None:
+    for trick in TRICKS:
+        trick(session)
+
+        may_pass = {"scope"} if trick in TRICKS[2:-1] else set()  # the copied template is a change in git
+        assert passed_checks(session) <= may_pass, trick.__name__
+        assert flow("step", "built", "ok", "--session", session).status == 4, trick.__name__
+        flow("answer", session, "evidence=Try again")
+
+
+def test_weaker_evidence_in_the_skill_stops_the_session(session: str) -> None:
+    weaken_the_skill(session)
+
+    ran = flow("step", "built", "ok", "--session", session)
+
+    assert (ran.status, "DEFINITION_CHANGED" in ran.err) == (5, True)
+
+
+def test_a_child_cannot_report_what_its_parent_could_not(session: str) -> None:
+    del session
+    lead = str(within(A, "start", "lead")["session"])
+    child = str(within(A, "claim", lead, "d0-1")["session"])
+
+    for trick in (touch, copy_the_template, edit_and_undo, run_alike, ask_flow_to_run_it):
+        trick(child)
+        assert flow("step", "lead/part", "ok", "--session", child).status == 4, trick.__name__
+        flow("answer", child, "evidence=Try again")
+
+    assert flow("step", "lead", "ok", "--session", lead).status == 4
+    shown = flow("status", lead, "--json").data["dispatches"][0]
+    assert shown["outcome"] is None
+
+
+def test_honest_work_is_accepted(session: str) -> None:
+    write("docs/plan.md", TEMPLATE + "a real plan " * 30)
+    write("lint.py", "")
+    write("src/a.py", "a = 2\n")
+    git("checkout", "-q", "lint.py")
+    response = {"stdout": "", "stderr": "", "interrupted": False}
+    said = claude_code("post-tool-use", A, tool_input={"command": "make test"}, tool_response=response)
+    hook("post-tool-use", said)
+
+    assert passed_checks(session) == {"plan", "scope", "tests"}
