@@ -1,6 +1,10 @@
 """The meaning of each key in JSON answers. The reference cannot be generated while one is missing."""
 
 MEANINGS = {
+    "edited": "values that a person edited",
+    "overridden": "the skill's own values of fields that a person edited in the registry",
+    "removed": "what a person removed",
+    "replaced": "values that were overwritten, old and new",
     "accepting": "how many skills accept handoffs",
     "accepts_from": "the skills or categories that it accepts work from; empty for any",
     "actions": "the step's instructions, paragraph by paragraph",

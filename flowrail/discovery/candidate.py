@@ -17,7 +17,8 @@ class Candidate(NamedTuple):
 
     ``skill`` is the name of its folder and its key; ``name`` is a label. ``origins`` says where each declared field was
     read: a key of the frontmatter, ``registry``, or ``default``. ``description`` is shown in the menu. ``priority`` is
-    that of the scope unless the registry sets another.
+    that of the scope unless the registry sets another. ``overridden`` are the skill's own values of fields that a
+    person edited in the registry.
     """
 
     skill: str
@@ -49,6 +50,7 @@ class Candidate(NamedTuple):
     hides: tuple[str, ...] = ()
     hidden_by: str = ""
     origins: Mapping[str, str] = {}
+    overridden: Mapping[str, object] = {}
     notes: tuple[Note, ...] = ()
 
     @property
@@ -68,6 +70,7 @@ class Candidate(NamedTuple):
             **self._asdict(),
             "scope": self.scope.value,
             "origins": dict(self.origins),
+            "overridden": dict(self.overridden),
             "notes": [note.data() for note in self.notes],
         }
 

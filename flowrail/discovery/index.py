@@ -251,7 +251,7 @@ def _decide(group: list[ScannedSkill], entries: _Entries) -> _Decided:
 
 def _judge(found: ScannedSkill, entries: _Entries) -> Candidate | Skipped:
     entry = entries.of(found)
-    return judge(found, entry.reading if entry else None)
+    return judge(found, entry.reading, entry.edited) if entry else judge(found)
 
 
 def _collisions(

@@ -23,7 +23,7 @@ FILE = OFFERED
 TTL_MINUTES = 30
 _SKEW = timedelta(minutes=5)
 _FIRST = ("skill", "scope", "priority", "categories", "description", "trigger")
-_LEFT_OUT = frozenset({"notes", "origins", "hides", "hidden_by"})
+_LEFT_OUT = frozenset({"notes", "origins", "overridden", "hides", "hidden_by"})
 _BARE = Candidate("", Scope.GLOBAL, "")
 _TYPES: Mapping[str, Any] = {"scope": str, "health_check": str | None, "autonomous": bool | None}
 """The types of fields whose default does not show them."""

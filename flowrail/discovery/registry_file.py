@@ -1,12 +1,15 @@
-"""Read the optional registry file leniently: a mistake in it costs one entry, never the discovery.
+"""Read the optional registry file leniently: an error in it costs one entry, never the discovery.
 
 An entry has the form of a v3 frontmatter and is read the same way. In addition it has what frontmatter cannot hold:
-priority, notes, tags, and workflows on other machines. `registry.schema` validates the file strictly, `registry.sync`
+priority, notes, tags, and workflows in other places. `registry.schema` validates the file strictly, `registry.sync`
 writes it.
+
+A file beside the registry remembers what `sync` wrote last. A value that differs from it was edited by a person.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -20,17 +23,40 @@ from flowrail.storage import files
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
-#: What the optional registry is called, in the user's own configuration folder.
 REGISTRY_FILE = "handoff-registry.yaml"
+"""The name of the registry in the user's configuration folder."""
+
+WRITTEN_FILE = ".handoff-registry.synced.json"
+"""The name of the file beside it that remembers what `sync` wrote last."""
+
+SYNCED_FIELDS = {
+    "version": "version",
+    "summary": "description",
+    "categories": "categories",
+    "input_requirements": "input_requirements",
+    "output_types": "output_types",
+    "accepts_from": "accepts_from",
+    "provides_to": "provides_to",
+    "schema_version": "schema_version",
+    "schema_type": "schema_type",
+    "duration": "duration",
+    "complexity": "complexity",
+    "autonomous": "autonomous",
+}
+"""The fields of an entry that `sync` writes, and the field of a candidate that each holds."""
+
+Written = Mapping[str, Mapping[str, object]]
+"""The values that `sync` wrote last, by skill and field of a candidate."""
+
 _ORIGIN = "registry"
 _DIGITS = 6
 
 
 class RegistryEntry(NamedTuple):
-    """A workflow as the registry has it.
+    """A workflow in the registry.
 
-    ``path`` is where its SKILL.md should be, empty where none is named. ``remote`` holds for one
-    that lives elsewhere, ``present`` for one whose file is there.
+    ``path`` is the path of its SKILL.md, or empty. ``remote`` says that the workflow is in another place, ``present``
+    that its file exists. ``edited`` are the fields of a candidate that a person edited since the last sync.
     """
 
     name: str
@@ -39,18 +65,20 @@ class RegistryEntry(NamedTuple):
     present: bool
     reading: Reading
     line: int = 0
+    edited: frozenset[str] = frozenset()
 
     @property
     def folder(self) -> str:
-        """The key it goes by: its folder's name, or its own name where it has no folder here."""
+        """Its key: the name of its folder, or its own name if it has no folder here."""
         parts = self.path.replace("\\", "/").split("/")
         return parts[-2] if not self.remote and len(parts) > 1 else self.name
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON: what it says, and nothing that it does not."""
-        said = {name: value for name, value in self.reading.declared._asdict().items() if value is not None}
+        """Return the entry as plain data, for JSON, without fields that it does not have."""
+        declared = self.reading.declared._asdict()
         return {
-            **said,
+            **{name: value for name, value in declared.items() if value is not None},
+            "edited": sorted(self.edited),
             "skill": self.folder,
             "path": self.path,
             "remote": self.remote,
@@ -60,7 +88,7 @@ class RegistryEntry(NamedTuple):
 
 
 class Registry(NamedTuple):
-    """The registry file, which need not exist."""
+    """The registry file, which may be missing."""
 
     path: str
     exists: bool = False
@@ -68,7 +96,7 @@ class Registry(NamedTuple):
     notes: tuple[Note, ...] = ()
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
+        """Return the registry as plain data, for JSON."""
         return {
             "path": self.path,
             "exists": self.exists,
@@ -78,20 +106,41 @@ class Registry(NamedTuple):
 
 
 def registry_path(home: str, environ: Mapping[str, str]) -> str:
-    """Return where the registry would be; it moves with ``CLAUDE_CONFIG_DIR``."""
+    """Return the path of the registry; it moves with ``CLAUDE_CONFIG_DIR``."""
     return os.path.join(config_folder(home, environ), REGISTRY_FILE)
 
 
 def skill_file(entry: Mapping[str, object], *, registry: str, home: str) -> str | None:
-    """Return where the SKILL.md of *entry* is to lie on this machine, or None if it lives elsewhere."""
+    """Return the path of the SKILL.md of *entry* on this machine, or `None` if it is in another place."""
     path = _stripped(entry.get("skill_path"))
     if not path or "://" in path or path.startswith("git@") or entry.get("remote") in (True, "true"):
         return None
     return os.path.normpath(os.path.join(os.path.dirname(registry), expand(path, home)))
 
 
+def read_written(path: str) -> Written:
+    """Return what `sync` wrote last into the registry at *path*; nothing if that is unknown."""
+    beside = os.path.join(os.path.dirname(path), WRITTEN_FILE)
+    try:
+        data = files.read_bounded(beside, limit=limits.JSON_BYTES, what="the last sync", follow=True)
+        value = json.loads(data)
+    except (DocumentError, ValueError, RecursionError):
+        return {}
+    skills = value.get("workflows") if isinstance(value, dict) else None
+    if not isinstance(skills, dict):
+        return {}
+    return {skill: fields for skill, fields in skills.items() if isinstance(fields, dict)}
+
+
+def same_value(one: object, other: object) -> bool:
+    """Whether two values of a field are the same; the order of a list does not matter."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return sorted(map(str, one)) == sorted(map(str, other))
+    return one == other
+
+
 def read_registry(path: str, home: str) -> Registry:
-    """Return what the file at *path* holds; one that cannot be read is a note, a missing one nothing."""
+    """Return the registry at *path*. If it cannot be read, a note says why; a missing one is empty."""
     try:
         data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the registry", follow=True)
         document = yaml_text.load(data, source=path, plain_text=True)
@@ -99,15 +148,16 @@ def read_registry(path: str, home: str) -> Registry:
         return Registry(path)
     except DocumentError as problem:
         return Registry(path, True, notes=(_unreadable(path, problem.fact, _line(problem)),))
-    return _RegistryReader(path, home).read(document)
+    return _RegistryReader(path, home, read_written(path)).read(document)
 
 
 class _RegistryReader:
-    """Reads one registry and collects what was odd about it."""
+    """Reads one registry and collects notes about it."""
 
-    def __init__(self, path: str, home: str) -> None:
+    def __init__(self, path: str, home: str, written: Written) -> None:
         self._path = path
         self._home = home
+        self._written = written
         self._notes: list[Note] = []
         self._seen: dict[str, int] = {}
 
@@ -117,10 +167,10 @@ class _RegistryReader:
         if not isinstance(items, list):
             line = document.line(("workflows",))
             return Registry(
-                self._path, True, notes=(_unreadable(self._path, "it has no list `workflows`", line),)
+                self._path, True, notes=(_unreadable(self._path, "the list `workflows` is missing", line),)
             )
         lines = _lines_of(document, len(items))
-        found = [self._entry(index, each, lines[index]) for index, each in enumerate(items)]
+        found = [self._entry(index, item, lines[index]) for index, item in enumerate(items)]
         return Registry(self._path, True, tuple(filter(None, found)), tuple(self._notes))
 
     def _entry(
@@ -128,7 +178,7 @@ class _RegistryReader:
     ) -> RegistryEntry | None:
         line = lines[()]
         if not isinstance(value, dict):
-            self._note("REGISTRY_ENTRY_INVALID", f"entry {index + 1} is no mapping", line)
+            self._note("REGISTRY_ENTRY_INVALID", f"entry {index + 1} is not a mapping", line)
             return None
         reading = read_metadata(Frontmatter(value, lines), self._path)
         self._notes.extend(reading.notes)
@@ -142,13 +192,26 @@ class _RegistryReader:
         entry = RegistryEntry(
             name, path, local is None, local is not None and os.path.isfile(local), reading, line
         )
+        entry = entry._replace(edited=self._edited(entry))
         first = self._seen.setdefault(entry.folder, line)
         if first != line:
             self._note(
-                "REGISTRY_DUPLICATE", f"`{entry.folder}` stands in line {first} already, which counts", line
+                "REGISTRY_DUPLICATE", f"`{entry.folder}` is already in line {first}, which is used", line
             )
             return None
         return entry
+
+    def _edited(self, entry: RegistryEntry) -> frozenset[str]:
+        """Return the fields whose value is not the one that the last sync wrote."""
+        written = self._written.get(entry.folder, {})
+        declared = entry.reading.declared._asdict()
+        return frozenset(
+            field
+            for name, field in SYNCED_FIELDS.items()
+            if field in written
+            and declared[name] is not None
+            and not same_value(declared[name], written[field])
+        )
 
     def _with_own_fields(
         self, value: Mapping[str, object], reading: Reading, lines: Mapping[tuple[str | int, ...], int]
@@ -156,11 +219,13 @@ class _RegistryReader:
         priority = value.get("priority")
         number = _number(priority)
         if priority is not None and number is None:
-            self._note("REGISTRY_ENTRY_INVALID", "`priority` is no whole number", lines[("priority",)])
+            self._note(
+                "REGISTRY_ENTRY_INVALID", "`priority` is not a whole number from 0", lines[("priority",)]
+            )
         declared = reading.declared._replace(
             priority=number, tags=_texts(value.get("tags")), remarks=_texts(value.get("notes"))
         )
-        origins = {field: _ORIGIN for field, said in declared._asdict().items() if said is not None}
+        origins = {field: _ORIGIN for field, value in declared._asdict().items() if value is not None}
         return reading._replace(declared=declared, origins=origins)
 
     def _note(self, code: str, reason: str, line: int) -> None:
@@ -168,7 +233,7 @@ class _RegistryReader:
 
 
 def _lines_of(document: yaml_text.Document, count: int) -> list[dict[tuple[str | int, ...], int]]:
-    """Return the lines of each entry's pieces, by their path inside the entry."""
+    """Return the lines of the values of each entry, by their path inside the entry."""
     lines: list[dict[tuple[str | int, ...], int]] = [{} for _ in range(count)]
     for path, line in document.places.items():
         if len(path) > 1 and path[0] == "workflows" and isinstance(path[1], int):
@@ -187,11 +252,11 @@ def _stripped(value: object) -> str:
 
 def _texts(value: object) -> tuple[str, ...] | None:
     texts = [value] if isinstance(value, str) else value
-    return tuple(each for each in texts if isinstance(each, str)) or None if isinstance(texts, list) else None
+    return tuple(text for text in texts if isinstance(text, str)) or None if isinstance(texts, list) else None
 
 
 def _unreadable(path: str, fact: str, line: int) -> Note:
-    return Note("REGISTRY_UNREADABLE", f"the registry is passed over: {fact}", path, line)
+    return Note("REGISTRY_UNREADABLE", f"the registry is ignored: {fact}", path, line)
 
 
 def _line(problem: DocumentError) -> int:

@@ -87,7 +87,7 @@ def test_what_is_hidden_gone_or_not_offered_is_shown_as_that() -> None:
 
     assert f"programming-pm  hidden, by {near}\n" in out
     assert "skill-editor  gone, the registry names " in out
-    assert "closed  not offered, it accepts no handoffs" in out
+    assert "closed  not offered, it declares in `handoff.accepts_handoff`" in out
 
 
 def test_a_registry_that_cannot_be_read_is_told() -> None:
@@ -115,6 +115,9 @@ def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
         "written": False,
         "added": [],
         "updated": [],
+        "replaced": [],
+        "edited": [],
+        "removed": [],
         "stale": [],
         "left_out": [],
         "difference": "",
@@ -131,11 +134,22 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
         '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n'
     )
 
-    ran = flow("registry", "sync")
+    kept = flow("registry", "sync")
+    replaced = flow("registry", "sync", "--replace", "reader.categories", "--replace", "description")
 
-    assert ran.out == (
+    gone = "Kept, though the skill is gone: gone. Remove the entry, or fix its `skill_path`.\n"
+    assert kept.out == (
+        f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
+        "Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):\n"
+        "  reader.description: Older; the skill declares Digs deeper\n"
+        "  reader.categories: [research]; the skill declares [law]\n"
+        f"{gone}"
+    )
+    assert replaced.out == (
         f"Wrote {registry()}: updates reader.\n"
-        "Kept, though the skill is gone: gone. Remove the entry, or fix its `skill_path`.\n"
+        "  reader.description: Older → Digs deeper\n"
+        "  reader.categories: [research] → [law]\n"
+        f"{gone}"
     )
     text = registry().read_text()
     assert text.startswith("# mine\n")

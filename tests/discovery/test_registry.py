@@ -260,4 +260,4 @@ def test_what_differs_from_the_skills_is_told(home: Path) -> None:
         ("REGISTRY_DIFFERS", 5),
         ("REGISTRY_COUNT", 58),
     ]
-    assert told[2].reason == "`programming-pm` declares otherwise: categories"
+    assert told[2].reason == "`programming-pm` declares other values: categories"

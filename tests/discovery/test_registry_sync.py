@@ -15,7 +15,7 @@ from flowrail.discovery.registry.sync import (
     apply,
     plan,
 )
-from flowrail.errors import DocumentError
+from flowrail.errors import DocumentError, UsageError
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PM = """\
@@ -39,9 +39,9 @@ def file_of(home: Path) -> Path:
     return home / ".claude/handoff-registry.yaml"
 
 
-def sync(home: Path, cwd: Path | None = None) -> Sync:
+def sync(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Sync:
     found = discover(str(cwd or home / "nowhere"), str(home), {})
-    return plan(str(file_of(home)), found, home=str(home), now=NOW)
+    return plan(str(file_of(home)), found, home=str(home), now=NOW, replace=replace)
 
 
 def synced(home: Path) -> str:
@@ -130,9 +130,10 @@ def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
     put(home / ".claude/skills", "skill-editor", head("skill-editor", description=same))
     file_of(home).write_text(EDITED)
 
-    planned = sync(home)
+    planned = sync(home, replace=("description", "provides_to", "programming-pm.duration"))
 
     assert (planned.added, planned.updated, planned.stale) == ((), ("programming-pm",), ())
+    assert {change.field for change in planned.replaced} == {"description", "provides_to", "duration"}
     assert changed_lines(planned) == [
         '-updated_at: "2026-02-07T18:30:00Z"',
         '+updated_at: "2026-03-01T12:00:00Z"',
@@ -237,8 +238,8 @@ def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
 
     planned = sync(home)
 
-    assert planned.updated == ("a-skill",)
-    assert (planned.after or b"").count(b"description: x") == 2
+    assert [change.field for change in planned.edited] == ["description", "categories"]
+    assert planned.after == planned.before
 
 
 @pytest.mark.parametrize("more", ["", "    remote: true\n", "    skill_path: https://a.example/SKILL.md\n"])
@@ -299,3 +300,107 @@ def test_what_could_not_be_written_as_it_was_is_not_touched(home: Path, odd: str
 
     assert refused.value.place.startswith(str(file_of(home)))
     assert file_of(home).read_text() == text
+
+
+EDITS: list[tuple[str, str, str, object, object]] = [
+    ("version", '    version: "1.0"', '    version: "7"  # mine', "version", "7"),
+    (
+        "description",
+        '    description: "Does things. Use it for things."',
+        "    description: Mine",
+        "description",
+        "Mine",
+    ),
+    (
+        "categories",
+        '      - "architecture"',
+        '      - "research"',
+        "categories",
+        ("implementation", "research"),
+    ),
+    ("accepts_from", '        - "*"', '        - "friend"', "accepts_from", ("friend",)),
+    ("provides_to", '        - "tester"\n', "", "provides_to", ("senior-developer",)),
+    ("schema_version", '      schema_version: "3.0"', '      schema_version: "2.0"', "schema_version", "2.0"),
+    ("duration", '      estimated_duration: "days"', "      estimated_duration: weeks", "duration", "weeks"),
+]
+"""A field, a line that sync wrote, what a person writes instead, and the value that discovery then uses."""
+
+
+@pytest.mark.parametrize(("field", "line", "edit", "attribute", "value"), EDITS)
+def test_an_edit_survives_two_syncs_wins_in_discovery_and_can_be_replaced(
+    home: Path, field: str, line: str, edit: str, attribute: str, value: object
+) -> None:
+    version = 'version: "1.0"\n'
+    card = put(home / ".claude/skills", "pm", head("pm", version + PM))
+    text = synced(home)
+    assert text.count(line) == 1
+    file_of(home).write_text(text.replace(line, edit))
+
+    [found] = discover(str(home), str(home), {}).candidates
+    first, notes = sync(home), check(discover(str(home), str(home), {}))
+    apply(first)
+    card.write_text(card.read_text().replace("Does things.", "Does more.").replace("days", "hours"))
+    second = sync(home)
+    apply(second)
+
+    assert getattr(found, attribute) == value
+    assert found.origins[field] == "registry, edited"
+    assert [(note.code, note.severity) for note in notes] == [("REGISTRY_EDITED", "info")]
+    assert [change.field for change in first.edited] == [change.field for change in second.edited] == [field]
+    assert {change.field for change in second.replaced} == {"description", "duration"} - {field}
+    assert edit in file_of(home).read_text()
+
+    replacing = sync(home, replace=(f"pm.{field}",))
+    apply(replacing)
+
+    assert [change.field for change in replacing.replaced] == [field]
+    assert sync(home).edited == ()
+    assert check(discover(str(home), str(home), {})) == []
+
+
+def test_removed_values_and_entries_stay_removed_until_they_are_replaced(home: Path) -> None:
+    put(home / ".claude/skills", "pm", head("pm", PM))
+    put(home / ".claude/skills", "reader", head("reader", ACCEPTING))
+    text = synced(home)
+    start = text.index('  - name: "reader"')
+    text = text[:start] + text[text.index("\nmeta:") :]
+    file_of(home).write_text(
+        text.replace('    meta:\n      estimated_duration: "days"\n', "").replace(
+            "total_workflows: 2", "total_workflows: 1"
+        )
+    )
+
+    first = sync(home)
+    apply(first)
+    second = sync(home)
+
+    assert first.removed == second.removed == ("reader",)
+    assert [(change.field, change.registry) for change in second.edited] == [("duration", None)]
+    assert not second.changes
+    apply(sync(home, replace=("reader", "duration")))
+    assert 'name: "reader"' in file_of(home).read_text()
+    assert "estimated_duration" in file_of(home).read_text()
+
+
+def test_own_values_and_other_entries_are_not_touched(home: Path) -> None:
+    put(home / ".claude/skills", "pm", head("pm", PM))
+    text = synced(home).replace(
+        "    categories:\n",
+        "    priority: 0\n    notes: mine\n    tags: [x]\n    mood: good  # own key\n    categories:\n",
+    )
+    file_of(home).write_text(text)
+
+    planned = sync(home)
+    [found] = discover(str(home), str(home), {}).candidates
+
+    assert not planned.changes
+    assert planned.edited == ()
+    assert (found.priority, found.remarks, found.tags) == (0, ("mine",), ("x",))
+    assert check(discover(str(home), str(home), {})) == []
+
+
+def test_a_name_that_is_neither_field_nor_skill_cannot_be_replaced(home: Path) -> None:
+    put(home / ".claude/skills", "pm", head("pm", PM))
+
+    with pytest.raises(UsageError, match="nothing to replace named `mood`"):
+        sync(home, replace=("mood",))

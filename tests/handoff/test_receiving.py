@@ -86,10 +86,7 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
     [came] = payload["payload"]["references"]["files"]
     assert came["path"] == str(sessions_folder() / here / "received-payload.json")
     ranked = flow("handoff", "targets", "--session", here, "--json")
-    assert (ranked.data["scorer"], ranked.err) == (
-        "query",
-        "",
-    )  # by what it has shown itself, which is nothing
+    assert (ranked.data["scorer"], ranked.err) == ("relevance", "")  # by the problem type that it received
     anew = send("digger", here, "-s", "topic=Another question", "-s", "problem_type=decision")
     assert payload_of(anew)["context"]["original_prompt"] == "Another question"
     assert payload_of(anew)["context"]["problem_type"] == "decision"

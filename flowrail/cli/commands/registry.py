@@ -38,17 +38,27 @@ def show(as_json: bool) -> None:
 
 @registry_command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
 @click.option("--dry-run", is_flag=True, help="Show the difference without writing it.")
+@click.option(
+    "--replace",
+    multiple=True,
+    metavar="FIELD",
+    help="Overwrite your edits of a field (FIELD, SKILL.FIELD or SKILL) with the skill's value. Repeatable.",
+)
 @options.as_json
-def sync(dry_run: bool, as_json: bool) -> None:
+def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
     """Update it from the skills in home
 
-    Comments, order and entries that a person wrote stay. The result is checked before it replaces the
-    file.
+    Comments, order, entries and values that a person wrote stay. Values that a sync wrote are replaced
+    if the skill declares others; they are listed. The result is checked before it replaces the file.
     """
     here = Environment()
     found = _discover(here)
     planned = registry_sync_module.plan(
-        found.registry.path, found, home=here.home, now=datetime.fromisoformat(here.now)
+        found.registry.path,
+        found,
+        home=here.home,
+        now=datetime.fromisoformat(here.now),
+        replace=replace,
     )
     if not dry_run:
         registry_sync_module.apply(planned)

@@ -1,4 +1,4 @@
-"""What is wrong with the registry: mistakes in it, and where it tells otherwise than the skills do."""
+"""Check the registry: its errors, and its differences from the skills."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.schema import mistakes, unfit
-from flowrail.discovery.registry_file import RegistryEntry
+from flowrail.discovery.registry_file import Registry, RegistryEntry
+from flowrail.discovery.scan.eligibility import EDITED
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.text import limits
@@ -27,7 +28,7 @@ _COMPARED = (
 
 
 def check(discovery: Discovery) -> list[Note]:
-    """Return all there is to mend about the registry of *discovery*; nothing where there is none."""
+    """Return everything to fix in the registry of *discovery*; nothing if there is no registry."""
     registry = discovery.registry
     if not registry.exists:
         return []
@@ -37,40 +38,54 @@ def check(discovery: Discovery) -> list[Note]:
     except DocumentError:
         return list(registry.notes)  # they say why it cannot be read
     wrong = mistakes(document, local_skills(discovery))
-    told = [note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"]
-    differing = _differences(discovery, _elsewhere(document))
-    return [*wrong, *told, *_stale(discovery), *differing, *_count(document, discovery)]
+    duplicates = [note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"]
+    differing = _differences(discovery, _in_other_places(document))
+    return [
+        *wrong,
+        *duplicates,
+        *_stale(discovery),
+        *differing,
+        *_edited(registry),
+        *_count(document, discovery),
+    ]
+
+
+def _edited(registry: Registry) -> Iterator[Note]:
+    """Yield the fields that a person edited since the last sync, and that win over the skill's own."""
+    for entry in registry.entries:
+        if entry.edited:
+            reason = f"`{in_quotes(entry.folder)}`: edited by hand: {', '.join(sorted(entry.edited))}"
+            yield Note("REGISTRY_EDITED", reason, registry.path, entry.line)
 
 
 def _stale(discovery: Discovery) -> Iterator[Note]:
-    for each in discovery.skipped:
-        if each.code == "REGISTRY_STALE":
-            yield Note(
-                each.code, f"`{in_quotes(each.skill)}`: {each.reason}", discovery.registry.path, each.line
-            )
+    for skill in discovery.skipped:
+        if skill.code == "REGISTRY_STALE":
+            reason = f"`{in_quotes(skill.skill)}`: {skill.reason}"
+            yield Note(skill.code, reason, discovery.registry.path, skill.line)
 
 
 def local_skills(discovery: Discovery) -> frozenset[str]:
-    """Return the names of all skills that lie here, whether or not they can take over work."""
+    """Return the names of all skills on this machine, whether or not they can take over work."""
     found = (*discovery.candidates, *discovery.hidden)
-    passed = (each.skill for each in discovery.skipped if each.is_skill and each.scope is not Scope.REGISTRY)
-    return frozenset({*(each.skill for each in found if not each.remote), *passed})
+    skipped = (s.skill for s in discovery.skipped if s.is_skill and s.scope is not Scope.REGISTRY)
+    return frozenset({*(candidate.skill for candidate in found if not candidate.remote), *skipped})
 
 
-def _elsewhere(document: yaml_text.Document) -> frozenset[str]:
-    """Return the names of entries that are said to live elsewhere, a local skill of the name or not."""
+def _in_other_places(document: yaml_text.Document) -> frozenset[str]:
+    """Return the names of entries that are marked as remote."""
     items = document.value.get("workflows") if isinstance(document.value, dict) else None
-    found = [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
-    return frozenset(str(each.get("name")) for each in found if each.get("remote"))
+    found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return frozenset(str(item.get("name")) for item in found if item.get("remote"))
 
 
-def _differences(discovery: Discovery, elsewhere: Collection[str]) -> Iterator[Note]:
+def _differences(discovery: Discovery, remote: Collection[str]) -> Iterator[Note]:
     path = discovery.registry.path
     personal = {root.path for root in discovery.places.roots if root.personal}
     entries = {
         entry.folder: entry
         for entry in discovery.registry.entries
-        if not entry.remote or (not entry.path and entry.name not in elsewhere)
+        if not entry.remote or (not entry.path and entry.name not in remote)
     }
     for candidate in (*discovery.candidates, *discovery.hidden):
         if candidate.root not in personal or unfit(candidate):
@@ -79,19 +94,19 @@ def _differences(discovery: Discovery, elsewhere: Collection[str]) -> Iterator[N
         if entry is None:
             yield Note("REGISTRY_MISSES", f"`{in_quotes(candidate.skill)}` is not in the registry", path)
         elif fields := _differing(candidate, entry):
-            reason = f"`{in_quotes(candidate.skill)}` declares otherwise: {', '.join(fields)}"
+            reason = f"`{in_quotes(candidate.skill)}` declares other values: {', '.join(fields)}"
             yield Note("REGISTRY_DIFFERS", reason, path, entry.line)
 
 
 def _differing(candidate: Candidate, entry: RegistryEntry) -> list[str]:
-    """Return the fields that both declare, and differently; the skill's word counts."""
-    said = entry.reading.declared._asdict()
+    """Return the fields that both declare, with other values."""
+    declared = entry.reading.declared._asdict()
     return [
         field
         for field in _COMPARED
-        if said[field] is not None
-        and candidate.origins.get(field) not in {None, "registry", "default"}
-        and _comparable(said[field]) != _comparable(getattr(candidate, field))
+        if declared[field] is not None
+        and candidate.origins.get(field) not in {None, "registry", EDITED, "default"}
+        and _comparable(declared[field]) != _comparable(getattr(candidate, field))
     ]
 
 
@@ -101,9 +116,9 @@ def _comparable(value: object) -> object:
 
 def _count(document: yaml_text.Document, discovery: Discovery) -> Iterator[Note]:
     meta = document.value.get("meta") if isinstance(document.value, dict) else None
-    said = meta.get("total_workflows") if isinstance(meta, dict) else None
+    declared = meta.get("total_workflows") if isinstance(meta, dict) else None
     items = document.value.get("workflows") if isinstance(document.value, dict) else None
-    if isinstance(said, int) and isinstance(items, list) and said != len(items):
-        reason = f"`total_workflows` is {said}, there are {len(items)}"
+    if isinstance(declared, int) and isinstance(items, list) and declared != len(items):
+        reason = f"`total_workflows` is {declared}, but there are {len(items)}"
         line = document.line(("meta", "total_workflows"))
         yield Note("REGISTRY_COUNT", reason, discovery.registry.path, line)

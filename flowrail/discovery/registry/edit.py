@@ -1,7 +1,4 @@
-"""The registry's text while it is edited: comments, order and quotes stay as a person wrote them.
-
-The one door to ruamel.yaml, which alone can do this.
-"""
+"""Edit the text of the registry with ruamel.yaml, so that comments, order and quotes stay as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -37,7 +34,7 @@ def append(items: Any, entry: CommentedMap) -> None:
 
 
 def entry_of(candidate: Candidate, path: str) -> CommentedMap:
-    """Return a new entry: all that the registry shows of a workflow."""
+    """Return a new entry for a skill."""
     entry = CommentedMap({"name": _quoted(candidate.skill)})
     _put(entry, "version", candidate.version)
     _put(entry, "description", candidate.description)
@@ -55,23 +52,46 @@ def entry_of(candidate: Candidate, path: str) -> CommentedMap:
     return entry
 
 
-def update(item: CommentedMap, candidate: Candidate) -> bool:
-    """Write over *item* what the frontmatter declares; False where it says so already."""
+class EntryField(NamedTuple):
+    """A field of an entry: the candidate's field, the mapping that holds it, and its key there."""
+
+    field: str
+    mapping: CommentedMap
+    key: str
+
+    @property
+    def value(self) -> object:
+        """The value in the registry, or `None`."""
+        return plain(self.mapping.get(self.key))
+
+    def put(self, value: object) -> None:
+        """Write a value. The order and the comments of a list stay, as far as its entries do."""
+        _set(self.mapping, self.key, value)
+
+
+def fields_of(item: CommentedMap) -> list[EntryField]:
+    """Return the fields of an entry that a sync may write."""
     meta, block = item.get("meta", CommentedMap()), item.get("handoff", CommentedMap())
-    fields = [
-        *((item, field, field) for field in _TOP),
-        *((block, field, field) for field in _HANDOFF),
-        *((meta, field, key) for field, key in _META),
+    return [
+        *(EntryField(field, item, field) for field in _TOP),
+        *(EntryField(field, block, field) for field in _HANDOFF),
+        *(EntryField(field, meta, key) for field, key in _META),
     ]
-    changed = [
-        _set(mapping, key, getattr(candidate, field))
-        for mapping, field, key in fields
-        if candidate.origins.get(field, "registry") not in {"registry", "default"}
-    ]
-    for key, part in (("handoff", block), ("meta", meta)):
-        if part and key not in item:
-            item[key] = part
-    return any(changed)
+
+
+def keep_parts(item: CommentedMap, fields: Iterable[EntryField]) -> None:
+    """Add the mappings `handoff` and `meta` to an entry if a field was written into a new one."""
+    for entry in fields:
+        for key, names in (("handoff", _HANDOFF), ("meta", tuple(key for _, key in _META))):
+            if entry.mapping and entry.mapping is not item and entry.key in names and key not in item:
+                item[key] = entry.mapping
+
+
+def plain(value: object) -> object:
+    """Return a value without the marks of ruamel.yaml, as JSON can hold it."""
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return str(value) if isinstance(value, str) else value
 
 
 def _put(mapping: CommentedMap, key: str, value: object) -> None:
@@ -80,7 +100,7 @@ def _put(mapping: CommentedMap, key: str, value: object) -> None:
 
 
 def _set(mapping: CommentedMap, key: str, value: object) -> bool:
-    """Make *key* say *value*, and leave all as it stands where it says so already, in whatever order."""
+    """Set *key* to *value*. A list with the same entries stays as it is, in any order."""
     known = mapping.get(key)
     if not isinstance(value, tuple):
         if known == value:
@@ -89,8 +109,8 @@ def _set(mapping: CommentedMap, key: str, value: object) -> bool:
         return True
     if key not in mapping:
         known = mapping[key] = CommentedSeq()
-    gone = [place for place, each in enumerate(known) if each not in value]
-    new = [each for each in value if each not in known]
+    gone = [place for place, entry in enumerate(known) if entry not in value]
+    new = [entry for entry in value if entry not in known]
     for place in reversed(gone):
         del known[place]
     known.extend(map(_quoted, new))
@@ -103,13 +123,13 @@ def _quoted(text: str) -> DoubleQuotedScalarString:
 
 
 def miscounted(value: Any) -> bool:
-    """Whether the *value* of a registry says another number of workflows than there are."""
-    said = value.get("meta", {}).get("total_workflows")
-    return said is not None and said != len(value["workflows"])
+    """Whether `total_workflows` in the *value* of a registry is wrong."""
+    declared = value.get("meta", {}).get("total_workflows")
+    return declared is not None and declared != len(value["workflows"])
 
 
 def put_date(data: CommentedMap, now: datetime) -> None:
-    """Say when it was written, and how many workflows there are."""
+    """Write the date, and the number of workflows."""
     moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
     meta = data.setdefault("meta", CommentedMap())
     data["updated_at"] = meta["last_scan"] = moment
@@ -120,24 +140,24 @@ def put_date(data: CommentedMap, now: datetime) -> None:
 
 
 class _AsWritten(str):
-    """A number or a date as it stands there: what ruamel.yaml makes of some is written otherwise, or none at all."""
+    """A number or a date as it is written: ruamel.yaml would write some of them differently."""
 
     __slots__ = ("tag",)
     tag: str
 
 
 class _Constructor(RoundTripConstructor):
-    """Leaves alone what is no text, and what `_yaml` may read otherwise."""
+    """Reads numbers and dates as they are written."""
 
     def as_written(self, node: ScalarNode) -> _AsWritten:
-        """Return the text of *node*, and which kind of value it looks like."""
+        """Return the text of *node* with its tag."""
         text = _AsWritten(node.value)
         text.tag = str(node.tag)
         return text
 
 
 class _Representer(RoundTripRepresenter):
-    """Writes it as it stood."""
+    """Writes numbers and dates as they were written."""
 
     def as_written(self, text: _AsWritten) -> ScalarNode:
         """Return *text* as a node that needs no quotes."""
@@ -169,7 +189,7 @@ def written_like(text: str) -> YAML:
 
 
 def load(yaml: YAML, text: str, path: str) -> CommentedMap:
-    """Return *text* with all that a person put into it."""
+    """Return the document in *text*, comments included."""
     try:
         data: CommentedMap = yaml.load(_framed(text)[1])
     except Exception as error:  # errors of its own, and of what it is written with
@@ -178,7 +198,7 @@ def load(yaml: YAML, text: str, path: str) -> CommentedMap:
 
 
 def dump(yaml: YAML, data: CommentedMap, like: str, path: str) -> str:
-    """Return *data* as text, with the line ends that *like* has, and between the marks of a document that it has."""
+    """Return *data* as text, with the line ends and document marks of *like*."""
     stream = io.StringIO()
     above, _, below = _framed(like)
     try:
@@ -190,9 +210,9 @@ def dump(yaml: YAML, data: CommentedMap, like: str, path: str) -> str:
 
 
 def _framed(text: str) -> tuple[str, str, str]:
-    """Return what stands above the document, up to its mark; the document; and what stands below, from its mark on.
+    """Return the text before the document's mark, the document, and the text from its end mark.
 
-    With comments there ruamel.yaml would leave them out.
+    ruamel.yaml would drop comments there.
     """
     text = text.replace("\r\n", "\n")
     above, below = _BEGUN.match(text), _ENDED.search(text)
@@ -201,7 +221,7 @@ def _framed(text: str) -> tuple[str, str, str]:
 
 
 def refuse_loss(before: Document, after: object) -> None:
-    """Raise `DocumentError` where the value *after* lacks, or says otherwise, what a person wrote *before*."""
+    """Raise `DocumentError` if the value *after* lacks or changes what a person wrote *before*."""
     path = _lost(before.value, after, _WRITTEN)
     if path is not None:
         raise _not_plain(f"ruamel.yaml would change `{'.'.join(map(str, path))[:80]}`", before.place(path))
@@ -217,16 +237,16 @@ _WRITTEN: Mapping[str, object] = {
     "meta": dict.fromkeys(("last_scan", "total_workflows")),
     "workflows": _ENTRY_WRITTEN,
 }
-"""What a sync writes, None standing for all of a value; what has no key here is a person's own."""
+"""The keys that a sync writes; `None` means the whole value. All other keys belong to the user."""
 _OWN: Mapping[str, object] = {}
 
 
 def _lost(before: object, after: object, written: Mapping[str, Any]) -> Path | None:
-    """Return the path of something in *before* that is not so in *after*, what is *written* aside."""
+    """Return the path of a value in *before* that *after* lacks or changes, except for what is *written* by a sync."""
     inside: Iterable[tuple[str | int, object, object, Mapping[str, Any] | None]]
     if written and isinstance(before, list) and isinstance(after, list):
         pairs = zip_longest(before, after[: len(before)])
-        inside = ((index, *each, written) for index, each in enumerate(pairs))
+        inside = ((index, *pair, written) for index, pair in enumerate(pairs))
     elif written and isinstance(before, dict) and isinstance(after, dict):
         inside = ((key, value, after.get(key), written.get(key, _OWN)) for key, value in before.items())
     else:

@@ -1,4 +1,4 @@
-"""The workflows of the registry, each beside the skill that it is about."""
+"""The workflows of the registry, each with the skill that it describes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flowrail.discovery.registry_file import RegistryEntry
 
 
 class RegistryRow(NamedTuple):
-    """An entry of the registry, and the skill as it is offered, where it is.
+    """An entry of the registry, and the skill as it is offered, if it is.
 
-    ``standing`` is one of ``offered``, ``hidden``, ``remote`` (offered, lives elsewhere), ``gone`` and
-    ``not offered``; ``reason`` says why.
+    ``standing`` is ``offered``, ``hidden``, ``remote`` (offered, in another place), ``gone`` or ``not offered``;
+    ``reason`` says why.
     """
 
     entry: RegistryEntry
@@ -23,7 +23,7 @@ class RegistryRow(NamedTuple):
     candidate: Candidate | None = None
 
     def data(self) -> dict[str, object]:
-        """Return it as plain data, for JSON: the entry, and where each field of the skill was read."""
+        """Return the row as plain data, for JSON: the entry, and the origin of each field of the skill."""
         return {
             **self.entry.data(),
             "standing": self.standing,
@@ -44,14 +44,14 @@ def _standing(entry: RegistryEntry, discovery: Discovery, personal: frozenset[st
             if candidate.hidden_by:
                 return RegistryRow(entry, "hidden", f"by {candidate.hidden_by}", candidate)
             return RegistryRow(entry, "remote" if candidate.remote else "offered", "", candidate)
-    passed = next((each for each in discovery.skipped if _about(entry, each, personal)), None)
-    gone = passed is not None and passed.code == "REGISTRY_STALE"
-    reason = passed.reason if passed else "nothing called so was found"
+    skipped = next((skill for skill in discovery.skipped if _about(entry, skill, personal)), None)
+    gone = skipped is not None and skipped.code == "REGISTRY_STALE"
+    reason = skipped.reason if skipped else "no skill of that name was found"
     return RegistryRow(entry, "gone" if gone else "not offered", reason)
 
 
 def _about(entry: RegistryEntry, skill: Candidate | Skipped, personal: frozenset[str]) -> bool:
-    """Whether *entry* is about *skill*: by its folder, or by its name if it is the user's own."""
+    """Whether *entry* describes *skill*: by its folder, or by its name if the skill is in the user's home."""
     if skill.skill != entry.folder:
         return False
     folder = os.path.dirname(entry.path)

@@ -1,7 +1,7 @@
-"""The registry as a document that is written by hand: its strict form, all mistakes at once.
+"""Validate the registry strictly and report all errors at once.
 
-Brings pydantic, so it is imported only where the registry is checked or written. Additional keys are
-a person's own and always allowed.
+Additional keys belong to the user and are always allowed. This module imports pydantic, so only the commands that check
+or write the registry import it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _moment(text: str) -> str:
 
 def _version(text: str) -> str:
     if normal_version(text) not in VERSIONS:
-        raise ValueError(f"is none of {', '.join(VERSIONS)}")
+        raise ValueError(f"must be one of {', '.join(VERSIONS)}")
     return text
 
 
@@ -43,7 +43,7 @@ class _OpenModel(BaseModel):
 
 
 class HandoffBlock(_OpenModel):
-    """What a workflow accepts and provides."""
+    """From which skills a workflow accepts work, and to which it provides work."""
 
     accepts_from: list[Text]
     provides_to: list[Text] = []
@@ -52,7 +52,7 @@ class HandoffBlock(_OpenModel):
 
 
 class WorkflowMeta(_OpenModel):
-    """What helps to choose a workflow."""
+    """Properties that help to choose a workflow."""
 
     estimated_duration: Text | None = None
     complexity: Text | None = None
@@ -60,9 +60,9 @@ class WorkflowMeta(_OpenModel):
 
 
 class WorkflowEntry(_OpenModel):
-    """One workflow; without a `skill_path`, or with a URL there, it lives elsewhere.
+    """One workflow. Without a `skill_path`, or with a URL there, it is in another place.
 
-    What is required is so of those: a skill that lies here says it itself.
+    The required fields are required only for those: a local skill declares them itself.
     """
 
     name: Text
@@ -74,14 +74,14 @@ class WorkflowEntry(_OpenModel):
     input_requirements: list[Text] = []
     output_types: list[Text] = []
     meta: WorkflowMeta = WorkflowMeta()
-    priority: Annotated[int, Field(ge=1, le=999_999)] | None = None
+    priority: Annotated[int, Field(ge=0, le=999_999)] | None = None
     notes: Text | list[Text] | None = None
     tags: list[Text] = []
     remote: bool = False
 
 
 class RegistryMeta(_OpenModel):
-    """What the registry says of itself."""
+    """Properties of the registry."""
 
     total_workflows: Annotated[int, Field(ge=0)] | None = None
     last_scan: Moment | None = None
@@ -98,7 +98,7 @@ class RegistryDocument(_OpenModel):
 
 
 def mistakes(document: yaml_text.Document, local: Collection[str] = ()) -> list[Note]:
-    """Return every way in which *document* is no registry, each with its line; *local* are the skills here."""
+    """Return every error of *document* with its line. *local* are the skills on this machine."""
     try:
         RegistryDocument.model_validate(document.value)
     except ValidationError as error:
@@ -116,7 +116,7 @@ def mistakes(document: yaml_text.Document, local: Collection[str] = ()) -> list[
 
 
 def _says_itself(value: Any, place: tuple[int | str, ...], local: Collection[str]) -> bool:
-    """Whether what is missing at *place* is said by the skill itself, which lies here."""
+    """Whether the field that is missing at *place* is declared by the local skill itself."""
     if len(place) != len(("workflows", 0, "handoff")) or place[-1] not in _OF_THE_SKILL:
         return False
     item = value["workflows"][place[1]]
@@ -127,7 +127,7 @@ def _says_itself(value: Any, place: tuple[int | str, ...], local: Collection[str
 
 
 def unfit(candidate: Candidate) -> str:
-    """Return why the registry cannot hold what *candidate* declares, or nothing where it can."""
+    """Return why the registry cannot hold what *candidate* declares, or an empty text."""
     entry = {
         "name": candidate.skill,
         "description": candidate.description,

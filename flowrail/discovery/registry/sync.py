@@ -1,17 +1,20 @@
-"""Bring the registry up to date with the skills in home, leaving alone what a person wrote.
+"""Update the registry from the skills in home, and keep what a person wrote.
 
-The file is edited, not written anew: comments, order, quotes, remote entries and keys of a person's
-own stay. What a skill's frontmatter declares is written over what the registry says of it; all else
-is kept. The result is read back strictly before it takes the file's place. Brings ruamel.yaml, which
-alone can do this, so it is imported for this one command.
+The file is edited, not rewritten: comments, order, quotes, entries of other places and additional keys stay. For each
+field of a skill three values are compared: what the last sync wrote, what the registry has now, and what the
+frontmatter declares. If the registry still has what the last sync wrote, it takes the frontmatter's value. If it has
+another value, a person edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The
+result is validated before it replaces the file.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Collection, Mapping, MutableSequence
 from datetime import datetime
 from difflib import unified_diff
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -19,19 +22,30 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry.check import local_skills
 from flowrail.discovery.registry.edit import (
+    EntryField,
     append,
     dump,
     entry_of,
+    fields_of,
+    keep_parts,
     load,
     miscounted,
+    plain,
     put_date,
     refuse_loss,
-    update,
     written_like,
 )
 from flowrail.discovery.registry.schema import mistakes, unfit
-from flowrail.discovery.registry_file import skill_file
-from flowrail.errors import ConflictError, DocumentError
+from flowrail.discovery.registry_file import (
+    SYNCED_FIELDS,
+    WRITTEN_FILE,
+    Written,
+    read_written,
+    same_value,
+    skill_file,
+)
+from flowrail.discovery.scan.eligibility import EDITED
+from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.storage import files
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
@@ -41,23 +55,33 @@ _MODE = 0o600
 
 
 class RegistryChangedError(ConflictError):
-    """Somebody wrote the registry while it was being brought up to date."""
+    """The registry changed while a sync was planned."""
 
     code = "REGISTRY_CHANGED"
 
 
 class RegistryInvalidError(DocumentError):
-    """The registry has mistakes that a person has to mend first; ``notes`` name them all."""
+    """The registry has errors that must be fixed first; ``notes`` lists them all."""
 
     code = "REGISTRY_INVALID"
 
 
-class Sync(NamedTuple):
-    """What a sync would do: the texts before and after, and the workflows it concerns.
+class FieldChange(NamedTuple):
+    """A field with the value in the registry, and the value that the skill declares."""
 
-    ``before`` is None where there is no registry yet. ``stale`` are entries whose skill is gone: they
-    are kept, since only a person can tell whether it comes back. ``left_out`` says of skills why the
-    registry cannot hold what they declare; ``recounted`` that it said another number than there were.
+    skill: str
+    field: str
+    registry: object
+    declared: object
+
+
+class Sync(NamedTuple):
+    """What a sync would do: the texts before and after, and the workflows that it concerns.
+
+    ``before`` is `None` if there is no registry. ``replaced`` are values that are overwritten, ``edited`` those that a
+    person edited and that stay, ``removed`` entries that a person removed. ``stale`` entries have no skill any more; they
+    are kept. ``left_out`` are skills that the registry cannot hold. ``recounted`` says that the number of workflows was
+    wrong. ``written`` is what the next sync compares with.
     """
 
     path: str
@@ -65,13 +89,17 @@ class Sync(NamedTuple):
     after: bytes | None
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
+    replaced: tuple[FieldChange, ...] = ()
+    edited: tuple[FieldChange, ...] = ()
+    removed: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     recounted: bool = False
+    written: Written = MappingProxyType({})
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether the registry would change."""
         return self.before != self.after
 
     @property
@@ -81,55 +109,67 @@ class Sync(NamedTuple):
         return "".join(unified_diff(lines[0], lines[1], self.path, self.path))
 
 
-def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
-    """Return what would become of the registry at *path*; nothing is written.
+def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: Collection[str] = ()) -> Sync:
+    """Return what a sync of the registry at *path* would do; nothing is written.
 
-    Only skills in home are taken: a project's are of no use elsewhere. Raises DocumentError where the
-    registry there cannot be read or has mistakes that have to be mended first.
+    *replace* names what the frontmatter overwrites although a person edited it: a field of all skills, `SKILL.FIELD`, or
+    a skill. Only skills in home are taken: a project's are of no use elsewhere. A registry that cannot be read or has
+    errors is refused.
     """
     before = _read(path)
     text = _EMPTY if before is None else decode(before, source=path)
-    known = yaml_text.load(text, source=path) if before is None else _right(path, text, discovery)
+    known = yaml_text.load(text, source=path) if before is None else _validated(path, text, discovery)
     yaml = written_like(text)
     data = load(yaml, text, path)
-    work = _RegistryEditor(data["workflows"], path, home)
-    for candidate in _own(discovery):
-        work.take(candidate)
-    left_out = tuple(work.left_out)
-    recounted = miscounted(known.value)
-    if not (work.added or work.updated or recounted):
-        return Sync(path, before, before, stale=_stale(discovery), left_out=left_out)
-    put_date(data, now)
-    after = dump(yaml, data, text, path)
-    refuse_loss(known, _right(path, after, discovery).value)
-    return Sync(
+    editor = _RegistryEditor(data["workflows"], path, home, read_written(path), replace)
+    for candidate in _in_home(discovery):
+        editor.take(candidate)
+    editor.refuse_unused()
+    planned = Sync(
         path,
         before,
-        after.encode(),
-        tuple(work.added),
-        tuple(work.updated),
+        before,
+        tuple(editor.added),
+        tuple(editor.updated),
+        tuple(editor.replaced),
+        tuple(editor.edited),
+        tuple(editor.removed),
         _stale(discovery),
-        left_out,
-        recounted,
+        tuple(editor.left_out),
+        miscounted(known.value),
+        editor.written,
     )
+    if not (planned.added or planned.updated or planned.recounted):
+        return planned
+    put_date(data, now)
+    after = dump(yaml, data, text, path)
+    refuse_loss(known, _validated(path, after, discovery).value)
+    return planned._replace(after=after.encode())
 
 
 def apply(sync: Sync) -> None:
-    """Put the planned registry in place, whole or not at all; a link is followed, not replaced.
+    """Write the planned registry, whole or not at all; a link is followed, not replaced.
 
-    Raises RegistryChangedError where the file is not what it was when the plan was made.
+    `RegistryChangedError` if the file changed since the plan was made.
     """
-    if sync.after is None or not sync.changes:
-        return
+    if sync.after is not None and sync.changes:
+        _write(sync, sync.after)
+    if sync.written != read_written(sync.path) and sync.after is not None:
+        beside = os.path.join(os.path.dirname(sync.path), WRITTEN_FILE)
+        text = json.dumps({"version": 1, "workflows": sync.written}, indent=1, ensure_ascii=False)
+        files.write_atomic(beside, f"{text}\n".encode(), mode=_MODE)
+
+
+def _write(sync: Sync, after: bytes) -> None:
     if _read(sync.path) != sync.before:
         raise RegistryChangedError(
-            "the registry was changed meanwhile",
+            "the registry changed in the meantime",
             hint=Hint("run it again: ", Command("registry sync")),
             path=sync.path,
         )
     target = os.path.realpath(sync.path)
     mode = os.stat(target).st_mode & 0o777 if sync.before is not None else _MODE
-    files.write_atomic(target, sync.after, mode=mode)
+    files.write_atomic(target, after, mode=mode)
 
 
 def _read(path: str) -> bytes | None:
@@ -139,8 +179,8 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _right(path: str, text: str, discovery: Discovery) -> yaml_text.Document:
-    """Return what *text* says; refused where there are mistakes in it."""
+def _validated(path: str, text: str, discovery: Discovery) -> yaml_text.Document:
+    """Return the document in *text*; refused if it has errors."""
     document = yaml_text.load(text, source=path)
     found = mistakes(document, local_skills(discovery))
     if found:
@@ -154,24 +194,24 @@ def _right(path: str, text: str, discovery: Discovery) -> yaml_text.Document:
     return document
 
 
-def _own(discovery: Discovery) -> list[Candidate]:
-    """Return the skills in home, those included that a project's hides; their paths must be text."""
+def _in_home(discovery: Discovery) -> list[Candidate]:
+    """Return the skills in home, also those that a project's skill hides; their paths must be text."""
     personal = {root.path for root in discovery.places.roots if root.personal}
     own = [
-        each
-        for each in (*discovery.candidates, *discovery.hidden)
-        if each.root in personal and not each.remote and _is_text(each.path)
+        candidate
+        for candidate in (*discovery.candidates, *discovery.hidden)
+        if candidate.root in personal and not candidate.remote and _is_text(candidate.path)
     ]
-    return sorted(own, key=lambda each: each.skill)
+    return sorted(own, key=lambda candidate: candidate.skill)
 
 
 def _is_text(path: str) -> bool:
-    """Whether *path* can be written down: file systems may hold bytes that are no UTF-8."""
+    """Whether *path* is UTF-8; file systems allow other bytes."""
     return path.isascii() or path.encode("utf-8", "replace").decode() == path
 
 
 def _stale(discovery: Discovery) -> tuple[str, ...]:
-    return tuple(each.skill for each in discovery.skipped if each.code == "REGISTRY_STALE")
+    return tuple(skill.skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE")
 
 
 # --- editing --------------------------------------------------------------------------------------
@@ -192,25 +232,100 @@ meta:
 class _RegistryEditor:
     """The list of workflows while it is edited."""
 
-    def __init__(self, items: MutableSequence[Any], path: str, home: str) -> None:
+    def __init__(
+        self,
+        items: MutableSequence[Any],
+        path: str,
+        home: str,
+        written: Written,
+        replace: Collection[str],
+    ) -> None:
         self.added: list[str] = []
         self.updated: list[str] = []
+        self.replaced: list[FieldChange] = []
+        self.edited: list[FieldChange] = []
+        self.removed: list[str] = []
         self.left_out: list[str] = []
+        self.written: dict[str, dict[str, object]] = {
+            skill: dict(fields) for skill, fields in written.items()
+        }
         self._items = items
         self._path = path
         self._home = home
+        self._replace = dict.fromkeys(replace, False)
 
     def take(self, candidate: Candidate) -> None:
-        """Write what *candidate* declares over its entry, or add one, if the registry can hold it."""
+        """Update the entry of *candidate*, or add one, if the registry can hold it."""
         if why := unfit(candidate):
             self.left_out.append(f"{candidate.skill}: {why}")
             return
-        item = next((each for each in self._items if self._is_about(each, candidate)), None)
-        if item is None:
-            append(self._items, entry_of(candidate, self._shown(candidate.path)))
+        item = next((entry for entry in self._items if self._is_about(entry, candidate)), None)
+        if item is not None:
+            self._update(item, candidate)
+        elif candidate.skill in self.written and not self._is_replaced(candidate.skill, ""):
+            self.removed.append(candidate.skill)
+        else:
+            item = entry_of(candidate, self._shown(candidate.path))
+            append(self._items, item)
+            self.written[candidate.skill] = {
+                entry.field: entry.value for entry in fields_of(item) if entry.value is not None
+            }
             self.added.append(candidate.skill)
-        elif update(item, candidate):
-            self.updated.append(candidate.skill)
+
+    def refuse_unused(self) -> None:
+        """Refuse names to replace that are neither a field nor a skill."""
+        unused = [
+            name for name, used in self._replace.items() if not used and name not in SYNCED_FIELDS.values()
+        ]
+        if unused:
+            raise UsageError(
+                f"there is nothing to replace named `{unused[0][:80]}`",
+                hint=f"name a skill, a skill's field as SKILL.FIELD, or one of {', '.join(SYNCED_FIELDS.values())}",
+            )
+
+    def _update(self, item: Any, candidate: Candidate) -> None:
+        """Compare each declared field with the registry and with what the last sync wrote."""
+        skill = candidate.skill
+        base = self.written.setdefault(skill, {})
+        fields = fields_of(item)
+        before = len(self.replaced)
+        for entry in fields:
+            declared = self._declared(candidate, entry.field)
+            if declared is None:
+                continue
+            is_unchanged = entry.field in base and same_value(base[entry.field], entry.value)
+            if same_value(entry.value, declared) or (entry.value is None and entry.field not in base):
+                if not same_value(entry.value, declared):
+                    self._put(entry, skill, declared)
+                base[entry.field] = declared
+            elif is_unchanged or self._is_replaced(skill, entry.field):
+                self._put(entry, skill, declared)
+                base[entry.field] = declared
+            else:
+                self.edited.append(FieldChange(skill, entry.field, entry.value, declared))
+                base.setdefault(entry.field, declared)
+        keep_parts(item, fields)
+        if len(self.replaced) > before:
+            self.updated.append(skill)
+
+    def _put(self, entry: EntryField, skill: str, declared: object) -> None:
+        self.replaced.append(FieldChange(skill, entry.field, entry.value, declared))
+        entry.put(tuple(declared) if isinstance(declared, list) else declared)
+
+    def _is_replaced(self, skill: str, field: str) -> bool:
+        """Whether the frontmatter's value was requested."""
+        names = {skill, field, f"{skill}.{field}"} & self._replace.keys()
+        self._replace |= dict.fromkeys(names, True)
+        return bool(names)
+
+    def _declared(self, candidate: Candidate, field: str) -> object:
+        """Return the value that the skill itself declares, or `None`."""
+        if field in candidate.overridden:
+            return plain(candidate.overridden[field])
+        if candidate.origins.get(field, "registry") in {"registry", EDITED, "default", ""}:
+            return None
+        value = plain(getattr(candidate, field))
+        return None if value in ("", []) else value
 
     def _is_about(self, item: Mapping[str, object], candidate: Candidate) -> bool:
         path = skill_file(item, registry=self._path, home=self._home)

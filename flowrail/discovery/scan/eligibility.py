@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import NamedTuple
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
@@ -16,6 +17,9 @@ from flowrail.discovery.diagnostics import CODES, INFO, Note
 from flowrail.discovery.scan.declaration import DeclaredMetadata, Reading
 from flowrail.discovery.scan.scan import ScannedSkill
 from flowrail.text.safe_text import in_quotes
+
+EDITED = "registry, edited"
+"""The origin of a value that a person edited in the registry."""
 
 TRIGGER = "{payload_path}"
 _SHELL = re.compile(r"[;|&<>`$()\\]")
@@ -31,15 +35,29 @@ class _Refusal(NamedTuple):
     line: int
 
 
-def judge(found: ScannedSkill, entry: Reading | None = None) -> Candidate | Skipped:
-    """Return *found* as a candidate with every field filled in, or why it is not one."""
+def judge(
+    found: ScannedSkill, entry: Reading | None = None, edited: Collection[str] = ()
+) -> Candidate | Skipped:
+    """Return *found* as a candidate with every field filled in, or why it is not one.
+
+    *entry* is its entry in the registry, and *edited* are the fields that a person edited there.
+    """
     reading, problem = found.file
-    merged = merge(reading, entry) if entry else reading
+    merged = merge(reading, entry, edited) if entry else reading
     notes = (*reading.notes, *_differing_name(found))
     refusal = problem or _refusal(merged)
     if refusal:
         return _skipped(found, refusal.code, refusal.reason, refusal.line, notes)
-    candidate = filled_in(merged, Candidate(found.skill, found.root.scope, found.path, root=found.root.path))
+    bare = Candidate(found.skill, found.root.scope, found.path, root=found.root.path)
+    candidate = filled_in(merged, bare)
+    if edited:
+        own = filled_in(reading, bare)
+        overridden = {
+            field: getattr(own, field)
+            for field in edited
+            if own.origins.get(field) not in {None, "", "default"}
+        }
+        candidate = candidate._replace(overridden=overridden)
     return candidate._replace(notes=(*notes, *candidate.notes))
 
 
@@ -64,11 +82,15 @@ def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tupl
     )
 
 
-def merge(reading: Reading, entry: Reading) -> Reading:
-    """Return what *reading* declares, and what *entry*, of the registry, adds to it."""
+def merge(reading: Reading, entry: Reading, edited: Collection[str] = ()) -> Reading:
+    """Return what *reading* declares, what *entry* in the registry adds, and the values *edited* there."""
     own, added = reading.declared, entry.declared
     declared = DeclaredMetadata._make(a if a is not None else b for a, b in zip(own, added, strict=True))
     origins = {**entry.origins, **reading.origins}
+    for field in edited:
+        value: Any = added.summary if field == "description" else getattr(added, field)
+        declared = declared._replace(**{field: value})
+        origins[field] = EDITED
     return reading._replace(declared=declared, origins=origins, dialect=reading.dialect or entry.dialect)
 
 

@@ -34,9 +34,7 @@ def render_sync(sync: Sync, *, written: bool) -> str:
     path = shortened(sync.path)
     if not sync.changes:
         head = f"{path} is up to date" if sync.before is not None else f"nothing to write to {path}"
-        return "\n".join(
-            [f"{head}: no skill in your home folder declares anything new.", *_stale(sync), *_left_out(sync)]
-        )
+        return "\n".join([f"{head}: no skill in your home folder declares anything new.", *_kept(sync)])
     named = [
         f"{what} {joined(names)}"
         for what, names in (("adds", sync.added), ("updates", sync.updated))
@@ -44,7 +42,11 @@ def render_sync(sync: Sync, *, written: bool) -> str:
     ]
     named += ["counts its entries"] if sync.recounted and not sync.added else []
     head = f"{'Wrote' if written else 'Would write'} {path}: {', '.join(named)}."
-    parts = ["\n".join([head, *_stale(sync), *_left_out(sync)])]
+    lines = [
+        f"  {shortened(change.skill)}.{change.field}: {_value(change.registry)} → {_value(change.declared)}"
+        for change in sync.replaced
+    ]
+    parts = ["\n".join([head, *lines, *_kept(sync)])]
     if not written:
         parts.append(visible(sync.difference).rstrip("\n"))
     return "\n\n".join(parts)
@@ -58,6 +60,9 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
         "written": written,
         "added": list(sync.added),
         "updated": list(sync.updated),
+        "replaced": [change._asdict() for change in sync.replaced],
+        "edited": [change._asdict() for change in sync.edited],
+        "removed": list(sync.removed),
         "stale": list(sync.stale),
         "left_out": list(sync.left_out),
         "difference": sync.difference,
@@ -102,6 +107,29 @@ def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
     for field, origin in origins.items():
         found[names.get(origin, names[""])].append(field)
     return {name: fields for name, fields in found.items() if fields}
+
+
+def _kept(sync: Sync) -> list[str]:
+    """Return what a sync leaves as it is: edits by a person, entries without a skill, skills that it cannot add."""
+    lines: list[str] = []
+    if sync.edited:
+        lines.append("Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):")
+        lines += [
+            f"  {shortened(change.skill)}.{change.field}: {_value(change.registry)}; "
+            f"the skill declares {_value(change.declared)}"
+            for change in sync.edited
+        ]
+    if sync.removed:
+        lines.append(
+            f"Not added again, because you removed them: {joined(sync.removed)} (`--replace SKILL` adds one)."
+        )
+    return [*lines, *_stale(sync), *_left_out(sync)]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return shortened(f"[{', '.join(map(str, value))}]", 120)
+    return "(nothing)" if value is None else shortened(str(value), 120)
 
 
 def _left_out(sync: Sync) -> list[str]:
