@@ -32,7 +32,15 @@ from flowrail.hosts.protocol import (
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.engine.agents import claimable
 from flowrail.machines.sessions.host_binding import HELD
-from flowrail.machines.sessions.session import ACTIVE, CLAIMED, PENDING, WAITING, Session
+from flowrail.machines.sessions.session import (
+    ABANDONED,
+    ACTIVE,
+    CLAIMED,
+    COMPLETED,
+    PENDING,
+    WAITING,
+    Session,
+)
 from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
 from flowrail.operations.running.conversations import release
@@ -84,10 +92,11 @@ def _open_sessions(
     seen = [one for glance in newest if (one := _seen(glance, environment)) is not None]
     seen.sort(key=lambda one: one.session.moved_at, reverse=True)
     seen.sort(key=lambda one: not one.session.belongs_to(hook_input.conversations))
+    seen.sort(key=lambda one: not one.session.is_open)
     if not seen:
         return NOTHING
     lines = [_description(one, hook_input, environment) for one in seen]
-    return context("\n".join(_fitting(["Unfinished `flow` sessions in this folder:", *lines])))
+    return context("\n".join(_fitting(["Sessions of `flow` in this folder:", *lines])))
 
 
 def _hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
@@ -205,6 +214,8 @@ def _reason(seen: _Seen, environment: HookEnvironment) -> str:
 def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironment) -> str:
     """Return one session as the agent reads it when its context is new."""
     session, now = seen.session, environment.now()
+    if not session.is_open:
+        return _result(seen, now)
     progress = agents_progress(session.dispatches, now)
     about = f"- {_topic(session)}, {_position(seen)}, last report {ago(session.moved_at, now)}."
     about += f" {progress}." if progress else ""
@@ -215,6 +226,16 @@ def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironmen
     if session.owner is not None:
         return f"{about}\n  Belongs to another conversation. Leave it alone unless the user asks. ID: {session.id}"
     return f"{about}\n  Belongs to no conversation. If the user asks to continue it: `{resume}`"
+
+
+def _result(seen: _Seen, now: str) -> str:
+    """Return one session that has ended, for an agent that may not have told its user."""
+    ended = "finished" if seen.session.status == COMPLETED else "failed"
+    resume = _command("resume", seen.glance)
+    return (
+        f"- {_topic(seen.session)}, {ended} {ago(seen.session.moved_at, now)}.\n"
+        f"  If the user does not know the result yet, run this and tell them: `{resume}`"
+    )
 
 
 def _fitting(lines: Sequence[str]) -> Iterator[str]:
@@ -243,9 +264,9 @@ def _position(seen: _Seen) -> str:
 
 
 def _seen(glance: SessionGlance, environment: HookEnvironment) -> _Seen | None:
-    """Return an open session that belongs to no other session, as it is now."""
+    """Return a session that belongs to no other session, as it is now."""
     store, kept = _store(glance.folder, environment), _read(glance, environment)
-    if store is None or kept is None or not kept.session.is_open or kept.session.parent:
+    if store is None or kept is None or kept.session.parent or kept.session.status == ABANDONED:
         return None
     return _Seen(glance, _with_agents(store, kept.session), _steps(store, glance.id))
 

@@ -25,6 +25,7 @@ MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
 _SNAPSHOT, _USUAL = "session.json", 65_536
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
+_OPEN_STATUSES = ("active", "waiting")
 
 
 class SessionFolder(NamedTuple):
@@ -80,6 +81,14 @@ def open_sessions(folder: SessionFolder) -> Iterator[SessionGlance]:
     yield from (glance for glance, _ in _snapshots(folder, _OPEN))
 
 
+def ended_sessions_of(folder: SessionFolder, conversation: str, since: str) -> Iterator[SessionGlance]:
+    """Yield the sessions of a conversation that ended, well or not, after the moment *since*."""
+    mark = f'"{conversation}"'.encode()
+    for glance, host in _snapshots(folder, (mark,), statuses=("completed", "failed")):
+        if host.get("id") == conversation and glance.moved_at > since and not glance.is_child:
+            yield glance
+
+
 def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
     """Yield the open sessions that belong to one of *conversations*, in their order."""
     marks = tuple(f'"{conversation}"'.encode() for conversation in conversations)
@@ -116,9 +125,9 @@ def session_at(folder: SessionFolder, session_id: str) -> tuple[SessionGlance, M
 
 
 def _snapshots(
-    folder: SessionFolder, marks: Sequence[bytes]
+    folder: SessionFolder, marks: Sequence[bytes], statuses: Sequence[str] = _OPEN_STATUSES
 ) -> Iterator[tuple[SessionGlance, Mapping[str, object]]]:
-    """Yield each open session whose snapshot contains one of *marks*, with its host."""
+    """Yield each session of these statuses whose snapshot contains one of *marks*, with its host."""
     sessions = os.path.join(folder.path, "sessions")
     try:
         files.check_private_dir(folder.path)
@@ -139,16 +148,21 @@ def _snapshots(
                 continue
             unparsed -= len(data)
             session = json.loads(data)["session"]
-            glance = _glance(folder, name, session)
+            glance = _glance(folder, name, session, statuses)
             host = session.get("host")
             if glance is not None:
                 yield glance, host if isinstance(host, dict) else {}
 
 
-def _glance(folder: SessionFolder, name: str, session: Mapping[str, object]) -> SessionGlance | None:
-    """Return what a snapshot shows of a session that has not ended."""
+def _glance(
+    folder: SessionFolder,
+    name: str,
+    session: Mapping[str, object],
+    statuses: Sequence[str] = _OPEN_STATUSES,
+) -> SessionGlance | None:
+    """Return what a snapshot shows of a session with one of these statuses."""
     status = str(session["status"])
-    if status not in {"active", "waiting"} or session["id"] != name:
+    if status not in statuses or session["id"] != name:
         return None
     is_child = bool(session.get("parent"))
     return SessionGlance(folder, name, status, str(session["step"]), str(session["moved_at"]), is_child)

@@ -167,7 +167,7 @@ def test_a_session_is_shown_by_its_id_whatever_its_state() -> None:
 
     assert (ended["status"], ended["step"], ended["next"]) == ("failed", None, [])
     assert shown == ended
-    assert "ended as failed after 1 step." in shown["actions"][0]
+    assert "The workflow has failed." in shown["actions"][0]
 
 
 def test_several_open_sessions_are_named_with_their_commands() -> None:

@@ -171,7 +171,7 @@ def test_the_start_tells_facts_also_after_the_context_was_lost() -> None:
 
     assert len(set(texts)) == 1
     assert texts[0].splitlines() == [
-        "Unfinished `flow` sessions in this folder:",
+        "Sessions of `flow` in this folder:",
         "- small, step 2 of 2, last report just now.",
         f"  Run this now; it does not move the session: `flow resume {session} --store {Path.cwd() / '.flow'}`",
     ]

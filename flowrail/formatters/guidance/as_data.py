@@ -53,6 +53,8 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, object]:
         "ask_command": guidance.ask_command,
         "launcher_command": guidance.launcher_command,
         "work_folder": guidance.work_folder,
+        "results": [file._asdict() for file in guidance.results],
+        "sent": [sent._asdict() for sent in guidance.sent],
         "working_files": [each._asdict() for each in guidance.working_files],
         "take_over_command": guidance.take_over_command,
         "answers": [answer._asdict() for answer in guidance.answers],

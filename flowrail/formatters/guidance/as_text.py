@@ -204,7 +204,7 @@ def standing(guidance: Guidance, show: Show = str) -> str:
     parts += [files] if (files := _working_files(guidance)) else []
     parts += [one_line(guidance.claim)] if guidance.claim else []
     parts += _details(guidance, show)
-    if not guidance.next and guidance.status in {"active", "waiting"} and not guidance.dispatches:
-        # it has lost its work or belongs to another conversation, and that is all there is to say
+    if not (guidance.next or guidance.dispatches):
+        # it has ended, has lost its work or belongs to another conversation
         parts.append(visible("\n".join(pieces(guidance, show))))
     return "\n".join(parts)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flowrail.machines.engine.questions import later
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import CANCELLED, CLAIMED, PENDING, Dispatched
-from flowrail.text.phrases import ago, in_words
+from flowrail.text.phrases import ago, duration, in_words, size
 from flowrail.text.safe_text import one_line, shortened
 
 LONGEST_REQUEST, LONGEST_PARAM, LONGEST_FOUND = 600, 100, 300
@@ -35,6 +35,12 @@ def briefing_text(briefing: Briefing) -> str:
     sentences.append(_sentence("Done so far", done))
     if briefing.found:
         sentences.append(_sentence("Agents found", _listed(briefing.found)))
+    if briefing.notes is not None:
+        age = duration(briefing.notes.seconds)
+        about = f"{size(briefing.notes.bytes)}, changed {age} ago"
+        sentences.append(f"Notes: {one_line(briefing.notes_path)} ({about}).")
+    elif briefing.notes_path:
+        sentences.append(f"Notes: {one_line(briefing.notes_path)} is missing.")
     progress = agents_progress(briefing.dispatches, briefing.now)
     sentences += [f"{progress}."] if progress else []
     if briefing.remember:

@@ -13,7 +13,7 @@ from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.text.markup import Markup, Verbatim, parts
-from flowrail.text.phrases import in_words
+from flowrail.text.phrases import in_words, size
 from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import shortened
 
@@ -174,6 +174,15 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     if guidance.then_command is not None:
         command = show(guidance.then_command)
         after.append(Verbatim(f"It continues with {guidance.then_command.arguments[0]}: {command}"))
+    if guidance.results:
+        after.append(
+            f"Result files: {', '.join(f'{file.path} ({size(file.bytes)})' for file in guidance.results)}"
+        )
+    for sent in guidance.sent:
+        received = " It has received the work." if sent.received else " To receive the work there: "
+        after.append(
+            Verbatim(f"Handed off to {sent.target}.{received}{'' if sent.received else show(sent.command)}")
+        )
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
     if guidance.ask_command and _is_new_to_it(guidance):

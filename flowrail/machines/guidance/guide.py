@@ -37,7 +37,7 @@ from flowrail.text.safe_text import is_shown
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView
+    from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView, SentWork
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
 
 MOST_CASES = 12
@@ -133,6 +133,10 @@ class Guidance(NamedTuple):
     work_folder: str = ""
     working_files: "tuple[WorkingFile, ...]" = ()
     """The session's working files; only listed if the session is shown again or has ended."""
+    results: "tuple[WorkingFile, ...]" = ()
+    """The result files of a session that has ended."""
+    sent: "tuple[SentWork, ...]" = ()
+    """The handoffs that a session which has ended had sent."""
     take_over_command: Command | None = None
     """For a session of another conversation: the command that takes it over."""
 
@@ -281,11 +285,9 @@ def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
 
 
 def _farewell(session: Session) -> tuple[str, ...]:
-    what = f"The procedure {session.skill}"
-    steps = f"after {session.revision} step{'s' if session.revision != 1 else ''}"
     ends = {
-        "completed": f"{what} is complete {steps}. There is nothing left to report.",
-        "failed": f"{what} has ended as failed {steps}. Tell the user what failed.",
+        "completed": "Finished. Give the user the result.",
+        "failed": "The workflow has failed. Tell the user what failed.",
     }
     return (ends.get(session.status, f"Session {session.id} is {session.status}."),)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
-from flowrail.machines.sessions.session import Dispatched
+from flowrail.machines.sessions.session import Dispatched, WorkingFile
 
 
 class DispatchView(NamedTuple):
@@ -114,5 +114,16 @@ class Briefing(NamedTuple):
     remember: tuple[str, ...] = ()
     dispatches: tuple[Dispatched, ...] = ()
     """The current step's dispatches as they are now."""
+    notes_path: str = ""
+    """The session's notes, if the workflow keeps any; ``notes`` is `None` if the file is missing."""
+    notes: WorkingFile | None = None
     for_agent: bool = False
     """Whether the session does the work of a sub-agent."""
+
+
+class SentWork(NamedTuple):
+    """A handoff that a session has sent: the skill, whether that has received it, and the command that does."""
+
+    target: str
+    received: bool
+    command: Command

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
 from flowrail.machines.sessions.store import Store
@@ -12,10 +14,12 @@ MOST_STEPS = 12
 MOST_FOUND = 12
 
 
-def briefing_of(store: Store, session: Session, now: str) -> Briefing:
+def briefing_of(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
     """Return what an agent must know to continue *session*."""
     done, earlier = _done(store, session)
     from_agents = [memory for memory in session.memory if memory.kind == FOUND and memory.source]
+    notes = next((file for file in guidance.working_files if file.path == session.notes), None)
+    has_notes = notes is not None or (session.revision > 0 and _uses_notes(workflow))
     return Briefing(
         asked=session.params,
         topic=session.topic,
@@ -27,8 +31,16 @@ def briefing_of(store: Store, session: Session, now: str) -> Briefing:
         found=tuple(f"{memory.source}: {memory.text}" for memory in from_agents[-MOST_FOUND:]),
         remember=tuple(memory.text for memory in session.memory if memory.kind == REMEMBER),
         dispatches=reconciled(store, session).dispatches,
+        notes_path=session.notes if has_notes else "",
+        notes=notes,
         for_agent=session.parent is not None,
     )
+
+
+def _uses_notes(workflow: Workflow) -> bool:
+    """Return whether the instructions of a step tell the agent to keep notes."""
+    texts = (step.actions for step in workflow.steps if not callable(step.actions))
+    return any("$notes" in str(text) for actions in texts for text in actions)
 
 
 def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.machines.sessions.host_binding import RELEASED
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
     Store,
@@ -26,6 +26,8 @@ from flowrail.operations.running.world import World
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
 
+RESULT_SECONDS = 24 * 3600
+"""For so long a session that has ended is shown to whom it belongs."""
 QUIET_SECONDS = 30 * 60
 """After so long without activity another conversation may report without taking the session over."""
 RELEASE_WAIT = 1.0
@@ -142,6 +144,22 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
             sessions=[kept.session.id for kept in candidates],
         )
     raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
+
+
+def just_ended(world: World) -> StoredSession | None:
+    """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
+    from flowrail.operations.running.session_list import summaries  # only without an open session
+
+    for summary in summaries(world.store, every=True):
+        session = summary.kept.session if summary.kept else None
+        if session is None or session.parent or session.is_open or session.status == ABANDONED:
+            continue
+        seconds = seconds_between(session.moved_at, world.now())
+        if seconds is None or seconds > RESULT_SECONDS:
+            return None
+        if world.host in {None, session.owner} or session.owner is None:
+            return summary.kept
+    return None
 
 
 def may_be_meant(world: World, session: Session, address: str) -> bool:

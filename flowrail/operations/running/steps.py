@@ -142,7 +142,14 @@ def resume(world: World, session_id: str | None, *, take_over: bool = False) -> 
     """Show a session's current step again, by default that of the caller's open session."""
     if session_id is not None:
         return look(world, session_id, take_over=take_over)
-    return _look(world, conversations.the_open_session(world))
+    try:
+        kept = conversations.the_open_session(world)
+    except conversations.NoOpenSessionError:
+        ended = conversations.just_ended(world)
+        if ended is None:
+            raise
+        kept = ended
+    return _look(world, kept)
 
 
 def report(
@@ -331,7 +338,7 @@ def _look(world: World, kept: StoredSession) -> Answer:
     if kept.session.is_open:
         from flowrail.operations.running.briefing import briefing_of  # only a resumed step reads the journal
 
-        briefing = briefing_of(world.store, kept.session, world.now())
+        briefing = briefing_of(world.store, kept.session, opened.workflow, answer.guidance, world.now())
         answer = answer._replace(guidance=answer.guidance._replace(briefing=briefing))
     return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
 
@@ -467,6 +474,11 @@ def prepare_answer(
     )
     if resumed or not session.is_open:
         told = told._replace(working_files=working_files.listed(world, session))
+    if not (session.is_open or session.parent):
+        from flowrail.operations.running import results  # only a session that has ended has results
+
+        sent = results.sent_work(world, session)
+        told = told._replace(results=results.result_files(world, session), sent=sent)
     return Answer(told, session, opened.workflow, (*opened.notes, *notes))
 
 

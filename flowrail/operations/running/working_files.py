@@ -88,12 +88,16 @@ def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
         with suppress(OSError):
             about = os.lstat(path)
             if S_ISREG(about.st_mode):
-                found.append((about.st_mtime, about.st_size, os.path.relpath(path, folder)))
-    found.sort(reverse=True)
-    return tuple(
-        WorkingFile(f"{session.work_folder}/{name}", size, _stamp(changed), max(0.0, now - changed))
-        for changed, size, name in found[:MOST_LISTED]
-    )
+                name = os.path.relpath(path, folder)
+                found.append(described(f"{session.work_folder}/{name}", about, now))
+    found.sort(key=lambda file: (file.seconds, file.path))
+    return tuple(found[:MOST_LISTED])
+
+
+def described(path: str, about: os.stat_result, now: float) -> WorkingFile:
+    """Return a file with its size and age at the moment *now*."""
+    changed = about.st_mtime
+    return WorkingFile(path, about.st_size, _stamp(changed), max(0.0, now - changed))
 
 
 def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:

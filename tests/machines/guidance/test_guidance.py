@@ -211,12 +211,8 @@ def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
         for outcome in ("ok", "fail")
     }
 
-    assert told["ok"].actions == (
-        "The procedure dull is complete after 1 step. There is nothing left to report.",
-    )
-    assert told["fail"].actions == (
-        "The procedure dull has ended as failed after 1 step. Tell the user what failed.",
-    )
+    assert told["ok"].actions == ("Finished. Give the user the result.",)
+    assert told["fail"].actions == ("The workflow has failed. Tell the user what failed.",)
     assert all(each.next == () and each.step is None for each in told.values())
 
 

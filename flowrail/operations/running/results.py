@@ -1,0 +1,74 @@
+"""What a session that has ended leaves behind: result files and sent handoffs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from stat import S_ISREG
+
+from flowrail.command import Command
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.guidance.views import SentWork
+from flowrail.machines.sessions.session import NOTES, Session, WorkingFile
+from flowrail.operations.running import working_files
+from flowrail.operations.running.world import World
+
+MOST_FILES = 8
+"""At most this many result files are named."""
+_LONGEST_PATH, _MOST_VALUES = 400, 200
+
+
+def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
+    """Return the files that the session's facts name, and its other working files without the notes."""
+    project = working_files.project_of(world)
+    now = datetime.fromisoformat(world.now()).timestamp()
+    named = [_file(path, project, now) for path in _paths(session)]
+    kept = [file for file in working_files.listed(world, session) if os.path.basename(file.path) != NOTES]
+    found = {file.path: file for file in (*named, *kept) if file is not None}
+    return tuple(found.values())[:MOST_FILES]
+
+
+def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
+    """Return the handoffs that the session has sent, with the command that receives each."""
+    if not os.path.isdir(os.path.join(world.store.path, "handoffs")):
+        return ()
+    handoffs = (stored.handoff for stored in Handoffs(world.store.path, world.store.owner).all())
+    return tuple(
+        SentWork(
+            handoff.target,
+            handoff.phase == ACKNOWLEDGMENT,
+            Command(
+                "handoff receive",
+                handoff.payload,
+                sha256=handoff.digest,
+                root=handoff.root or None,
+                store=world.shown_store,
+            ),
+        )
+        for handoff in handoffs
+        if handoff.session == session.id and handoff.phase in {INVOCATION, ACKNOWLEDGMENT}
+    )
+
+
+def _paths(session: Session) -> Iterator[str]:
+    """Yield the texts among the session's facts that can be paths."""
+    values = [
+        item for value in session.state.values() for item in (value if isinstance(value, tuple) else [value])
+    ]
+    for value in values[:_MOST_VALUES]:
+        if isinstance(value, str) and 0 < len(value) <= _LONGEST_PATH and value.isprintable():
+            yield value
+
+
+def _file(path: str, project: str, now: float) -> WorkingFile | None:
+    """Return a file inside the project by its path, or `None`."""
+    relative = os.path.relpath(os.path.join(project, path), project)
+    try:
+        about = os.lstat(os.path.join(project, relative))
+    except (OSError, ValueError):
+        return None
+    if relative.startswith(os.pardir) or not S_ISREG(about.st_mode):
+        return None
+    return working_files.described(relative, about, now)

@@ -1,0 +1,133 @@
+"""The end of a session: what the agent tells the user, and where the result is for a day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from support.hooks import A, B, claude_code, context, conversation, hook, within
+from support.sandbox import flow, put_skill, refused, told
+
+REPORTING = """\
+name: NAME
+params: {topic: {type: string, required: true, example: slow login}}
+steps:
+  - id: write
+    title: Write
+    actions: ["Write the report. Notes are in $notes."]
+    reports: {report: {type: string, required: true, example: report.md}, parts: {type: list, example: [a.md]}}
+    next: {ok: null, fail: null}
+"""
+
+
+@pytest.fixture
+def session() -> str:
+    put_skill("reporting", REPORTING)
+    started: Any = within(A, "start", "reporting", "-p", "topic=slow login")
+    Path("report.md").write_text("# Why\n")
+    Path("docs").mkdir()
+    Path("docs/part.md").write_text("part\n")
+    work = Path(started["work_folder"])
+    (work / "notes.md").write_text("notes\n")
+    (work / "table.csv").write_text("a,b\n")
+    return str(started["session"])
+
+
+def finish(outcome: str = "ok") -> str:
+    facts = ("-s", "report=report.md", "-s", 'parts=["docs/part.md", "../outside.md", "missing.md"]')
+    with conversation(A):
+        return flow("step", "reporting", outcome, *facts).out
+
+
+def test_the_last_answer_names_the_result_files(session: str) -> None:
+    out = finish()
+
+    assert "Finished. Give the user the result." in out
+    table = f".flow/sessions/{session}/work/table.csv"
+    assert f"Result files: report.md (6 bytes), docs/part.md (5 bytes), {table} (4 bytes)" in out
+    assert "flow step" not in out
+
+
+def test_a_failed_session_says_so(session: str) -> None:
+    assert "The workflow has failed. Tell the user what failed." in finish("fail")
+
+
+def test_for_a_day_the_result_is_shown_to_the_conversation_that_did_the_work(session: str) -> None:
+    finish()
+
+    for command in ("resume", "status"):
+        with conversation(A):
+            out = flow(command).out
+        assert session in out
+        assert "Result files: report.md (6 bytes)" in out
+    with conversation(B):
+        assert refused("resume")[1]["code"] == "NO_OPEN_SESSION"
+    text = context(hook("session-start", claude_code("session-start", A, source="compact")))
+    assert '- "slow login" (reporting), finished just now.' in text
+    assert f"run this and tell them: `flow resume {session} --store {Path.cwd() / '.flow'}`" in text
+    assert hook("session-start", claude_code("session-start", B)) == {}
+    assert hook("stop", claude_code("stop", A)) == {}
+
+
+def test_after_a_day_it_is_shown_by_its_id_only(session: str) -> None:
+    finish()
+    later = "2099-01-01T12:00:00.000Z"
+
+    with patch("flowrail.cli.hook_entry._now", lambda: later):
+        assert hook("session-start", claude_code("session-start", A)) == {}
+    with patch("flowrail.operations.environment.Environment.now", later), conversation(A):
+        assert refused("resume")[1]["code"] == "NO_OPEN_SESSION"
+        assert "Result files" in flow("resume", session).out
+
+
+def test_a_sent_handoff_is_named_with_the_command_that_receives_it() -> None:
+    put_skill("reporting", REPORTING)
+    put_skill("taking", TAKING, texts={"SKILL.md": TAKER})
+    session = within(A, "start", "reporting", "-p", "topic=slow login")["session"]
+    within(A, "handoff", "send", "taking", "--session", session, "-s", "summary=all of it", "--yes")
+
+    out = finish()
+
+    line = next(line for line in out.splitlines() if line.startswith(("Handed off", "<![CDATA[Handed off")))
+    assert "Handed off to taking. To receive the work there: flow handoff receive " in line
+    sent = told("resume", session)["sent"]
+    assert [work["target"] for work in sent] == ["taking"]
+    assert flow(*sent[0]["command"].split()[1:]).status == 0
+    assert "Handed off to taking. It has received the work." in flow("resume", session).out
+
+
+ITERATING = "limit: 3\n    next: {ok: null, iterate: write}"
+TAKING = """\
+name: NAME
+params: {summary: {type: string, default: ""}}
+steps:
+  - {id: first, title: First, actions: [Do.], next: {ok: null}}
+"""
+TAKER = """\
+---
+name: NAME
+description: Takes over work.
+metadata:
+  handoff: "{accepts_handoff: true, handoff_categories: [analysis], handoff_description: 'Takes over', handoff_trigger: '{payload_path}', accepts_from: ['*'], schema_version: '3.0', schema_type: universal}"
+---
+"""  # noqa: E501 - frontmatter has one line for it
+
+
+def test_a_briefing_says_where_the_notes_are_and_if_they_are_missing() -> None:
+    put_skill(
+        "reporting",
+        REPORTING.replace("next: {ok: null, fail: null}", ITERATING),
+    )
+    started = told("start", "reporting", "-p", "topic=slow login")
+    notes = f".flow/sessions/{started['session']}/work/notes.md"
+    assert "Notes:" not in flow("resume").out
+    told("step", "reporting", "iterate", "-s", "report=x.md")
+
+    missing = flow("resume").out
+    Path(notes).write_text("notes\n" * 1_000)
+    there = flow("resume").out
+
+    assert f"Notes: {notes} is missing." in missing
+    assert f"Notes: {notes} (6 kB, changed " in there
