@@ -14,10 +14,12 @@ from typing import Any
 from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant, Domain
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import freeze_deep
+from flowrail.machines.definition.serialization import has_functions
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.exploration.reads import Reads
+from flowrail.machines.exploration.actions import values_to_try
+from flowrail.machines.exploration.reads import Reads, rounds
 from flowrail.machines.exploration.walks import observe
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
@@ -32,17 +34,20 @@ def extract_schema(workflow: Workflow) -> Schema:
     """Return the domain of every value that plays a part in a step, by step and name.
 
     ``step`` and ``total_steps`` are everywhere; parameters too; facts where they are reported, or where
-    the step's own condition asks for them; ``iteration`` where a step may be told again. Handlers are called to
-    find the facts that they read without declaring them.
+    the step's own condition asks for them; ``iteration`` where a step may be told again. Functions are called to
+    find what they read: facts that nothing declares, and values in their code for names with many values.
     """
-    reads = observe(workflow) if any(accepts_any_fact(step) for step in workflow.steps) else Reads()
+    reads = observe(workflow) if has_functions(workflow) else Reads()
     reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
     return {
         step.id: {
             STEP: Constant(number),
             TOTAL: Constant(workflow.total_steps),
             **_rounds(step),
-            **{name: domain_of(arg) for name, arg in _values(workflow, step, reported).items()},
+            **{
+                name: _domain(workflow, name, arg, reads)
+                for name, arg in _values(workflow, step, reported).items()
+            },
             **_undeclared(workflow, step, reads),
         }
         for number, step in enumerate(workflow.steps, start=1)
@@ -85,9 +90,16 @@ def _unmistakable(value: object) -> str:
     return str(value) if is_word else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def domain_of(arg: Arg) -> Domain:
-    """Return the values to try of *arg*: all there are, or one that fits where they are too many."""
-    return arg.domain or Constant(freeze_deep(arg.sample()))
+def _domain(workflow: Workflow, name: str, arg: Arg, reads: Reads) -> Domain:
+    """Return the values to try: all there are, or those that a function may compare, or one that fits."""
+    domain = arg.domain
+    if domain is not None and not isinstance(domain, Constant):
+        return domain
+    if reads.literals.get(name):
+        values = [value for value in values_to_try(workflow, name, arg) if value is not None]
+        if values:
+            return ChoiceSet(tuple(values))
+    return domain or Constant(freeze_deep(arg.sample()))
 
 
 def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
@@ -101,7 +113,8 @@ def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> d
 
 def _rounds(step: StepDef) -> dict[str, Domain]:
     again = Outcome.ITERATE in step.ways or step.bound is not None
-    most = step.bound if isinstance(step.bound, int) and step.bound > 0 else ROUNDS
+    limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
+    most = limit or max(ROUNDS, rounds(step))
     return {ITERATION: BoundedInt(1, most)} if again else {}
 
 

@@ -54,14 +54,19 @@ class Reads:
                 seen = replace(context, workflow_params=params, step_state=state)
                 return call(function, seen, arguments)
             finally:
-                self._note(function, context.step_id, params, state)
+                self._note(function, context.step_id, params, state, arguments)
 
         return record
 
     def _note(
-        self, function: Callable[..., object], step_id: str, params: _Recorder, state: _Recorder
+        self,
+        function: Callable[..., object],
+        step_id: str,
+        params: _Recorder,
+        state: _Recorder,
+        arguments: Mapping[str, object],
     ) -> None:
-        names = {*params.read, *state.read}
+        names = {*params.read, *state.read, *arguments}
         literals = {literal for literal in literals_of(function) if literal not in names}
         for name in names:
             self.literals.setdefault(name, set()).update(literals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from support.workflows import loop, step, unchecked, workflow
@@ -96,6 +96,20 @@ def test_facts_that_a_handler_reads_undeclared_are_varied() -> None:
         (2, "high"),
         (2, "low"),
     }
+
+
+def test_a_parameter_with_many_values_takes_those_in_the_code_that_reads_it() -> None:
+    def decide(ctx: StepContext, size: Annotated[int, Arg(type="integer")] = 0) -> Outcome:
+        return Outcome.OK if ctx.workflow_params["mode"] == "quick" or size > 7 else Outcome.FAIL
+
+    params = {"mode": Arg(default="full"), "topic": Arg(example="slow login")}
+    made = workflow(step(handler=decide, next={"ok": None, "fail": None}), params=params)
+
+    schema = extract_schema(made)["only"]
+
+    assert set(schema["mode"]) >= {"full", "quick"}
+    assert set(schema["size"]) >= {0, 7, 8}
+    assert schema["topic"] == Constant("slow login")
 
 
 def test_no_two_inputs_have_the_same_id() -> None:
