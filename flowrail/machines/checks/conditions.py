@@ -1,7 +1,7 @@
-"""Rules about conditions, found by trying: all values that could make a difference, each with each.
+"""Warnings about conditions, found by trying all combinations of values that could make a difference.
 
-Advice, severity warning. What is tried is more than can really come together, so that a condition of which
-nothing is told may still never hold, and one that is named never does.
+More combinations are tried than can occur. A condition that is reported never holds; one that is not reported may
+still never hold.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[UnplacedFinding
 
 
 class _Values:
-    """What every name may stand for where a condition is asked."""
+    """The values that every name may have when a condition is evaluated."""
 
     def __init__(self, workflow: Workflow) -> None:
 

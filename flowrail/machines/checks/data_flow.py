@@ -155,7 +155,7 @@ class _Paths:
 
 
 def _arrivals(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
-    """Yield (step, next step, whether the first is passed over) for every way that may be taken."""
+    """Yield (step, next step, whether the first is skipped) for every transition that can be taken."""
     for source, _, target in graph.possible_edges(workflow):
         if target is not None and target in workflow:
             yield source, target, False

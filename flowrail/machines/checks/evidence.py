@@ -14,7 +14,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.phrases import listed
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
-"""Commands that succeed whatever was done, or that look at nothing of it."""
+"""Commands that always succeed, or that look at nothing of the work."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 _WRAPPERS = frozenset({"env", "command", "nice", "nohup", "time"})
 _BLOCK = re.compile(r"^(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)^(?P=mark)", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ from flowrail.machines.engine.transitions import is_limited, landings
 from flowrail.text import phrases
 
 LARGEST_TOLD = 6_000
-"""Bytes; an agent that is told more of one step does not keep all of it in mind."""
+"""Bytes. An agent does not follow all of a longer text."""
 MOST_LANDINGS = 500
 """Above so many transitions compiling takes longer than anything else in a step."""
 Names = frozenset[str]
@@ -132,7 +132,7 @@ def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
 def _chains(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Judge long chains of steps that may not apply, each with a condition of its own.
 
-    A way on into such a chain can come out at any step of it, so their number grows with its square.
+    A transition into such a chain can end at any of its steps, so their number grows with its square.
     """
     if not any(step.when is not None for step in workflow.steps):
         return

@@ -15,9 +15,9 @@ from flowrail.machines.definition.keys import DefinitionPart, Key
 Path = tuple[str | int, ...]
 Locate = Callable[[Path], str]
 MOST_FOUND = 5_000
-"""So many findings of one rule are told; who mended those is told the rest."""
+"""Findings of one rule that are reported at once."""
 LARGEST_FOUND = 3_000_000
-"""So many characters of findings are told together, and then the first of each rule: ids and names may be long."""
+"""Characters of findings that are reported together. The first finding of each rule is always reported."""
 
 CODES = {
     "FR100": "the file cannot be read as a workflow",
@@ -101,7 +101,7 @@ CODES = {
 
 
 class Finding(NamedTuple):
-    """One thing found, in words for the one who mends it."""
+    """One finding, worded for the author who fixes it."""
 
     code: str
     severity: str

@@ -53,7 +53,7 @@ class DocumentAvailability(StrEnum):
 
 
 class QRState(FrozenObject):
-    """A review loop as a step sees it: the round, whether it is entered to mend, the last verdict."""
+    """A review loop as a step sees it: the round, whether it is entered to fix findings, the last verdict."""
 
     iteration: int = 1
     failed: bool = False

@@ -1,4 +1,4 @@
-"""Walks over a workflow: its edges, what reaches what, and which loops it has.
+"""A workflow as a graph: its edges, reachability and loops.
 
 Everything here takes time in proportion to the size of the workflow.
 """
@@ -17,7 +17,7 @@ Adjacency = Mapping[str, list[str]]
 
 
 class Edge(NamedTuple):
-    """One way on: from a step, by an outcome, to a step or to the end."""
+    """A transition of the definition: from a step, by an outcome, to a step or to the end."""
 
     source: str
     outcome: Outcome
@@ -25,14 +25,14 @@ class Edge(NamedTuple):
 
 
 def edges(workflow: Workflow) -> Iterator[Edge]:
-    """Yield every way on of every step, ``DEFAULT`` spelled out, in order."""
+    """Yield every transition of every step, ``DEFAULT`` spelled out, in order."""
     for step in workflow.steps:
         for outcome, target in step.ways.items():
             yield Edge(step.id, outcome, target)
 
 
 def possible_edges(workflow: Workflow) -> Iterator[Edge]:
-    """Yield the ways on that can be taken: without those that a step's own rules never choose."""
+    """Yield the transitions that can be taken: without those that a step's own rules never choose."""
     for step in workflow.steps:
         chosen = chosen_outcomes(step)
         for outcome, target in step.ways.items():
@@ -104,7 +104,7 @@ def reviews(workflow: Workflow) -> frozenset[str]:
 
 
 def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
-    """Return whether *target*, where a way on of *source* leads, can bring a run to *source* again."""
+    """Return whether a run can return to *source* after its transition to *target*."""
     circles: dict[str, int] | None = workflow.derived.get("circles")
     if circles is None:
         after, _, _ = adjacency(edges(workflow))

@@ -1,6 +1,6 @@
 """The types of step scripts: where a step leads by its number, and the command that takes it there.
 
-A `Workflow` says the same by outcomes and step ids, and is what to write anew. These serve scripts
+New procedures are a `Workflow`, with outcomes and step ids. These classes serve scripts
 that print their own steps, and the formatters that such scripts call.
 """
 
@@ -34,7 +34,7 @@ Routing: TypeAlias = LinearRouting | BranchRouting | TerminalRouting
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a script: what it is called, what it tells, where it leads."""
+    """One step of a script: its name, its instructions, its routing."""
 
     title: str
     actions: Sequence[str] = ()
@@ -67,7 +67,7 @@ NextCommand: TypeAlias = FlatCommand | BranchCommand | None
 
 @dataclass(frozen=True)
 class GuidanceResult:
-    """What a script tells of one step: the values that `format_step_output` puts into XML."""
+    """The output of a script for one step: the values that `format_step_output` puts into XML."""
 
     title: str
     actions: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""What an author writes: steps, the ways on from each, what they report, when they apply.
+"""What an author writes: steps, their transitions, what they report, when they apply.
 
 Values only, and lenient on purpose: a mistake is kept as it was written, so that `checks` can
 name every one of them at once.
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """How a step went; where that leads is the workflow's business.
+    """The result of a step.
 
-    ``DEFAULT`` is a way on for every outcome that a step does not name. It is never reported.
+    ``DEFAULT`` is the transition of every outcome that a step does not name. It is never reported.
     """
 
     OK = "ok"
@@ -58,7 +58,7 @@ NAMES = "use lower-case words parted by hyphens, such as `problem-analysis`"
 VALUE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 LONGEST_NAME = 64
 LARGEST_TOGETHER = 4_000_000
-"""Characters that the steps of one workflow tell together, a text counting each time that it is told."""
+"""Characters of all instructions of one workflow; a text counts each time that it is used."""
 
 
 class MissingValueError(KeyError):
@@ -332,7 +332,7 @@ def accepts_any_fact(step: StepDef) -> bool:
 def handler_signature(handler: object) -> dict[str, Arg | bool]:
     """Return the named parameters of *handler* after the context.
 
-    A name stands for its `Arg`, or for whether it has a default where it declares none.
+    The value of a name is its `Arg`, or whether it has a default if it declares none.
     """
     if not callable(handler):
         return {}

@@ -121,7 +121,7 @@ def _is_ours(command: str) -> bool:
 
 
 def _says(pattern: str, part: str) -> bool:
-    """Return whether one command is what *pattern* means; ` *` and `:*` at its end stand for any words or none."""
+    """Return whether one command is what *pattern* means; ` *` and `:*` at its end match any words or none."""
     for ending in (":*", " *"):
         if pattern.endswith(ending):
             stem = pattern[: -len(ending)]
@@ -175,7 +175,7 @@ def _split(command: str) -> Iterator[str]:
 
 
 def _glob(pattern: str, text: str) -> bool:
-    """Return whether *text* is *pattern*, in which `*` stands for anything; without backtracking."""
+    """Return whether *text* matches *pattern*, in which `*` matches anything; without backtracking."""
     first, *rest = pattern.split("*")
     if not rest:
         return text == pattern

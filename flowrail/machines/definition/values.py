@@ -31,7 +31,7 @@ LONGEST_NUMBER = 40
 LARGEST_LEAST = 10_000
 """No text or list need be longer than that: one that fits is made up for examples and trials."""
 MOST_NAMED = 40
-"""So many choices are named to whoever gives another value."""
+"""Choices that the message about another value lists."""
 
 
 class Arg(DefinitionPart):
@@ -78,7 +78,7 @@ class Arg(DefinitionPart):
 
     @property
     def has_default(self) -> bool:
-        """Whether a value stands in where none is given."""
+        """Whether there is a value for when none is given."""
         return self.default is not inspect.Parameter.empty
 
     def as_written(self) -> "Arg":
@@ -86,7 +86,7 @@ class Arg(DefinitionPart):
         return self if self.type else replace(self, type=self.kind)
 
     def read(self, text: str) -> object:
-        """Return the value that *text* from a command line stands for.
+        """Return the value that *text* from a command line means.
 
         Raises `ValueError` with what is wrong, in words that fit after the parameter's name.
         """

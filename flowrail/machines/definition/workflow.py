@@ -240,7 +240,7 @@ class Workflow:
         return step_id in self._by_id
 
     def step(self, step_id: str) -> StepDef:
-        """Return the step with that id; `KeyError` if there is none."""
+        """Return the step with that id; `KeyError` if it is unknown."""
         return self._by_id[step_id]
 
     def get(self, step_id: str | None) -> StepDef | None:

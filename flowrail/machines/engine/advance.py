@@ -271,7 +271,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
 
 
 def current_step(workflow: Workflow, session: Session) -> StepDef:
-    """Return the step that *session* stands at; refuse where it has ended or the step is gone."""
+    """Return the step that *session* is at; refuse if it has ended or the step is gone."""
     if not session.is_open:
         raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
     step = workflow.get(session.step)

@@ -1,4 +1,4 @@
-"""Work that a step gives to agents: what is handed out, who holds it, and when enough has come back.
+"""Work that a step gives to agents: dispatches, claims, results, and the join.
 
 A step's delegation is part of its definition. Entering the step records one dispatch for each item;
 each is claimed under a lease and ended by its holder alone, known by a token. The join decides when
@@ -24,19 +24,19 @@ from flowrail.storage.records import from_plain
 from flowrail.text import limits, placeholders, suggestions
 
 RESULTS = 400_000
-"""How many bytes the results of a step's agents may have together; each has its even share."""
+"""Bytes of the results of a step's agents together; each may use an equal share."""
 _ID = r"d(\d{1,9})-\d{1,9}\Z"
 _WHOLE = r"\$([a-z][a-z0-9_]*)\Z"
 
 
 class JoinPendingError(ConflictError):
-    """The step waits for agents that have not come back."""
+    """The step waits for agents that have not reported."""
 
     code = "JOIN_PENDING"
 
 
 class DispatchGoneError(ConflictError):
-    """The dispatch is not the caller's to end: handed to another, ended, or cancelled."""
+    """The caller cannot end the dispatch: another agent holds it, or it has ended or was cancelled."""
 
     code = "DISPATCH_GONE"
 
@@ -48,7 +48,7 @@ class UnknownDispatchError(UsageError):
 
 
 class TooManyDispatchesError(UsageError):
-    """The list has more items than are handed out at once."""
+    """The list has more items than a step may dispatch."""
 
     code = "TOO_MANY_DISPATCHES"
 
@@ -213,7 +213,7 @@ class _DispatchTexts:
         return text
 
     def _in_line(self, size: int) -> None:
-        """Count what stands in the record itself."""
+        """Count what is written into the record itself."""
         self._line += size
         if self._line > limits.RECORD_BYTES:
             raise too_large("the record", self._line, limits.RECORD_BYTES)
@@ -231,7 +231,7 @@ class _DispatchTexts:
 
 
 def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> str:
-    """Return what a free-form agent is told."""
+    """Return the prompt of a free-form agent."""
     work = step.work
     told = work.prompt if work is not None else ()
     fill = placeholders.Filling({**values, **dispatch.vars, "item": dispatch.item}, quoting=True).fill
@@ -351,7 +351,7 @@ def check_number(step: StepDef, items: Sequence[object]) -> None:
 
 
 def _filled(value: object, values: Mapping[str, object]) -> object:
-    """Return a variable's value: a placeholder alone keeps the kind of what it stands for."""
+    """Return a variable's value: a placeholder alone keeps the type of its value."""
     if not isinstance(value, str):
         return value
     whole = re.match(_WHOLE, value)

@@ -1,7 +1,7 @@
-"""What a change of its workflow means for a session, and the session as it goes on under the new one.
+"""Migrate a session to a changed workflow.
 
-Pure. A plan says it first; what it cannot decide from the two versions, somebody has to: which step
-the session stands at now, that other ways on are meant, what a new parameter is.
+Pure. A plan is made first. It asks for what the two versions do not decide: the step that the session is at
+now, that changed transitions are intended, the value of a new parameter.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class BadMapError(UsageError):
 
 
 class MigrationPlan(NamedTuple):
-    """What migrating a session would do, and what has to be said before it can be done.
+    """What migrating a session would do, and what must be given before it can be done.
 
-    ``verdict`` is the word for it all; ``at`` and ``to`` are where the session stands, before and after.
-    ``renamed`` holds the names as given and as recognised, ``guessed`` the latter. ``needs`` is what is
-    missing. ``moves`` says that the ways on become others, so that commands printed before conflict;
-    ``fresh`` that work and questions of the step begin anew.
+    ``verdict`` sums it up; ``at`` and ``to`` are the steps before and after. ``renamed`` holds the new names as
+    given and as recognised, ``guessed`` only the recognised ones. ``needs`` is what is missing. ``moves`` says that
+    the transitions change, so that commands printed earlier conflict; ``fresh`` that the work and the questions of
+    the step start again.
     """
 
     session: str

@@ -1,4 +1,4 @@
-"""What a step decides by itself: whether it applies, which text it tells, which outcome it has."""
+"""What a step decides by itself: whether it applies, which instructions it prints, which outcome it has."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_SESSION = "SESSION"
 """How a text reads where no session was begun, as in a preview."""
 
 Call = Callable[[Callable[..., object], StepContext, Mapping[str, object]], Any]
-"""How an author's function is called; whoever runs a command may put a time limit around it."""
+"""How an author's function is called. A command may put a time limit around it."""
 
 
 class HandlerError(FlowError):
@@ -129,7 +129,7 @@ def name_of(step: StepDef, context: StepContext) -> str:
 
 
 def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
-    """Return what the step tells now: the first variant that holds, else its own text."""
+    """Return the current instructions of the step: the first variant whose condition holds, else its own text."""
     for variant in step.variants:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)

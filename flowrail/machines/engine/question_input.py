@@ -50,7 +50,7 @@ class QuestionsError(DocumentError):
 def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     """Return the questions that *text* holds, as a ``needs_user_input`` block or as JSON.
 
-    White space may stand around them, nothing else; an ``answer`` on the block is passed over. JSON is
+    Only white space may be around them. An ``answer`` on the block is ignored. JSON is
     ``{"questions": […]}`` or the list, with the keys ``id header text options multi_select default
     deadline`` and ``label description``.
     """
@@ -75,7 +75,7 @@ class _Problems:
         self.problems: list[tuple[str, str]] = []
 
     def wrong(self, path: Path, message: str, line: int | None = None) -> None:
-        """Keep a mistake in what stands at *path*."""
+        """Keep a problem with the value at *path*."""
         self.known.add(path)
         self.problems.append((self._place(path, line), f"{_subject(path)}{message}"))
 
@@ -96,7 +96,7 @@ class _Problems:
 
 
 def _subject(path: Path) -> str:
-    """Return what a path stands for, in words before a message."""
+    """Return what a path means, in words before a message."""
     words: list[str] = []
     for before, part in pairwise(("question", *path)):
         if isinstance(part, str):
@@ -132,7 +132,7 @@ class _Element:
 
     @property
     def text(self) -> str:
-        """The characters that stand in the element itself."""
+        """The characters in the element itself."""
         return "".join(self.pieces).strip()
 
 

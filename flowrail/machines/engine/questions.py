@@ -57,7 +57,7 @@ class BadAnswerError(UsageError):
 
 
 class PendingQuestions(NamedTuple):
-    """Questions that were put, and the session that waits for their answers."""
+    """Questions to the user, and the session that waits for the answers."""
 
     session: str
     questions: tuple[AskedQuestion, ...]
@@ -155,7 +155,7 @@ def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQ
 
 
 def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
-    """Return what the options are called now: one line each that stands for no other, whatever is put in."""
+    """Return the labels of the options with placeholders filled: one line each, and all different."""
     labels: list[str] = []
     for number, option in enumerate(question.options, 1):
         filled = placeholders.fill(option.label, values)
@@ -205,7 +205,7 @@ def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
 
 
 def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must_only: bool) -> AskedQuestion:
-    """Return the question that a limit raises: how to go on with a step that leads back once too often.
+    """Return the question that a limit raises: how to continue with a step that leads back too often.
 
     *name* is what the step is called now. *another* and *must_only* say whether these two are still to be had.
     """

@@ -139,7 +139,7 @@ def read_values(given: Mapping[str, object], declared: Mapping[str, Arg]) -> dic
 
 
 def refuse_left_open(name: str, value: str) -> None:
-    """Refuse the `…` that a printed command has where whoever runs it is to say something."""
+    """Refuse the `…` that a printed command has in place of a value."""
     if value.strip() in LEFT_OPEN:
         raise UsageError(
             f"`{name[:60]}={value.strip()}` has no value",

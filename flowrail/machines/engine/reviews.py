@@ -132,8 +132,8 @@ def resolve(
 ) -> tuple[Session, RecordedFinding]:
     """Return *session* with one finding resolved.
 
-    Whoever found it may take it back while the review is at work, and once its gate has decided, whoever
-    mends it may say so. Between the two the round is closed, or any gate could be talked open.
+    The reviewer who recorded it may withdraw it during the review. After the gate has decided, the agent that fixes
+    it may resolve it. In between the round is closed, otherwise any gate could be argued open.
     """
     known = session.findings
     found = next((each for each in known if each.id == finding_id), None)

@@ -34,7 +34,7 @@ FAILED = ":failed"
 """Values of the two ends; no step id can have a colon."""
 
 EVENTS = {outcome: f"report_{outcome.value}" for outcome in REPORTABLE}
-"""The event that stands for each outcome."""
+"""The event of each outcome."""
 
 STOP = "report_stop"
 """The event by which the user ends a run at a limit, as failed."""
@@ -116,17 +116,17 @@ def accepted_outcomes(workflow: Workflow, step: StepDef) -> list[Outcome]:
 
 
 def state_name(step_id: str) -> str:
-    """Return the name of the state that stands for a step."""
+    """Return the name of a step's state."""
     return f"step_{step_id}"
 
 
 def event_name(outcome: Outcome | str) -> str:
-    """Return the name of the event that stands for an outcome."""
+    """Return the name of an outcome's event."""
     return EVENTS[Outcome(outcome)]
 
 
 def position(machine: StateChart[Any]) -> str | None:
-    """Return the step that *machine* stands at, or `None` where the run has ended."""
+    """Return the step that *machine* is at, or `None` if the run has ended."""
     value = machine.current_state_value
     return None if value in {COMPLETED, FAILED} else str(value)
 

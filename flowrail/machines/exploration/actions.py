@@ -47,7 +47,7 @@ class Act(NamedTuple):
 
 
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
-    """Yield what can be done where *session* stands, all of it or what stands for the rest."""
+    """Yield what can be done in *session*: every action, or a selection that represents them."""
     step = current_step(workflow, session)
     limit = session.limit_question
     answers = list(_answers(session))
@@ -159,7 +159,7 @@ def _leaves(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 class _LeftOut:
-    """Stands for a value that is not given."""
+    """The mark of a value that is not given."""
 
 
 _LEFT_OUT = _LeftOut()

@@ -22,7 +22,7 @@ from flowrail.machines.sessions.session import Session
 
 
 class Coverage(NamedTuple):
-    """How often each way on of a workflow was taken; the ways in the order of the definition."""
+    """How often each transition of a workflow was taken, in the order of the definition."""
 
     workflow: str
     counts: Mapping[TransitionKey, int]
@@ -45,7 +45,7 @@ class SessionCoverage(NamedTuple):
     sessions: int
     statuses: Mapping[str, int]
     stops: Mapping[str, int]
-    """How many open or abandoned sessions stand at a step."""
+    """How many open or abandoned sessions are at a step."""
     dwell: Mapping[str, float]
     """The median of seconds between entering and leaving a step."""
     unfailed: tuple[str, ...]
@@ -61,7 +61,7 @@ class SessionCoverage(NamedTuple):
 
 
 def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
-    """Return how often *walks* take each way on."""
+    """Return how often *walks* take each transition."""
     return _counted(workflow, (way for walk in walks for way in walk.ways))
 
 

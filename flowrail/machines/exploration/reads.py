@@ -93,7 +93,7 @@ def reads_of(workflow: Workflow) -> Reads:
 
 
 def rounds(step: StepDef) -> int:
-    """Return how many attempts of a step without a limit are told apart, because of its functions."""
+    """Return how many attempts of a step without a limit are distinguished, because of its functions."""
     functions = [part for part in (step.handler, step.when, step.title, step.actions) if callable(part)]
     numbers = [literal for function in functions for literal in literals_of(function)]
     whole = [number for number in numbers if type(number) is int and number < MOST_ROUNDS]

@@ -351,7 +351,7 @@ def _mark(session: Session) -> bytes:
 
 
 def _most(step: StepDef) -> int:
-    """Return up to how many visits of a step are told apart: to its limit and every round beyond."""
+    """Return up to how many visits of a step are distinguished: its limit and every round beyond."""
     return step.bound + 4 if step.bound else max(ROUNDS, rounds(step))
 
 

@@ -1,4 +1,4 @@
-"""What is told of a step's agents, questions and findings, beside the step itself."""
+"""The guidance about a step's agents, questions and findings."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _dispatch(
 
 
 def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
-    """Return the command by which a fresh agent goes on with what another had claimed."""
+    """Return the command with which a new agent continues what another had claimed."""
     if each.child:
         return Command("resume", each.child, store=place)
     return Command("claim", session.id, each.id, token=str(each.token), store=place)

@@ -1,6 +1,6 @@
-"""What to tell the agent now: the step, its text, and every way on with its complete command.
+"""What an agent reads at a step: where it is, its instructions, and a complete command for each outcome.
 
-Pure. Where a way on leads is told only where nothing that is still to be reported could change it.
+Pure. The target of a transition is named only if no value that is still to be reported could change it.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -57,7 +57,7 @@ class Want(NamedTuple):
 
 
 class OfferedTransition(NamedTuple):
-    """One way on. ``to`` without ``ends`` is `None` where it is decided when reported."""
+    """A command that can be reported. ``to`` without ``ends`` is `None` if the report decides it."""
 
     outcome: str
     facts: Mapping[str, Any]
@@ -83,7 +83,7 @@ class StepView(NamedTuple):
 
 
 class Guidance(NamedTuple):
-    """Everything that is told of a session at one moment."""
+    """Everything that is printed about a session at one moment."""
 
     session: str
     skill: str
@@ -154,9 +154,9 @@ def guide(
     from_agents: Sequence[Session] = (),
     now: str = "",
 ) -> Guidance:
-    """Return what to tell of *session*; *store* stands in the commands where one was given.
+    """Return the guidance for *session*. Commands name *store* if one was given.
 
-    *place* is the store in any case: agents at work for others may stand in another folder, so their
+    *place* is the store in any case: sub-agents may work in another folder, so their
     commands always name it. *folder* contains the session's files. *from_agents* are the sessions that do this
     step's work. *now* says which of them have had their time; without it none has.
     """
@@ -219,7 +219,7 @@ def _claim(session: Session) -> str:
 def farewell(
     told: Guidance, workflow: Workflow, session: Session, *, store: str | None, place: str | None
 ) -> Guidance:
-    """Return what is told of a run that has ended: to its user, or to be handed back word for word."""
+    """Return the guidance for a run that has ended: for its user, or the result for the agent that launched it."""
     if session.parent:
         from flowrail.machines.guidance.agents import handed_back  # only for sessions of sub-agents
 

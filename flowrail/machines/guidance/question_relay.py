@@ -1,4 +1,4 @@
-"""How an agent's questions reach the user: what agents are told, and the block that they write.
+"""How an agent's questions reach the user: the instructions for agents, and the block that they write.
 
 An agent that was launched by another one cannot ask the user itself. It returns one block of XML,
 and nothing else, so that nobody has to guess from prose whether it asks.
@@ -68,8 +68,8 @@ If an answer mixes other text with a block, launch a new agent and ask for the b
 def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Markup:
     """Return *questions* as the block that an agent returns; outcomes are no part of it.
 
-    *answer* is the command that records the answers. It stands in the block, because whoever
-    launched the agent acts on what it returns and on nothing that was printed before.
+    *answer* is the command that records the answers. It is part of the block, because the
+    launching agent acts on the block and not on anything printed before.
     """
     lines = ["<needs_user_input>" if answer is None else f'<needs_user_input answer="{_escaped(answer)}">']
     for question in questions:

@@ -1,6 +1,6 @@
-"""What is told of work for agents, of questions and of review loops: parts of a step's guidance.
+"""The parts of a step's guidance about agents, questions and review loops.
 
-They stand apart because most steps have none of them, and every step pays for what it loads.
+Most steps have none of them, so they are a module that other steps do not load.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -29,11 +29,11 @@ class DispatchView(NamedTuple):
     item: Any
     result: Mapping[str, object]
     again: bool
-    """Whether it ended without success and is still needed, so that it may be claimed once more."""
+    """Whether it ended without success and is still needed, so that it can be claimed again."""
     resume: Command | None
-    """Where it is claimed: the command by which a fresh agent goes on with it.
+    """If it is claimed, the command with which a new agent continues it.
 
-    A prompt whose lease is over has none: it is claimed anew, so that the agent before is refused.
+    A prompt whose lease has expired has none: it is claimed again, so that the earlier agent is refused.
     """
     cancel: Command | None
     """Until it has ended: the command that calls it off."""
@@ -53,7 +53,7 @@ class OptionView(NamedTuple):
 class QuestionView(NamedTuple):
     """A question of this session, or of an agent at work for it; ``command`` gives its answer.
 
-    From ``due`` on, ``default`` stands for an answer.
+    From ``due`` on, ``default`` counts as the answer.
     """
 
     id: str
@@ -73,7 +73,7 @@ class LoopView(NamedTuple):
     """Where a review loop stands, at its gate, at its review, or at the work that it sent back.
 
     ``mode`` is review, passed, re-verify or ask-user at a gate, re-verify at a review entered again,
-    fix at the work. ``blocking`` are the findings that block, ``mended_in`` the step that mends them.
+    fix at the work. ``blocking`` are the findings that block, ``mended_in`` the step that fixes them.
     """
 
     gate: str

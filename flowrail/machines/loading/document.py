@@ -71,7 +71,7 @@ def read(
 def _misnamed(written: object, name: str, place: Locate) -> list[Finding]:
     if not isinstance(written, str) or written == name:
         return []
-    what = f"the file says `name: {in_quotes(written)}` but stands for `{in_quotes(name)}`"
+    what = f"the file says `name: {in_quotes(written)}` but its address is `{in_quotes(name)}`"
     usable = WORKFLOW_NAME.match(name)
     hint = f"write `name: {name}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
     return [Finding("FR107", "error", what, hint, place(("name",)))]

@@ -163,7 +163,7 @@ def _imported(name: str, place: Place) -> Workflow:
     except (Exception, SystemExit) as error:
         raise BrokenModuleError(
             f"{place.path} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}",
-            hint="mend the module; others are not affected",
+            hint="fix the module; others are not affected",
             path=place.path,
         ) from error
     if not isinstance(workflow, Workflow):

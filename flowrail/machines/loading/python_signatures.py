@@ -88,7 +88,7 @@ def _outcomes(returns: ast.expr | None, value_of: Callable[[ast.expr], object]) 
 
 
 def _parts(node: ast.expr | None, name: str) -> list[ast.expr]:
-    """Return what stands in the brackets of ``name[…]``; nothing where *node* is something else."""
+    """Return what is in the brackets of ``name[…]``; nothing if *node* is something else."""
     if not isinstance(node, ast.Subscript):
         return []
     outside = node.value

@@ -60,7 +60,7 @@ def run_python(
         )
     if workflow.name != address:
         raise NotLoadedError(
-            f"{path} defines `{workflow.name}` but stands for `{address}`",
+            f"{path} defines `{workflow.name}` but its address is `{address}`",
             hint=f"name the workflow `{address}`, or rename the folder",
             path=path,
         )

@@ -22,7 +22,7 @@ def skill(
     """Turn a function's ``STEPS`` into a linear workflow, found as ``function.workflow``.
 
     *steps* is the table, by default the ``STEPS`` of the function's module; *total_steps* is checked
-    against it, never needed. Deprecated: write a `Workflow`, whose ways on are data.
+    against it, never needed. Deprecated: write a `Workflow`, whose transitions are data.
     """
     warnings.warn(
         "@skill is kept for old scripts; write a Workflow instead", DeprecationWarning, stacklevel=2

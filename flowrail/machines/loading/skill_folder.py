@@ -354,7 +354,7 @@ def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.rea
     """Return a file of the folder, which must lie inside it, links looked through."""
     if not re.match(_INSIDE, path) or ".." in path.split("/"):
         raise DocumentError(
-            f"`{path[:80]}` is no path inside the skill's folder",
+            f"`{path[:80]}` is not a path inside the skill's folder",
             hint="name a file below the folder, such as steps/look.md",
             place=path[:80],
         )

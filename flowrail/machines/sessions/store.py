@@ -192,7 +192,7 @@ class Store:
         return value
 
     def definition_digest(self, session_id: str) -> str:
-        """Return the digest of what the session keeps of its workflow, or nothing if there is none."""
+        """Return the digest of what the session keeps of its workflow, or nothing if it keeps none."""
         data = _definition_file(self._files.side_files(session_id))
         return _digest(data) if data else ""
 

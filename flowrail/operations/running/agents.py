@@ -69,7 +69,7 @@ def claim(
 ) -> Answer | Assignment:
     """Take a piece of work: the first step of a session of one's own, or a prompt.
 
-    With the *token* of whoever holds it, the same is handed to an agent that stands in for that one.
+    With the *token* of the agent that holds it, another agent takes its place and gets the same.
     """
     if holder and len(holder) > LONGEST_HOLDER:
         raise UsageError(
@@ -136,7 +136,7 @@ def _taken(
 
 
 def _held_by(dispatch: Dispatched, token: str) -> None:
-    """Refuse a token that is not that of whoever holds *dispatch*."""
+    """Refuse a token that is not that of the agent that holds *dispatch*."""
     if dispatch.token != token or dispatch.status != CLAIMED:
         by_that = "" if dispatch.token == token or dispatch.token is None else ", but with another token"
         raise DispatchGoneError(
@@ -277,7 +277,7 @@ def _fitting(result: dict[str, object], most: int) -> dict[str, object]:
 
 
 def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
-    """Call off a piece of work that has not ended; whoever holds it is refused from then on."""
+    """Cancel a dispatch that has not ended; the agent that holds it is refused from then on."""
     with world.store.change(session_id, wait=world.wait) as change:
         _, session, _ = _at_work(world, change)
         dispatch = agents.one(session, dispatch_id)

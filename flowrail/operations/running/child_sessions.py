@@ -71,7 +71,7 @@ class Givers:
 
 
 def still_theirs(store: Store, session: Session, givers: Givers | None = None) -> None:
-    """Refuse to go on with a child whose dispatch names another, has ended, or was called off."""
+    """Refuse to continue a child whose dispatch names another, has ended, or was cancelled."""
     if session.parent:
         _hold_to(givers or Givers(store), session, {CLAIMED})
 
@@ -172,7 +172,7 @@ def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> 
 
 
 def end_of(session: Session) -> str:
-    """Return the outcome that the end of a child's run stands for."""
+    """Return the outcome that the end of a child's run means."""
     return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
 
 

@@ -88,7 +88,7 @@ def ownership_note(before: Session, after: Session) -> dict[str, str]:
 
 
 def take_over(world: World, session_id: str) -> None:
-    """Make the session one of the caller's conversation, whoever it belongs to."""
+    """Make the session one of the caller's conversation, even if it belongs to another."""
     with world.store.change(session_id, wait=world.wait) as change:
         before = change.kept.session
         after = owned(world, change.kept, take_over=True)
@@ -125,7 +125,7 @@ def choose(world: World, address: str, params: Mapping[str, object] | None = Non
 
 
 def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> StoredSession:
-    """Return the session of the store that the caller means; refuse if there is none, or several.
+    """Return the session of the store that the caller means; refuse if it has none, or several.
 
     *command* gives the command that a refusal names for each of several.
     """

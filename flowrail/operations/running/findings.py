@@ -86,7 +86,7 @@ def resolve_finding(
 
 
 def _finder(world: World, session: Session, home: str, token: str | None) -> str:
-    """Return who finds: the agent's session, the piece of work that *token* holds, or whoever runs this."""
+    """Return who recorded a finding: the agent's session, the dispatch that *token* holds, or the caller."""
     held = engine_agents.held_by(session, token) if token is not None else None
     if session.id != home:
         return session.id
@@ -102,7 +102,7 @@ def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFin
 def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
     """Return the nearest session from here upwards whose workflow has a gate, and the agents' on the way there.
 
-    Without any gate it is this one. An agent's session stands for itself, too.
+    Without any gate it is this one. An agent's session is its own finder, too.
     """
     here, way = session_id, list[Session]()
     while True:

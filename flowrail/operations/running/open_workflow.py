@@ -1,8 +1,8 @@
-"""A workflow made ready to run: found, allowed, loaded; and that of a session that goes on.
+"""Find, approve and load a workflow, for a new session or for one that continues.
 
-A session works from the definition it keeps. Only when the skill's files have other bytes than
-then is anything loaded again, and the two are compared: other texts go on; another graph goes on
-where it leaves the current step and its ways on alone, which is told; anything else stops.
+A session uses the definition that it keeps. If the skill's files have changed, they are loaded again and compared.
+With changed texts the session continues. With a changed graph it continues if the current step and its transitions
+are the same, and says so. Any other change stops it.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
 
 
 def changed_under(session: Session, workflow: Workflow) -> ChangedError:
-    """Return the refusal that says what became of the step that *session* stands at."""
+    """Return the refusal that says what became of the step that *session* is at."""
     if session.step not in workflow:
         gone = [step for step in session.visits if step not in workflow]
         what = f"the workflow no longer has step `{session.step}`, the current step of session `{session.id}`"
@@ -401,9 +401,9 @@ def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> t
 
 
 def _hidden(address: str, place: str, roots: Sequence[Root]) -> tuple[tuple[str, str], ...]:
-    """Return the user's own skills and the bundled one of that name which *place* stands in for.
+    """Return the user's own skills and the bundled one of that name that *place* hides.
 
-    Every one counts, whatever else lies nearer by now: the session goes on with this folder.
+    All of them count, even if another one is nearer by now: the session continues with this folder.
     """
     name, real = address.partition("/")[0], os.path.realpath(place)
     if not WORKFLOW_NAME.match(name):

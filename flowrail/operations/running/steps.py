@@ -354,7 +354,7 @@ def _left_alone(world: World, kept: StoredSession, answer: Answer) -> Answer:
 
 
 def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
-    """Return *answer*, without work or a way on where nothing that its agent reports would count."""
+    """Return *answer* without work and commands if no report of its agent would count."""
     lost = loss_of(world.store, session)
     if lost is None:
         return answer

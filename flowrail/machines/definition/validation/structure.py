@@ -144,7 +144,7 @@ def _shape(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _all_lead(workflow: Workflow, step: StepDef) -> bool:
-    """Return whether all ways on of *step* lead somewhere; one that does not is told, not what follows of it."""
+    """Return whether all transitions of *step* lead to a step or to the end."""
     ways = step.next.items()
     return bool(ways) and all(isinstance(o, Outcome) and (to is None or to in workflow) for o, to in ways)
 
