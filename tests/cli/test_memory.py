@@ -84,6 +84,20 @@ def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
     assert flow("session", "verify", team.id).status == 0
 
 
+def test_what_an_agent_found_is_in_the_briefing_and_the_history_before_the_session_moves() -> None:
+    put_lead()
+    team = Team(params={"areas": ["a", "b"]})
+    child = team.child(1)
+    told("step", "lead/one", "ok", "--session", child, "--found", "a is slow")
+    told("step", "lead/one", "ok", "--session", child, "-s", "found=x", "--remember", "check IPv6")
+
+    text = flow("resume", team.id, "--format", "text").out
+
+    assert "Also found: d0-1: a is slow." in text
+    assert "Remember: check IPv6." in text
+    assert "d0-1 ok; found: a is slow; remember: check IPv6" in flow("history", team.id).out
+
+
 def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
     put_lead("free", FREE)
     team = Team("free", {"areas": ["a"]})

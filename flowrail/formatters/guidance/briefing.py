@@ -34,7 +34,7 @@ def briefing_text(briefing: Briefing) -> str:
     done = earlier + ", ".join(map(_done, briefing.done)) if briefing.done else "nothing yet"
     sentences.append(_sentence("Done so far", done))
     if briefing.found:
-        sentences.append(_sentence("Agents found", _listed(briefing.found)))
+        sentences.append(_sentence("Also found", _listed(briefing.found)))
     if briefing.notes is not None:
         age = duration(briefing.notes.seconds)
         about = f"{size(briefing.notes.bytes)}, changed {age} ago"

@@ -27,6 +27,7 @@ from flowrail.machines.engine.outcome import in_context, names_in
 from flowrail.machines.engine.reported_values import check_memory
 from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.host_binding import short_id
 from flowrail.machines.sessions.session import (
     BY_AGENT,
     CANCELLED,
@@ -91,7 +92,8 @@ def claim(
                 holder=dispatch.holder,
                 expires_at=dispatch.expires_at,
             )
-        taken, child = _taken(world, opened, session, step, dispatch, holder or world.by, now, token)
+        holder = holder or (short_id(world.host) if world.host else world.by)
+        taken, child = _taken(world, opened, session, step, dispatch, holder, now, token)
         note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
         change.commit(agents.replaced(session, taken), kind="claim", at=now, by=world.by, note=note)
     if child is not None:

@@ -17,7 +17,10 @@ MOST_FOUND = 12
 def briefing_of(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
     """Return what an agent must know to continue *session*."""
     done, earlier = _done(store, session)
-    from_agents = [memory for memory in session.memory if memory.kind == FOUND and memory.source]
+    session = reconciled(store, session)
+    memories = [*session.memory, *(memory for dispatch in session.dispatches for memory in dispatch.memory)]
+    with_a_step = {step.found for step in done}
+    others = [memory for memory in memories if memory.kind == FOUND and memory.text not in with_a_step]
     notes = next((file for file in guidance.working_files if file.path == session.notes), None)
     has_notes = notes is not None or (session.revision > 0 and _uses_notes(workflow))
     return Briefing(
@@ -28,9 +31,12 @@ def briefing_of(store: Store, session: Session, workflow: Workflow, guidance: Gu
         now=now,
         done=done,
         earlier=earlier,
-        found=tuple(f"{memory.source}: {memory.text}" for memory in from_agents[-MOST_FOUND:]),
-        remember=tuple(memory.text for memory in session.memory if memory.kind == REMEMBER),
-        dispatches=reconciled(store, session).dispatches,
+        found=tuple(
+            f"{memory.source}: {memory.text}" if memory.source else memory.text
+            for memory in others[-MOST_FOUND:]
+        ),
+        remember=tuple(memory.text for memory in memories if memory.kind == REMEMBER),
+        dispatches=session.dispatches,
         notes_path=session.notes if has_notes else "",
         notes=notes,
         for_agent=session.parent is not None,

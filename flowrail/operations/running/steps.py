@@ -27,7 +27,15 @@ from flowrail.machines.engine.errors import UnknownOutcomeError, ValuesError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import ABANDONED, Report, Session, memory_note
+from flowrail.machines.sessions.session import (
+    ABANDONED,
+    FOUND,
+    REMEMBER,
+    Dispatched,
+    Report,
+    Session,
+    memory_note,
+)
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
     SessionChange,
@@ -299,9 +307,23 @@ def _commit(
                 kind="finish",
                 at=now,
                 by=world.by,
-                note={"dispatch": done.id, "outcome": done.outcome, "child": after.id},
+                note={
+                    "dispatch": done.id,
+                    "outcome": done.outcome,
+                    "child": after.id,
+                    **_memories_of(done),
+                },
             )
     return kept
+
+
+def _memories_of(dispatch: Dispatched) -> dict[str, str]:
+    """Return what the journal notes of the memories that a sub-agent passes on."""
+    found, remember = (
+        "; ".join(memory.text for memory in dispatch.memory if memory.kind == kind)
+        for kind in (FOUND, REMEMBER)
+    )
+    return memory_note(found, remember)
 
 
 def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> StoredSession:
