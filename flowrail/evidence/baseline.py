@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterable, Mapping
 
 from flowrail.evidence import files, git_state
@@ -15,7 +14,7 @@ from flowrail.text.placeholders import fill
 
 def machine_name() -> str:
     """Return the name of this machine, as records hold it."""
-    return platform.node() or "unknown"
+    return os.uname().nodename
 
 
 def take(

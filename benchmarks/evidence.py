@@ -1,0 +1,67 @@
+"""What evidence costs: a report of a step with ten file checks, and of one without, each a process of its own.
+
+python benchmarks/evidence.py [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from timing import best_of, report
+from user import User, user_at
+
+CHECKS = [
+    {"id": f"part{number}", "file": f"part{number}.md", "min_bytes": 10, "contains": ["## Findings"]}
+    for number in range(10)
+]
+WORKFLOW = """\
+name: NAME
+steps:
+  - {id: build, title: Build, actions: [Build it.], evidence: EVIDENCE, next: {iterate: build, ok: null}}
+"""
+AIMS = {"ten file checks": 1.3}
+
+
+def main(rounds: int = 15) -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        user = user_at(folder)
+        project = Path(folder) / "project"
+        for check in CHECKS:
+            path = project / str(check["file"])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("## Findings\n" + "text\n" * 1_000)
+        (project / ".git").mkdir()
+        contestants = {
+            "no evidence": _reporting(user, project, "plain", {}),
+            "ten file checks": _reporting(user, project, "proven", {"iterate": CHECKS}),
+        }
+        best = best_of(contestants, rounds=rounds)
+    report("A report, as a process", best, "no evidence", AIMS)
+
+
+def _reporting(user: User, project: Path, name: str, evidence: object) -> Callable[[], object]:
+    """Return a call that reports `iterate` of a skill's only step."""
+    skill = project / ".claude" / "skills" / name
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Measures.\n---\n")
+    text = WORKFLOW.replace("NAME", name).replace("EVIDENCE", json.dumps(evidence))
+    (skill / "workflow.yaml").write_text(text)
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [user.flow, *words], cwd=project, env=user.environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    session = json.loads(run("start", name, "--json"))["session"]
+    return lambda: run("step", name, "iterate", "--session", session)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
