@@ -102,6 +102,7 @@ def _step(definition: Workflow, step: StepDef) -> dict[str, object]:
         "questions": to_plain(step.questions, sparse=False),
         "gate": to_plain(step.gate, sparse=False),
         "forbids": list(step.forbids),
+        "evidence": {outcome: [check.id for check in checks] for outcome, checks in step.evidence.items()},
         "next": {str(outcome): target for outcome, target in step.next.items()},
     }
 

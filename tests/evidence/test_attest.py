@@ -129,7 +129,7 @@ def test_wrong_use_is_refused_in_words(words: list[str], code: str) -> None:
 def test_without_the_extra_only_signing_is_refused() -> None:
     session = finished_session()
     keys()
-    with patch("flowrail.operations.extras.find_spec", return_value=None):
+    with patch("importlib.util.find_spec", return_value=None):
         status, error = refused("attest", session, "--key", "private.pem")
 
         assert (status, error["hint"]) == (2, "pip install 'flowrail[attest]'")

@@ -56,6 +56,13 @@ def test_coverage_lists_the_checks_that_never_refused_anything() -> None:
     assert "checks that never refused a report: build notes" in text
 
 
+def test_show_names_the_evidence_of_each_outcome() -> None:
+    demand(PLAN, NOTES)
+
+    assert "ok needs evidence: plan, notes" in flow("show", "built").out
+    assert told("show", "built")["steps"][0]["evidence"] == {"ok": ["plan", "notes"]}
+
+
 def test_a_step_without_evidence_shows_nothing_of_it() -> None:
     demand(PLAN)
     session = begin()

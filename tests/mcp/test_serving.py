@@ -324,7 +324,7 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
 
 
 def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flowrail.operations.extras.find_spec", lambda _name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     ran = flow("mcp")
 
     assert ran.status == 2

@@ -110,4 +110,6 @@ def _transitions(step: Mapping[str, Any]) -> str:
         notes.append("reports " + ", ".join(value["name"] for value in step["reports"]))
     if step.get("forbids"):
         notes.append("forbids " + ", ".join(step["forbids"]))
+    for outcome, checks in (step.get("evidence") or {}).items():
+        notes.append(f"{outcome} needs evidence: {', '.join(checks)}")
     return transitions + (f" ({'; '.join(notes)})" if notes else "")
