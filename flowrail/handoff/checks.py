@@ -278,7 +278,10 @@ def _oversized_facts(payload: Payload) -> tuple[str, ...]:
 
 def _is_reported(field: str) -> bool:
     """Whether a field is filled from what a session reports."""
-    head, _, rest = field.removeprefix("handoff.").partition(".")
+    bare = field.removeprefix("handoff.")
+    if bare.removeprefix("payload.working.") in META:
+        return True
+    head, _, rest = bare.partition(".")
     return head in {"context", "insights", "research_seeds"} or (head == "meta" and rest in META)
 
 

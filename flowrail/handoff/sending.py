@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.handoff.chain import format_chain
 from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.errors import HandoffClosedError, HandoffRefusedError, PayloadGoneError
+from flowrail.handoff.errors import (
+    HandoffClosedError,
+    HandoffRefusedError,
+    PayloadGoneError,
+    ValidationFailedError,
+)
 from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
     DISCOVERY,
@@ -34,10 +39,14 @@ from flowrail.handoff.request import (
     source_of,
 )
 from flowrail.handoff.store import HandoffChange
+from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import SessionChange
 
 MAX_SHOWN_FACT = 80
 """Longer facts are left out of a suggested command."""
+
+SYNTHESIS = "synthesis_summary"
+"""The fact that a workflow reports before its work can be handed off, if it declares it as required."""
 
 SAME_REQUEST = HandoffRequest("")
 """A retry that changes nothing."""
@@ -106,7 +115,28 @@ def _source(
         yield skill_source(context, request.skill, request.payload), None
         return
     with context.store.change(request.session, wait=context.wait) as session_change:
-        yield source_of(session_change.kept.session), session_change
+        session = session_change.kept.session
+        _refuse_without_synthesis(context, session, request.facts)
+        yield source_of(session), session_change
+
+
+def _refuse_without_synthesis(context: HandoffContext, session: Session, facts: Mapping[str, Any]) -> None:
+    """Refuse to hand off work whose workflow still has to report its synthesis."""
+    if facts.get(SYNTHESIS) or session.state.get(SYNTHESIS):
+        return
+    definition = context.store.definition(session.id).get("workflow")
+    steps = definition.get("steps", ()) if isinstance(definition, Mapping) else ()
+    for step in steps:
+        report = (step.get("reports") or {}).get(SYNTHESIS)
+        if isinstance(report, Mapping) and report.get("required"):
+            raise ValidationFailedError(
+                f"session `{session.id}` has no synthesis yet: step `{step.get('id')}` reports it",
+                hint=Hint("continue the work first: ", context.command("resume", session.id)),
+                recoverable=True,
+                missing_fields=[],
+                validation_errors=["the work has no synthesis yet"],
+                session=session.id,
+            )
 
 
 def _continue(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import receive
-from support.sandbox import told
+from support.handing import receive, target
+from support.sandbox import flow, refused, sessions_folder, told
 
 from flowrail.handoff.payload.document import read_file
 
@@ -24,7 +24,7 @@ FACTS = {
     "key_uncertainties": ["What compliance costs", "Who competes", "What it earns"],
     "blind_spots": ["May underweight execution (optimist)"],
     "perspectives_completed": 5,
-    "perspective_files": ["critic.md"],
+    "perspective_files": ["PERSPECTIVES/critic.md"],
     "suggested_terms": ["compliance cost studies | settles what the critic doubts"],
     "open_questions": ["Which partnerships have worked?"],
     "user_feedback": "More on compliance",
@@ -56,16 +56,19 @@ def through(here: Any) -> None:
         here = run(here["next"][0]["command"], *examples(here))
 
 
-def handed_over_by_the_swarm() -> Any:
+def handed_over_by_the_swarm(here: Any = None) -> Any:
     """Return the swarm's session at its last step."""
-    here = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    here = here or told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
     here = run(way(here, "ok"), *examples(here))
     for each in here["dispatches"]:
         through(run(each["command"]))
     here = told("resume", here["session"])
     here = run(way(here, "ok"))
-    Path("critic.md").write_text("against it")
-    Path("facts.json").write_text(json.dumps(FACTS))
+    folder = sessions_folder() / here["session"] / "work" / "perspectives"
+    folder.mkdir()
+    for archetype in ("optimist", "critic", "analyst", "innovator", "pragmatist"):
+        (folder / f"{archetype}.md").write_text(archetype)
+    Path("facts.json").write_text(json.dumps(FACTS).replace("PERSPECTIVES", str(folder)))
     here = run(
         next(each["command"] for each in here["next"]).split(" -s ")[0],
         "--session",
@@ -149,3 +152,45 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     [trace] = told("audit")["traces"]
     assert trace["skills"] == ["perspective-swarm", "solution-design"]
     assert told("audit", "verify")["findings"] == []
+
+
+def test_work_without_its_synthesis_is_not_handed_off() -> None:
+    session = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")["session"]
+
+    status, error = refused("handoff", "send", "planner", "--session", session)
+
+    assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", True)
+    assert error["message"] == f"session `{session}` has no synthesis yet: step `converging` reports it"
+    assert error["hint"] == f"continue the work first: flow resume {session}"
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("claim", ["4", "99"])
+def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> None:
+    target("digger", schema_version=f'"{version}"')
+    session = handed_over_by_the_swarm()["session"]
+
+    words = ("--session", session, "-s", f"perspectives_completed={claim}")
+    status, error = refused("handoff", "send", "digger", *words)
+    sent = told(*shlex.split(error["hint"].partition("flow ")[2].replace("…", "5")))
+
+    assert (status, error["recoverable"]) == (6, True)
+    assert "perspectives_completed` " in error["message"]
+    assert sent["phase"] == "invocation"
+
+
+def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets() -> None:
+    target("lit-pm", handoff_description='"Comprehensive literature review (4-24 hours)"')
+    here = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    first = told("handoff", "targets", "--session", here["session"])
+    again = told("handoff", "targets", "--session", here["session"])
+    session = handed_over_by_the_swarm(here)["session"]
+
+    lines = flow("handoff", "targets", "--session", session, "--options").out.splitlines()
+
+    assert (first["cache"]["used"], again["cache"]["used"]) == (False, True)
+    assert lines[0] == "C. lit-pm: Comprehensive literature review (4-24 hours) (score: 5 of 10)"
+    assert [line[:2] for line in lines] == ["C.", "D.", "E.", "F.", "G."][: len(lines)]
+    cached = (sessions_folder() / session / "available-workflows.yaml").read_text()
+    assert "- skill: lit-pm" in cached
+    assert "relevance_score: 5" in cached

@@ -32,7 +32,7 @@ from flowrail.handoff.payload.models import (
 )
 from flowrail.text.safe_text import in_quotes
 
-PERSPECTIVE_SOURCES = frozenset({"perspective-swarm"})
+PERSPECTIVE_SOURCES = frozenset({"perspective-swarm", "brainstorming-pm"})
 """Skills whose sessions hold one file per perspective."""
 
 
@@ -83,15 +83,35 @@ def shape_problems(version: str, handoff: Mapping[str, object]) -> list[PayloadP
 
 
 def perspective_files(path: str) -> list[str]:
-    """Return the perspective files of a session: those in `perspectives/`, or named `perspective-…`."""
-    inner = os.path.join(path, "perspectives")
-    folder, all_files = (inner, True) if os.path.isdir(inner) else (path, False)
+    """Return the perspective files of a session: those in `perspectives/`, or named `perspective-…`.
+
+    Both may also be in its folder for working files.
+    """
+    for folder in (path, os.path.join(path, "work")):
+        found = _files_in(os.path.join(folder, "perspectives"), "") or _files_in(folder, "perspective-")
+        if found:
+            return found
+    return []
+
+
+def _files_in(folder: str, prefix: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    wanted = [name for name in names if all_files or name.startswith("perspective-")]
-    return [name for name in wanted if name[:1] != "." and os.path.isfile(os.path.join(folder, name))]
+    wanted = [name for name in names if name.startswith(prefix) and not name.startswith(".")]
+    return [name for name in wanted if os.path.isfile(os.path.join(folder, name))]
+
+
+def _named_perspectives(handoff: Mapping[str, object]) -> list[str]:
+    """Return the existing perspective files that a payload names."""
+    named = [
+        *(get(handoff, "payload.session.artifacts") or ()),
+        *(get(handoff, "payload.references.files") or ()),
+        *(get(handoff, "references.files") or ()),
+    ]
+    paths = [item["path"] for item in named if item.get("description") == "perspective files"]
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def _with_lines(payload: Payload, problems: list[PayloadProblem]) -> tuple[PayloadProblem, ...]:
@@ -167,9 +187,10 @@ def _files_on_disk(
 
 def _perspectives(version: str, handoff: Mapping[str, object], path: str) -> Iterator[PayloadProblem]:
     part = {"1.0": "context", "2.0": "meta", "3.0": "payload.working"}[version]
-    declared, found = get(handoff, f"{part}.perspectives_completed"), perspective_files(path)
-    if isinstance(declared, int) and found and declared != len(found):
-        message = f"is {declared}, but the session has {len(found)} perspective files"
+    declared = get(handoff, f"{part}.perspectives_completed")
+    found = perspective_files(path) or _named_perspectives(handoff)
+    if isinstance(declared, int) and declared != len(found):
+        message = f"is {declared}, but {len(found)} perspective files were found"
         yield PayloadProblem(f"handoff.{part}.perspectives_completed", message)
 
 
