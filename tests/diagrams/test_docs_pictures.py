@@ -21,7 +21,8 @@ def test_the_session_that_is_shown_is_the_drawn_one() -> None:
     name = "problem-analysis"
     made = run(workflow_file(name, find(name, ()))).workflow()
     low = Report("done", {"confidence": "low"})
-    took = records(made, "ok", "ok", low, low, seconds=140)
+    no_trace = Report("done", {"traced": "no"})
+    took = records(made, no_trace, "ok", low, low, seconds=140)
     drawn = render(with_trace(picture(made), took)) + "\n"
 
     file = PICTURES / "session.svg"

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from support.diligence import provide_evidence
+
 from flowrail.cli.main import main
 from flowrail.skills.catalog import listing
 
@@ -114,6 +116,7 @@ class Terminal(io.StringIO):
 
 def flow(*words: str, stdin: bytes = b"", terminal: bool = False) -> Ran:
     """Run a command in this process."""
+    provide_evidence(words)
     out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
     with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin))), redirect_stdout(out), redirect_stderr(err):
         status = main(list(words))
@@ -159,6 +162,7 @@ def process(
 
     Not *measured*, it is kept from writing down what it covers, for one that cannot or may not write.
     """
+    provide_evidence(words)
     command = [sys.executable, "-c", f"{before}\n{ENTRY}", *words]
     environ = {**(os.environ if measured else clean_environment()), **(env or {})}
     done = subprocess.run(

@@ -12,6 +12,7 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+from support.diligence import provide_evidence
 from support.sandbox import ENTRY, Ran
 from support.team import Habit, Team
 
@@ -27,6 +28,11 @@ class Tools:
         self.client = client
 
     def __call__(self, tool: str, **arguments: Any) -> tuple[str, Any, bool]:
+        if tool == "step":
+            session = ["--session", arguments["session"]] if arguments.get("session") else []
+            provide_evidence(
+                ["step", str(arguments.get("skill", "")), arguments.get("outcome") or "-", *session]
+            )
         result = self._portal.call(self.client.call_tool, tool, arguments)
         (content,) = result.content
         return content.text, result.structured_content, result.is_error

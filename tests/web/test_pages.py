@@ -132,7 +132,7 @@ def test_what_does_not_exist_is_a_page_with_a_way_back(site: Website) -> None:
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flowrail.operations.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
 
     ran = flow("ui")
 

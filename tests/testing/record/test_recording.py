@@ -280,6 +280,7 @@ def test_foreign_sessions_are_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_every_walk_of_a_bundled_skill_is_recorded_as_it_went(address: str, tmp_path: Path) -> None:
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
     world = World(store, (), str(tmp_path / "state"), lambda: "2026-01-01T00:00:00.000Z", "test", store.path)
+    world = world._replace(demands_evidence=False)
     workflow = open_skill(address, (), world.state).workflow
     player = Player(InProcessStage(world))
     for walk_through in plan(workflow).walks[:3]:

@@ -1,0 +1,47 @@
+"""A diligent agent: before it reports a step of a bundled skill, it writes the files that the evidence demands."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flowrail.skills.catalog import bundled_folder
+
+
+def provide_evidence(words: Sequence[str]) -> None:
+    """Write what `flow step SKILL OUTCOME …` needs as evidence, if *words* are such a command."""
+    if len(words) < 3 or words[0] != "step" or words[2].startswith("-"):
+        return
+    if not os.path.isdir(os.path.join(bundled_folder(), words[1].partition("/")[0])):
+        return
+    store = Path(_option(words, "--store") or ".flow").absolute()
+    named = _option(words, "--session")
+    for folder in [store / "sessions" / named] if named else sorted((store / "sessions").glob("*")):
+        definition, snapshot = folder / "definition.json", folder / "session.json"
+        if definition.is_file() and snapshot.is_file() and '"evidence"' in definition.read_text():
+            _write_files(json.loads(definition.read_text()), json.loads(snapshot.read_text()), folder)
+
+
+def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: Path) -> None:
+    session = snapshot["session"]
+    steps = {step["id"]: step for step in definition["workflow"]["steps"]}
+    evidence = steps.get(session["step"], {}).get("evidence", {})
+    for check in (check for checks in evidence.values() for check in checks):
+        if "file" not in check:
+            continue
+        path = Path(
+            check["file"]
+            .replace("$notes", str(folder / "work" / "notes.md"))
+            .replace("$work", str(folder / "work"))
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_text() if path.exists() else ""
+        lines = "\n".join(check.get("contains", ()))
+        path.write_text(f"{before}\n{lines}\nat revision {session['revision']}, {len(before)}\n")
+
+
+def _option(words: Sequence[str], name: str) -> str | None:
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word == name), None)
