@@ -201,7 +201,7 @@ class Store:
         self._files.side_files(session_id).write(DEFINITION, definition_bytes(definition))
 
     def had_ended(self, session_id: str) -> bool:
-        """Return whether a session that cannot be read had ended, as far as its snapshot says."""
+        """Return whether a session had ended, as far as its snapshot says."""
         seen = snapshot.content(f"{self.folder(session_id)}/session.json") or {}
         session = seen.get("session")
         return isinstance(session, dict) and session.get("status") in ENDED

@@ -233,11 +233,11 @@ def with_baseline(
 
 
 def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
-    """Lock the only session that the skill has here, so that its journal is opened once.
+    """Lock the only session of the skill that has not ended, so that one journal is opened, and once.
 
     Return `None` if there are several, or if the only one cannot be read or is not the one that is meant.
     """
-    ids = list(conversations.ids_of(world, address))
+    ids = [id_ for id_ in conversations.ids_of(world, address) if not world.store.had_ended(id_)]
     if len(ids) != 1:
         return None
     try:
