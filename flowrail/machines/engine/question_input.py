@@ -25,7 +25,15 @@ from flowrail.text.safe_text import in_quotes
 from flowrail.text.yaml import lines_of
 
 MOST_NAMED = 20  # mistakes that one message names
-_HINT = "send only the needs_user_input block in its documented format, or the same as JSON"
+_HINT = """\
+send only a block of this form, or the same as JSON:
+  <needs_user_input>
+  <question id="cache" header="Cache" multi="false">
+  <text>Where should the cache be kept?</text>
+  <option label="In memory">Nothing to run; empty after a restart</option>
+  <option label="Redis">Shared by all hosts; one more service to run</option>
+  </question>
+  </needs_user_input>"""
 _SHOWN = 40  # characters of the document's own that a message quotes
 
 
