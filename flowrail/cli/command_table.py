@@ -90,7 +90,7 @@ _EVIDENCE = {
     "run": Entry("evidence:run_command", _LOOK, "Run the command of a check and record the result"),
     "approve": Entry("evidence:approve_command", _DECIDE, "Confirm a check, as a person at a terminal"),
     "waive": Entry(
-        "evidence:waive_command", _DECIDE, "Do without a check in this attempt, as a person at a terminal"
+        "evidence:waive_command", _DECIDE, "Do without checks in this attempt, as a person at a terminal"
     ),
 }
 _EVIDENCE_HELP = """

@@ -147,7 +147,7 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     question = shown["questions"][0]
     assert question["text"] == "Build: 2 reports lacked evidence (`plan`). What next?"
     assert [option["label"] for option in question["options"]] == ["Try again", "Waive", "Stop"]
-    assert question["options"][1]["command"].startswith(f"flow evidence waive {session}")
+    assert question["options"][1]["command"] == f"flow evidence waive {session} plan --reason REASON"
     assert refused("step", "built", "ok", "--session", session)[1]["code"] == "QUESTION_OPEN"
 
 

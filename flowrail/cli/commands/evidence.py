@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from flowrail.cli import options, output, terminal
@@ -82,7 +84,7 @@ def approve_command(
     """
     here = world(store=store, roots=roots, wait=wait)
     seen = evidence_records.judged(here, session_id, check)
-    _ask("approve", seen, session_id, store)
+    _ask("approve", [seen], session_id, store)
     evidence_records.approve(here, session_id, seen, reason)
     output.text(one_line(f"{check} is approved"))
 
@@ -91,36 +93,35 @@ def approve_command(
     "waive", epilog=options.examples("flow evidence waive planner-k3x9q2 tests --reason 'no network here'")
 )
 @options.session_argument
-@_check
+@click.argument("checks", nargs=-1, required=True, metavar="CHECK...")
 @_reason
 @options.store
 @options.root
 @options.wait
 def waive_command(
-    session_id: str, check: str, reason: str, store: str | None, roots: tuple[str, ...], wait: float
+    session_id: str,
+    checks: tuple[str, ...],
+    reason: str,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
 ) -> None:
-    """Do without a check in this attempt, as a person at a terminal"""
+    """Do without checks in this attempt, as a person at a terminal"""
     here = world(store=store, roots=roots, wait=wait)
-    seen = evidence_records.judged(here, session_id, check)
+    seen = [evidence_records.judged(here, session_id, check) for check in checks]
     _ask("waive", seen, session_id, store)
-    evidence_records.waive(here, session_id, check, reason)
-    output.text(one_line(f"{check} is waived in this attempt"))
+    evidence_records.waive(here, session_id, checks, reason)
+    output.text(one_line(f"{', '.join(checks)}: waived in this attempt"))
 
 
-def _ask(verb: str, seen: EvidenceResult, session_id: str, store: str | None) -> None:
+def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str | None) -> None:
     """Ask the person at the terminal, who sees what was expected and found."""
-    shown = "\n".join(
-        one_line(line)
-        for line in (
-            f"session {session_id}, check {seen.check}",
-            f"expected {seen.expected}",
-            f"found {seen.found} ({seen.verdict})",
-        )
-    )
-    typed = Command(f"evidence {verb}", session_id, seen.check, reason="REASON", store=store)
-    terminal.ask(
-        f"{verb.capitalize()} this check?",
-        shown=shown,
-        hint=Hint("a person types: ", typed),
-        check=seen.check,
-    )
+    lines = [f"session {session_id}"]
+    for result in seen:
+        found = f"found {result.found} ({result.verdict})"
+        lines += [f"check {result.check}", f"  expected {result.expected}", f"  {found}"]
+    shown = "\n".join(f"{'  ' * line.startswith(' ')}{one_line(line)}" for line in lines)
+    names = [result.check for result in seen]
+    typed = Command(f"evidence {verb}", session_id, *names, reason="REASON", store=store)
+    question = f"{verb.capitalize()} {'this check' if len(seen) == 1 else 'these checks'}?"
+    terminal.ask(question, shown=shown, hint=Hint("a person types: ", typed), checks=names)

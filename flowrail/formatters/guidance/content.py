@@ -43,6 +43,9 @@ ASK_ABOVE = (
 )
 OWN_WORDS = "For an answer in the user's own words, use other:TEXT instead of the label."
 REASON = "If the user gives a reason, use it instead of the printed one."
+WAIVE = (
+    "If the user chooses to waive the evidence, show the command: only the user can type it, in a terminal."
+)
 SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
 NOBODY = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Said where a step gives a list away that turned out empty."""
@@ -73,6 +76,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
     lines = [
         *([ASK_USER] if waiting else []),
         *([OWN_WORDS] if any(each.source not in {BY_LIMIT, BY_EVIDENCE} for each in waiting) else []),
+        *([WAIVE] if any(each.source == BY_EVIDENCE for each in waiting) else []),
         *([SEVERAL] if any(each.multi for each in waiting) else []),
         *(
             [REASON]
@@ -80,7 +84,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
                 "reason" in option.command.options
                 for each in waiting
                 for option in each.options
-                if option.command
+                if option.command and each.source != BY_EVIDENCE
             )
             else []
         ),

@@ -194,7 +194,10 @@ def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
 def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
     """Return the command that answers with *option*. To accept what is open takes a reason."""
     if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
-        return Command("evidence waive", session.id, "CHECK", reason="REASON", store=store)
+        known = session.evidence.get(str(session.step))
+        results = known.results if known is not None else ()
+        missing = [each.check for each in results if each.is_demanded and not each.is_satisfied]
+        return Command("evidence waive", session.id, *missing, reason="REASON", store=store)
     reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 

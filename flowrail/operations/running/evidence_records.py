@@ -6,6 +6,7 @@ Running a command holds no lock, and counts only if the session is still where i
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from flowrail import approval
@@ -188,26 +189,29 @@ def approve(world: World, session_id: str, seen: EvidenceResult, reason: str) ->
     )
 
 
-def waive(world: World, session_id: str, check_id: str, reason: str) -> StepEvidence:
-    """Record that a person does without a check in this attempt of the step."""
-    return _confirm(world, session_id, Confirmation(check_id, True, "", reason, world.now(), world.by))
+def waive(world: World, session_id: str, check_ids: Sequence[str], reason: str) -> StepEvidence:
+    """Record that a person does without these checks in this attempt of the step."""
+    said = [Confirmation(check, True, "", reason, world.now(), world.by) for check in check_ids]
+    return _confirm(world, session_id, *said)
 
 
-def _confirm(world: World, session_id: str, said: Confirmation) -> StepEvidence:
-    if not said.reason.strip() or len(said.reason) > LONGEST_REASON:
+def _confirm(world: World, session_id: str, *said: Confirmation) -> StepEvidence:
+    reason, kind = said[0].reason, "waive" if said[0].waived else "approve"
+    if not reason.strip() or len(reason) > LONGEST_REASON:
         raise UsageError(
             "a reason is needed", hint=f"give it with --reason, in at most {LONGEST_REASON} characters"
         )
     with world.store.change(session_id, wait=world.wait) as change:
         at = _at_step(world, change.kept.session)
-        _check(at, said.check)
-        evidence = at.session.evidence[at.step.id].with_confirmation(said)
+        evidence = at.session.evidence[at.step.id]
+        for confirmation in said:
+            _check(at, confirmation.check)
+            evidence = evidence.with_confirmation(confirmation)
         session = at.session.with_evidence(evidence)
         others = [each for each in session.questions if each.source != BY_EVIDENCE]
         session = questions.with_questions(session, others)
-        kind = "waive" if said.waived else "approve"
-        note = {"check": said.check, "reason": said.reason}
-        change.commit(session, kind=kind, at=said.at, by=world.by, note=note)
+        note = {"check": ", ".join(each.check for each in said), "reason": reason}
+        change.commit(session, kind=kind, at=said[0].at, by=world.by, note=note)
     return evidence
 
 
