@@ -136,7 +136,7 @@ class Environment:
         )
 
     def convention(self, name: str) -> str | None:
-        """Return the text of a convention for all skills, or `None` if there is none of that name."""
+        """Return the text of a convention for all skills, or `None` if it is unknown."""
         # few workflows quote one
         from flowrail.machines.loading.resources import FolderResources, UnknownResourceError
 

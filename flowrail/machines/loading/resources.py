@@ -1,4 +1,4 @@
-"""How a step quotes what lies beside it: conventions, files, resources, other workflows, other steps."""
+"""What the functions and texts of a skill can read: conventions, files, resources, other workflows and their steps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.md)?\Z")
 
 
 class UnknownResourceError(UsageError):
-    """There is nothing of that name to quote."""
+    """No resource, convention, workflow or step has that name."""
 
     code = "UNKNOWN_RESOURCE"
 
 
 @runtime_checkable
 class ResourceProvider(Protocol):
-    """The five ways in which a step reaches what it does not hold itself."""
+    """The five ways in which a function reads what its workflow does not contain."""
 
     def get_convention(self, name: str) -> str:
         """Return the text of a convention that holds for every skill."""
@@ -85,7 +85,8 @@ class FolderResources:
         """Return another workflow by its address."""
         if self._workflow is None:
             raise UnknownResourceError(
-                f"no workflow `{address}` is in reach", hint="give a way to look it up"
+                f"workflow `{address}` cannot be read here",
+                hint="pass `workflow=`, a function that returns it",
             )
         return self._workflow(address)
 
@@ -94,7 +95,7 @@ class FolderResources:
         workflow = self.get_workflow(address)
         step = workflow.get(step_id)
         if step is None:
-            ids = [each.id for each in workflow.steps]
+            ids = [other.id for other in workflow.steps]
             raise UnknownResourceError(
                 f"`{address}` has no step `{step_id}`",
                 hint=did_you_mean(step_id, ids, "name one of its steps"),
@@ -112,8 +113,8 @@ def _named(name: str, folders: Sequence[str], kind: str) -> str:
                 return decode(read_bounded(path, limit=limits.YAML_BYTES, what=f"the {kind}"), source=file)
     known = sorted({entry.removesuffix(".md") for folder in folders for entry in _entries(folder)})
     raise UnknownResourceError(
-        f"there is no {kind} `{name[:80]}`",
-        hint=did_you_mean(name[:80], known, f"there are: {', '.join(known) or 'none'}"),
+        f"unknown {kind} `{name[:80]}`",
+        hint=did_you_mean(name[:80], known, f"known: {', '.join(known) or 'none'}"),
         known=known,
     )
 
