@@ -1,8 +1,10 @@
 """What git is asked about a submodule."""
 
 import os
+import time
 from pathlib import Path
 
+import pytest
 from support.skills import git, repository
 
 from flowrail.discovery.git import superproject
@@ -48,3 +50,29 @@ def test_no_program_that_the_repository_configures_is_started(tree: Path) -> Non
 
     assert answer == (None, "")
     assert not (tree / "ran").exists()
+
+
+def test_the_time_limit_includes_the_programs_that_git_starts(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapper = tree / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tree}/child\nwait\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setattr("flowrail.discovery.git.TIME_LIMIT", 0.3)
+    started = time.monotonic()
+
+    answer = superproject(str(tree), {"PATH": f"{wrapper.parent}:{os.environ['PATH']}"})
+
+    assert answer == (None, "git did not answer within 0.3 seconds")
+    assert time.monotonic() - started < 30
+    child = int((tree / "child").read_text())
+    while _is_running(child):  # its parent is gone, so it may take a moment until it is collected
+        time.sleep(0.05)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
