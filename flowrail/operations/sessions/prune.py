@@ -112,7 +112,7 @@ def _old(
         session = kept.session
         status = LOST if is_lost(store, session, givers) else session.status
         ended = status == LOST or not session.is_open
-        if ended and days > older_than and (not statuses or status in statuses):
+        if ended and days >= older_than and (not statuses or status in statuses):
             yield Item(session_id, status, days, _needed(store, kept, needs))
 
 

@@ -217,12 +217,11 @@ def _roots_of(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[
 
 
 def _memory_folder() -> str | None:
-    """Return a folder in memory, unless the user has named another folder for temporary files."""
-    if not any(name in os.environ for name in ("TMPDIR", "TEMP", "TMP")):
-        with suppress(OSError):
-            free = os.statvfs(MEMORY)
-            if os.access(MEMORY, os.W_OK | os.X_OK) and free.f_bavail * free.f_frsize > ENOUGH_MEMORY:
-                return MEMORY
+    """Return a folder in memory, if it has room: the store is thrown away, and every record is flushed."""
+    with suppress(OSError):
+        free = os.statvfs(MEMORY)
+        if os.access(MEMORY, os.W_OK | os.X_OK) and free.f_bavail * free.f_frsize > ENOUGH_MEMORY:
+            return MEMORY
     return None
 
 
