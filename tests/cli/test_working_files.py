@@ -116,13 +116,13 @@ def test_an_agent_gets_absolute_paths_because_it_may_work_in_another_worktree() 
 
 
 def test_the_prompt_of_a_free_form_agent_names_the_notes_of_its_leader() -> None:
-    put_skill("free", FREE, texts={"prompt.md": "Read `$notes`, write `$work/$item.md`.\n"})
+    put_skill("free", FREE, texts={"prompt.md": "Read `$notes`, write `$work/$item.md` into `$work`.\n"})
     team = Team("free")
 
     prompt = team.handed(1).prompt
 
     folder = f"{os.getcwd()}/.flow/sessions/{team.id}/work"
-    assert prompt == f"Read `{folder}/notes.md`, write `{folder}/a.md`."
+    assert prompt == f"Read `{folder}/notes.md`, write `{folder}/a.md` into `{folder}`."
 
 
 def test_the_names_are_reserved() -> None:

@@ -7,6 +7,7 @@ is printed as it works from the project root.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -74,9 +75,10 @@ def project_of(world: World) -> str:
 def for_agents(world: World, session: Session, value: object) -> object:
     """Return a value that a sub-agent gets: a path to the session's working files becomes absolute."""
     folder = session.work_folder
-    if not isinstance(value, str) or os.path.isabs(folder):
+    if not isinstance(value, str) or folder not in value or os.path.isabs(folder):
         return value
-    return value.replace(f"{folder}/", f"{path_of(world, session)}/")
+    path = path_of(world, session)
+    return re.sub(rf"(?<![\w./-]){re.escape(folder)}(?![\w.-])", lambda _: path, value)
 
 
 def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
