@@ -27,13 +27,24 @@ _OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
 def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
     """Return a value of the wrong shape as a finding."""
     path = problem.path
-    name = in_quotes(".".join(str(part) for part in path)) or "the file"
     remedy = problem.remedy
     if problem.known:
         expected = f"use one of {', '.join(problem.known)}"
         remedy = did_you_mean(str(path[-1]), problem.known, expected)
     at = path[:-1] if problem.what == "is missing" else path
-    return UnplacedFinding("FR130", at, f"`{name}` {problem.what}", remedy)
+    return UnplacedFinding("FR130", at, f"{_name(path)} {problem.what}", remedy)
+
+
+def _name(path: Path) -> str:
+    """Return a path in words, with positions counted from 1, such as `reports.size` of step 2."""
+    words = [str(part + 1) if isinstance(part, int) else str(part) for part in path]
+    if not words:
+        return "the file"
+    is_in_step = len(path) > 1 and path[0] == "steps" and isinstance(path[1], int)
+    inside = in_quotes(".".join(words[2:] if is_in_step else words))
+    if not is_in_step:
+        return f"`{inside}`"
+    return f"`{inside}` of step {words[1]}" if inside else f"step {words[1]}"
 
 
 def independent(
