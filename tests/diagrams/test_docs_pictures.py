@@ -1,4 +1,4 @@
-"""The pictures of our docs that no block makes: drawn anew, and compared."""
+"""The pictures of our docs that no block generates are up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything stands: nothing over anything else, whatever the workflow is."""
+"""Nothing in a layout overlaps anything else, for any workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks: well-formed whatever is in them, escaped once, and the same every time."""
+"""Blocks are well-formed for any content, escaped once, and the same every time."""
 
 from __future__ import annotations
 

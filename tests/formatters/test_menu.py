@@ -120,7 +120,7 @@ def test_the_data_are_plain_and_say_what_the_page_says(
 
 
 def finding(code: str = "CODE", severity: str = "warning", **more: str) -> dict[str, str]:
-    dull = {"message": "it is so", "remedy": "mend it", "place": ""}
+    dull = {"message": "it is so", "remedy": "fix it", "place": ""}
     return {"section": "skills", "code": code, "severity": severity, **dull, **more}
 
 
@@ -148,6 +148,6 @@ def test_errors_come_first_and_the_same_remedy_stands_once() -> None:
         "installation\n  x 1\n\n"
         "skills\n"
         "  error HARD (2 times)\n    it is so\n      do a\n    it is so\n      do b\n"
-        "  warning SOFT: mend it\n    it is so (/a:1)\n\n"
+        "  warning SOFT: fix it\n    it is so (/a:1)\n\n"
         "2 errors, 1 warning."
     )

@@ -28,7 +28,7 @@ def surrounding(told: Guidance) -> int:
 
 
 def two_ways(**parts: Any) -> Guidance:
-    """Return the guidance of a step with two ways on, every attribute of it there."""
+    """Return the guidance of a step with two transitions and all attributes."""
     given: dict[str, Any] = {"next": {"ok": "formulate", "iterate": "investigate"}, "limit": 5, **parts}
     flow = workflow(
         step("investigate", actions=[TEXT], phase="exploration", title="Investigate the hypotheses", **given),

@@ -1,4 +1,4 @@
-"""Work that is handed out with a prompt, as its agent is told it."""
+"""The prompt of a dispatch, as its agent reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A card against its workflow, texts that nothing tells, exceptions, and what changed since a revision."""
+"""SKILL.md compared with its workflow, unused texts, exceptions, and changes since a revision."""
 
 from __future__ import annotations
 

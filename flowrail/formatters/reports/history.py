@@ -1,4 +1,4 @@
-"""What happened in a session, record by record."""
+"""The history of a session, record by record."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from flowrail.text.table import table_lines
 
 
 def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield one item a record: what was reported of which step, where it led, how long it took.
+    """Yield one item per record: the reported step and outcome, the next step, the duration.
 
-    Where not *in_full*, facts are as many as one line can show.
+    Unless *in_full*, facts are cut to what one line can show.
     """
     since = ""
     for record in records:
@@ -65,7 +65,7 @@ def _results(record: Record) -> tuple[EvidenceResult, ...]:
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
-    """Yield the same as the lines of a table."""
+    """Yield the records as the lines of a table."""
     rows = (
         [
             str(item["revision"]),
@@ -103,7 +103,7 @@ def _outcome(item: dict[str, Any]) -> str:
 
 def _transition(item: dict[str, Any]) -> str:
     if item["outcome"] is None:
-        return _besides(item["kind"], {**item["note"], "evidence": item["evidence_summary"]})
+        return _note_text(item["kind"], {**item["note"], "evidence": item["evidence_summary"]})
     facts = "".join(f" {name}={value}" for name, value in item["facts"].items())
     decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
     capped = " (at the limit)" if item["capped"] else ""
@@ -113,7 +113,7 @@ def _transition(item: dict[str, Any]) -> str:
 
 
 def _beginning(value: Any, room: Iterator[int]) -> object:
-    """Return as much of plain data as *room* has numbers for, each of which is a character at least; long texts are cut."""
+    """Return as many values of plain data as *room* has numbers; long texts are cut."""
     if isinstance(value, Mapping):
         return {
             _beginning(key, room): _beginning(item, room)
@@ -125,28 +125,28 @@ def _beginning(value: Any, room: Iterator[int]) -> object:
     return f"{value[: 2 * LONGEST_LINE]}…" if is_long else value
 
 
-def _besides(kind: str, note: Mapping[str, Any]) -> str:
-    """Return what a record tells that is no move."""
-    told = ""
+def _note_text(kind: str, note: Mapping[str, Any]) -> str:
+    """Return a record that is not a move, as text."""
+    text = ""
     if kind == "rewind":
-        told = f"from revision {note['from']} to {note['to']}"
+        text = f"from revision {note['from']} to {note['to']}"
     elif kind == "held":
-        told = f"time {note.get('times')}"
+        text = f"time {note.get('times')}"
     elif kind == "fork" and "into" in note:
-        told = f"at revision {note['at']} into {note['into']}"
+        text = f"at revision {note['at']} into {note['into']}"
     elif kind == "fork":
-        told = f"of {note['from']['session']} at revision {note['from']['revision']}"
+        text = f"of {note['from']['session']} at revision {note['from']['revision']}"
     elif kind == "migrate":
         names = ", ".join(f"{old} → {new}" for old, new in note["renamed"].items())
-        told = f"{note['verdict']}{f': {names}' if names else ''}"
+        text = f"{note['verdict']}{f': {names}' if names else ''}"
     else:
-        told = shortened(_of_others(kind, note))
+        text = shortened(_agents_note(kind, note))
     reason = shortened(str(note.get("reason", "")))
-    return f"{told} ({reason})" if told and reason else told or reason
+    return f"{text} ({reason})" if text and reason else text or reason
 
 
-def _of_others(kind: str, note: Mapping[str, Any]) -> str:
-    """Return what a record tells of work given to agents, of questions and of findings."""
+def _agents_note(kind: str, note: Mapping[str, Any]) -> str:
+    """Return a record about dispatches, questions, evidence or findings, as text."""
     if kind == "claim":
         into = f", as {note['child']}" if note.get("child") else ""
         return f"{note.get('dispatch')} by {note.get('holder')}{into}"

@@ -1,4 +1,4 @@
-"""What a migration would do, or did: as text for people, as data for programs."""
+"""A planned or finished migration, as text for people and as data for programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowrail.text.table import table
 
 
 def plan_text(plan: MigrationPlan) -> str:
-    """Return a plan as text: where the session stands, and what became of each step."""
+    """Return a plan as text: the session's step, and what changed in each step."""
     where = f"at `{plan.at}`" if plan.at else "ended"
     if plan.at and plan.to != plan.at:
         where += f", now `{plan.to}`" if plan.to else ", which no longer exists"
@@ -37,5 +37,5 @@ def plan_data(plan: MigrationPlan) -> dict[str, object]:
 
 
 def done_text(plan: MigrationPlan, *, changed: bool) -> str:
-    """Return what was done."""
+    """Return the result of a migration."""
     return f"{plan.session} migrated" if changed else f"{plan.session} is up to date"

@@ -1,4 +1,4 @@
-"""A workflow for Graphviz: valid whatever its titles are, and the same every time."""
+"""A workflow for Graphviz: valid for any title, and the same every time."""
 
 from __future__ import annotations
 

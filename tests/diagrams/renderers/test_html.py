@@ -92,7 +92,7 @@ def test_texts_ways_on_and_history_are_in_the_page_as_text() -> None:
 
 
 def test_facts_questions_and_other_texts_are_in_the_page_too() -> None:
-    asks = Question("go", "Go", "Shall it go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
+    asks = Question("go", "Go", "Does it go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
     made = workflow(
         step(
             "look",
@@ -108,7 +108,7 @@ def test_facts_questions_and_other_texts_are_in_the_page_too() -> None:
     page = render([WorkflowPicture(made, with_trace(picture(made), records(made, low)))])
 
     assert "<code>sure</code> string: low | high, required – How sure" in page  # noqa: RUF001 - a dash
-    assert "Shall it go? (Yes | No)" in page
+    assert "Does it go? (Yes | No)" in page
     assert "Instead, when visit &gt; 1" in page
     assert "Look again." in page
     assert "Instead, when a function returns true" in page

@@ -1,4 +1,4 @@
-"""Tables of steps and of skills, and the marked blocks that they stand in."""
+"""Tables of steps and of skills, and the marked blocks of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workflow as a Mermaid flowchart: valid whatever its titles are, and the same every time."""
+"""A workflow as a Mermaid flowchart: valid for any title, and the same every time."""
 
 from __future__ import annotations
 

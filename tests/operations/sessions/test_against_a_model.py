@@ -56,7 +56,7 @@ NOTES = {"none": None, "short": "a", "other": "b", "long": "long " * 5_000}
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a session stands at a revision."""
+    """The state of a session at a revision."""
 
     revision: int
     step: str | None
@@ -170,7 +170,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         return sum(1 for _ in self.world.store.records(session))
 
     def made(self, model: Model, fault: Fault | None, make: Callable[[], Answer]) -> None:
-        """Make a session; disturbed, there is one or there is none."""
+        """Start a session; after a disturbance it exists completely or not at all."""
         before = set(self.world.store.ids()) if os.path.isdir(self.world.store.path) else set()
         try:
             with disturbed(fault):

@@ -33,7 +33,7 @@ def folder() -> Path:
 
 @pytest.fixture
 def session(folder: Path) -> str:
-    """A session that stands at `second`, visited twice."""
+    """A session at `second`, visited twice."""
     del folder
     told("step", "loop")
     told("step", "loop", "ok")
@@ -41,7 +41,7 @@ def session(folder: Path) -> str:
 
 
 def edited(text: str, **texts: str) -> None:
-    """Write the skill anew, each step's text by its name."""
+    """Write the skill again, with the name of each step as its text."""
     folder = put_skill("loop", text, texts={f"steps/{name}.md": content for name, content in texts.items()})
     for name in ("first", "second", "third"):
         path = folder / f"steps/{name}.md"
@@ -54,7 +54,7 @@ def records(session: str) -> list[dict[str, Any]]:
 
 
 def migrated(session: str, *words: str) -> dict[str, Any]:
-    """Migrate a session and return what was done, with the step it stands at and its revision."""
+    """Migrate a session and return what was done, with its step and its revision."""
     here = told("session", "migrate", session, *words)
     return {
         **here["migration"],

@@ -144,7 +144,7 @@ def rewritten(session: str, line: int, change: Callable[[dict[str, Any]], object
 
 def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> None:
     head = told("status", session)["head"]
-    rewritten(session, 2, lambda record: record.update(by="somebody else"))
+    rewritten(session, 2, lambda record: record.update(by="another user"))
 
     assert problems(session) == []
     assert problems(session, "--head", head)[0]["code"] == "HEAD_GONE"

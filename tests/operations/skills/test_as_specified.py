@@ -47,7 +47,7 @@ DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
     ("planner/executor", "implementation", "when"): ("milestones", NOTHING_LEFT),
     ("planner/executor", "implementation", "next"): (
         {"ok": "code_qr", "fail": "code_qr"},
-        "a milestone that nobody gets done would hold the run up for ever; the review says what is missing",
+        "an unfinished milestone would block the run forever; the review says what is missing",
     ),
     ("doc-sync", "audit", "next"): (
         {"ok": "plan", "fail": "plan", "skip": "report"},
@@ -55,13 +55,13 @@ DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
     ),
     ("doc-sync", "apply", "next"): (
         {"ok": "verify", "fail": "verify"},
-        "a writer that fails would hold the run up for ever; verifying says which rows are open",
+        "a failing writer would block the run forever; the verification says which rows are open",
     ),
     ("perspective-swarm", "diverging", "limit"): (
         3,
-        "gathering and framing could send each other back for ever",
+        "gathering and framing could send each other back forever",
     ),
-    ("perspective-swarm", "handoff", "limit"): (3, "a handoff that always fails would be tried for ever"),
+    ("perspective-swarm", "handoff", "limit"): (3, "a handoff that always fails would be tried forever"),
 }
 """Where the graphs differ from what was specified: what holds instead, and why."""
 
@@ -155,7 +155,7 @@ def test_what_is_handed_to_an_agent_is_what_its_workflow_takes() -> None:
 
 
 def known(definition: Workflow, step: StepDef) -> set[str]:
-    """Return the names that have, or may have, a value when *step* is told."""
+    """Return the names that have, or may have, a value when *step* is shown."""
     del step
     facts = {fact for each in definition.steps for fact in fact_args(each)}
     return {*definition.params, *facts, *TEXT_NAMES}

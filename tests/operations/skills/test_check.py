@@ -1,4 +1,4 @@
-"""What a person may name to be checked, and what is told of it."""
+"""What a person can name for a check, and the resulting reports."""
 
 from __future__ import annotations
 
