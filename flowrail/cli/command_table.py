@@ -64,6 +64,12 @@ _SESSION = {
     "verify": Entry("session:verify_command", _KEEP, "Check that sessions are as they were written"),
     "adopt": Entry("session:adopt_command", _KEEP, "Make a foreign session yours"),
     "prune": Entry("session:prune_command", _KEEP, "Delete old sessions that have ended"),
+    "export": Entry(
+        "store:export_command", _KEEP, "Write a session into one file, to move it or to report a problem"
+    ),
+    "import": Entry(
+        "store:import_command", _KEEP, "Store a session that was written by `flow session export`"
+    ),
 }
 
 _WRITE, _APPROVE = "Write and test", "Approve and remove"
@@ -80,6 +86,7 @@ _SKILL = {
 
 _STORE = {
     "init": Entry("store:init_command", "Databases", "Create the tables of a store in a database"),
+    "copy": Entry("store:copy_command", "Databases", "Copy all sessions and handoffs to another store"),
 }
 
 _LOOK, _DECIDE = "Show and run", "For a person at a terminal"

@@ -21,7 +21,17 @@ from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
 from flowrail.handoff.payload.integrity import moment
-from flowrail.storage.file_store import Backend, FileBackend, Held, Kind, SideFiles, Stamp, prepare_folder
+from flowrail.storage.file_store import (
+    Backend,
+    FileBackend,
+    Held,
+    Kind,
+    SideFiles,
+    Stamp,
+    WrittenRecords,
+    prepare_folder,
+    written_records,
+)
 from flowrail.storage.journal import Encoding
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import from_plain, to_plain
@@ -128,6 +138,14 @@ class Handoffs:
     def ids(self) -> list[str]:
         """Return the ids of all handoffs, in order."""
         return self._files.ids()
+
+    def written(self, handoff_id: str) -> WrittenRecords:
+        """Return a handoff as it was written, to be restored in another store."""
+        return written_records(self._files, handoff_id)
+
+    def restore(self, handoff_id: str, written: WrittenRecords) -> None:
+        """Store a handoff that was written elsewhere; its id must be new."""
+        self._files.restore(handoff_id, written.lines, written.side_files)
 
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each handoff that changes with each record."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -22,6 +22,7 @@ from flowrail.storage import files, journal, snapshot
 from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
 from flowrail.storage.locking import locked
 from flowrail.storage.ownership import Owner
+from flowrail.text import limits
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
 REMOVED = ".gone-"
@@ -44,6 +45,9 @@ class SideFiles(Protocol):
 
     def size(self, name: str) -> int:
         """Return the size of a file, or -1 if it does not exist."""
+
+    def names(self) -> list[str]:
+        """Return the names of the files that belong to records: the definition and long texts."""
 
 
 class Held(Protocol[T]):
@@ -85,6 +89,12 @@ class RecordStore(Protocol[T]):
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first."""
+
+    def lines(self, key: str) -> Iterator[bytes]:
+        """Yield all records as they were written, oldest first."""
+
+    def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
+        """Store records as they were written elsewhere, and this user as their owner; the id must be new."""
 
     def change(self, key: str, *, wait: float) -> AbstractContextManager[Held[T]]:
         """Hold the lock and yield the session or handoff."""
@@ -151,6 +161,12 @@ class FolderFiles:
             return os.lstat(os.path.join(self._folder, name)).st_size
         except OSError:
             return -1
+
+    def names(self) -> list[str]:
+        """Return the names of the files that belong to records: the definition and long texts."""
+        texts = os.path.join(self._folder, "texts")
+        long_texts = [f"texts/{name}" for name in sorted(os.listdir(texts))] if os.path.isdir(texts) else []
+        return ["definition.json", *long_texts] if self.size("definition.json") >= 0 else long_texts
 
 
 class HeldFolder(Generic[T]):
@@ -295,6 +311,26 @@ class FileStore(Generic[T]):
         with self._opened(key) as (opened, _):
             yield from opened.newest_first()
 
+    def lines(self, key: str) -> Iterator[bytes]:
+        """Yield all records as they were written, oldest first."""
+        with self._opened(key) as (opened, _):
+            yield from opened.lines()
+
+    def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
+        """Store records as they were written elsewhere, and this user as their owner; the id must be new."""
+        folder, noun = self.folder(key), self._kind.noun
+        encoding = self._kind.encoding(FolderFiles(folder))
+        if os.path.lexists(f"{folder}/{JOURNAL}"):
+            raise StorageError(f"{noun} `{key}` exists already", hint="nothing was changed")
+        prepare_folder(self.path, folder)
+        for name, data in side_files.items():
+            FolderFiles(folder).write(name, data)
+        *_, newest = journal.chained(encoding, lines, key)
+        self._check_id(key, newest, key)
+        self.owner.claim(folder, journal.hash_of(lines[0]))
+        files.write_atomic(f"{folder}/{JOURNAL}", b"".join(lines))
+        journal.flush_names(folder)
+
     def is_foreign(self, key: str) -> bool:
         """Return whether another user or machine made it."""
         with self._opened(key, foreign=True) as (opened, folder):
@@ -380,6 +416,25 @@ class FileStore(Generic[T]):
     def _check_id(self, path: str, record: T, key: str) -> None:
         if self._kind.id_of(record) != key:
             raise DamagedError(path, record.seq + 1, f"the record belongs to `{self._kind.id_of(record)}`")
+
+
+class WrittenRecords(NamedTuple):
+    """A session or handoff as it was written: the lines of its journal, and the files that they name."""
+
+    lines: tuple[bytes, ...]
+    side_files: Mapping[str, bytes]
+
+
+def written_records(store: RecordStore[T], key: str) -> WrittenRecords:
+    """Return what is stored under *key*, each record checked against the one before it."""
+    for _ in store.records(key):
+        pass
+    side_files = store.side_files(key)
+    content = {
+        name: side_files.read(name, limits.DEFINITION_BYTES, "a file of the session")
+        for name in side_files.names()
+    }
+    return WrittenRecords(tuple(store.lines(key)), content)
 
 
 def prepare_folder(store: str, folder: str) -> None:

@@ -171,6 +171,10 @@ class Journal(Generic[T]):
         """Yield every record, oldest first, each checked against the one before it."""
         return chained(self.encoding, self._lines(), self.path)
 
+    def lines(self) -> Iterator[bytes]:
+        """Yield every whole line as it was written, oldest first."""
+        return self._lines()
+
     def newest_first(self) -> Iterator[T]:
         """Yield every record, newest first, each checked against the one after it."""
         after = self.newest()
@@ -382,6 +386,11 @@ def chained(encoding: Encoding[T], lines: Iterable[bytes], path: str) -> Iterato
             raise _does_not_follow(path, number)
         before = record.hash
         yield record
+
+
+def hash_of(line: bytes) -> str:
+    """Return the hash in a line, checked against its text."""
+    return _body_and_hash(line, "the record", 1)[1]
 
 
 def flush_names(folder: str) -> None:

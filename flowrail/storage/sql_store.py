@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -358,6 +358,11 @@ class SqlFiles:
             data: bytes | None = connection.execute(query).scalar()
         return -1 if data is None else len(data)
 
+    def names(self) -> list[str]:
+        """Return the names of the texts."""
+        with self._database.reading() as connection:
+            return list(connection.execute(select(self._texts.c.name).where(self._mine)).scalars())
+
 
 class HeldRow(Generic[T]):
     """A session or handoff whose row is locked."""
@@ -497,6 +502,25 @@ class SqlStore(Generic[T]):
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first."""
         yield from reversed(list(self.records(key)))
+
+    def lines(self, key: str) -> Iterator[bytes]:
+        """Yield all records as they were written, oldest first."""
+        return self._lines(key)
+
+    def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
+        """Store records as they were written elsewhere; the id must be new."""
+        values, records = self._tables.values, self._tables.records
+        if self._row(key) is not None:
+            raise StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
+        with self._database.changing(wait=10.0) as connection:
+            for name, data in side_files.items():
+                self.side_files(key).write(name, data)
+            *_, newest = journal.chained(self._encoding(key), lines, key)
+            self._check_id(newest, key)
+            size = sum(map(len, lines))
+            connection.execute(insert(values).values(id=key, seq=newest.seq, hash=newest.hash, bytes=size))
+            rows = [{records.c[0].name: key, "seq": seq, "line": line} for seq, line in enumerate(lines)]
+            connection.execute(insert(records), rows)
 
     def is_foreign(self, key: str) -> bool:
         """Return `False`: the permissions of the database decide who may read and write."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
+from flowrail.command import Command
+from flowrail.operations import stores
 from flowrail.operations.environment import Environment
 from flowrail.operations.extras import require_extra
+from flowrail.text.phrases import count
 
 
 @click.command("init", epilog=options.examples("flow store init postgresql://me@db.example/flow"))
@@ -22,3 +25,43 @@ def init_command(address: str) -> None:
     database = Database(address, folder=Environment().cwd)
     database.init()
     output.text(f"{database.shown} is ready. Use it: export FLOW_STORE={database.shown}")
+
+
+@click.command("copy", epilog=options.examples("flow store copy .flow postgresql://me@db.example/flow"))
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+def copy_command(source: str, target: str) -> None:
+    """Copy all sessions and handoffs to another store
+
+    FROM and TO are folders or addresses of databases. Records are copied as they were written. What TO has already stays as
+    it is, so the command can be repeated. Working files are copied between folders only.
+    """
+    copied = stores.copy_store(Environment(store=source).store, Environment(store=target).store)
+    known = f"; {copied.known} were there already" if copied.known else ""
+    output.text(f"copied {count(copied.sessions, 'session')} and {count(copied.handoffs, 'handoff')}{known}")
+
+
+@click.command("export", epilog=options.examples("flow session export planner-k3x9q2 planner.json"))
+@options.session_argument
+@click.argument("file")
+@options.store
+def export_command(session_id: str, file: str, store: str | None) -> None:
+    """Write a session into one file, to move it or to report a problem
+
+    The file contains everything that was recorded, facts and answers included, but no working files.
+    """
+    output.to_file(file, stores.export_session(Environment(store=store).store, session_id), mode=0o600)
+    output.text(f"{session_id} is in {file}. On the other machine: flow session import {file}")
+
+
+@click.command("import", epilog=options.examples("flow session import planner.json"))
+@click.argument("file")
+@options.store
+def import_command(file: str, store: str | None) -> None:
+    """Store a session that was written by `flow session export`
+
+    It becomes your own. Its records are checked against each other.
+    """
+    here = Environment(store=store)
+    session_id = stores.import_session(here.store, file)
+    output.text(f"{session_id} is here. Continue it: {Command('resume', session_id, store=here.shown_store)}")

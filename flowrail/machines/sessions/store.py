@@ -29,8 +29,10 @@ from flowrail.storage.file_store import (
     Kind,
     SideFiles,
     Stamp,
+    WrittenRecords,
     prepare_folder,
     remove_folder,
+    written_records,
 )
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
@@ -124,6 +126,14 @@ class Store:
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order."""
         return self._files.ids()
+
+    def written(self, session_id: str) -> WrittenRecords:
+        """Return a session as it was written, to be restored in another store."""
+        return written_records(self._files, session_id)
+
+    def restore(self, session_id: str, written: WrittenRecords) -> None:
+        """Store a session that was written elsewhere; its id must be new."""
+        self._files.restore(session_id, written.lines, written.side_files)
 
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each session that changes with each record."""

@@ -1,0 +1,124 @@
+"""Move sessions between stores: all of a store, or one as a file. Records are copied as they were written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from base64 import b64decode, b64encode
+from typing import Any, NamedTuple
+
+from flowrail.errors import ConflictError, DocumentError
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.sessions.store import SESSION_ID, Store
+from flowrail.storage.file_store import FileBackend, WrittenRecords
+from flowrail.storage.files import read_bounded
+from flowrail.text import json as strict_json
+from flowrail.text import limits
+
+EXPORT_FORMAT = 1
+_RECORDS = frozenset(
+    {"journal.jsonl", "session.json", "handoff.json", "definition.json", "owner", "lock", "texts"}
+)
+"""The files of a session's folder that are written with its records; the others are working files and payloads."""
+
+
+class DifferentSessionError(ConflictError):
+    """The other store has a session or handoff of that id with other records."""
+
+    code = "DIFFERENT_SESSION"
+
+
+class Copied(NamedTuple):
+    """How many sessions and handoffs were copied, and how many the other store had already."""
+
+    sessions: int
+    handoffs: int
+    known: int
+    files: int
+
+
+def copy_store(source: Store, target: Store) -> Copied:
+    """Copy all sessions and handoffs. Those that the target has already are left as they are.
+
+    Working files and payloads are copied too if both stores are folders.
+    """
+    sessions = handoffs = known = files = 0
+    both_folders = isinstance(source.backend, FileBackend) and isinstance(target.backend, FileBackend)
+    for session_id in source.stamps():
+        written = source.written(session_id)
+        if session_id in target.stamps():
+            _check_same(session_id, written, target.written(session_id))
+            known += 1
+            continue
+        target.restore(session_id, written)
+        sessions += 1
+        files += _copy_files(source.folder(session_id), target.folder(session_id)) if both_folders else 0
+    from_handoffs = Handoffs(source.path, source.owner, source.backend)
+    to_handoffs = Handoffs(target.path, target.owner, target.backend)
+    for handoff_id in from_handoffs.stamps():
+        written = from_handoffs.written(handoff_id)
+        if handoff_id in to_handoffs.stamps():
+            _check_same(handoff_id, written, to_handoffs.written(handoff_id))
+            known += 1
+            continue
+        to_handoffs.restore(handoff_id, written)
+        handoffs += 1
+    return Copied(sessions, handoffs, known, files)
+
+
+def export_session(store: Store, session_id: str) -> bytes:
+    """Return a session as one document. It contains everything that was recorded, but no working files."""
+    written = store.written(session_id)
+    document = {
+        "flowrail_session": EXPORT_FORMAT,
+        "id": session_id,
+        "records": [line.decode().rstrip("\n") for line in written.lines],
+        "files": {name: b64encode(data).decode() for name, data in written.side_files.items()},
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def import_session(store: Store, path: str) -> str:
+    """Store the session in the document at *path*, as this user's own, and return its id."""
+    data = read_bounded(path, limit=2 * limits.JOURNAL_BYTES, what="the exported session")
+    try:
+        document: dict[str, Any] = strict_json.parse(data.decode())
+        session_id, files = document["id"], document["files"]
+        if document["flowrail_session"] != EXPORT_FORMAT or not SESSION_ID.match(session_id):
+            raise ValueError  # noqa: TRY301 - handled with the other forms that are wrong
+        if not all(
+            name == "definition.json" or (name.startswith("texts/") and ".." not in name) for name in files
+        ):
+            raise ValueError  # noqa: TRY301
+        lines = tuple(f"{line}\n".encode() for line in document["records"])
+        written = WrittenRecords(
+            lines, {name: b64decode(text, validate=True) for name, text in files.items()}
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DocumentError(
+            "is not a session written by `flow session export`", hint="export it again", place=path
+        ) from None
+    store.restore(session_id, written)
+    return str(session_id)
+
+
+def _check_same(key: str, mine: WrittenRecords, theirs: WrittenRecords) -> None:
+    if theirs.lines[: len(mine.lines)] != mine.lines and mine.lines[: len(theirs.lines)] != theirs.lines:
+        raise DifferentSessionError(
+            f"`{key}` has other records in the target", hint="copy into an empty store", id=key
+        )
+
+
+def _copy_files(source: str, target: str) -> int:
+    copied = 0
+    for name in os.listdir(source):
+        path = os.path.join(source, name)
+        if name in _RECORDS or name.startswith(".") or os.path.islink(path):
+            continue
+        if os.path.isdir(path):
+            shutil.copytree(path, os.path.join(target, name), symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(path, os.path.join(target, name))
+        copied += 1
+    return copied

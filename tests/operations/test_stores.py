@@ -1,0 +1,99 @@
+"""Moving sessions between stores: all of a store, or one session as a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.handing import ours, send, target
+from support.handing import session as sending_session
+from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, sessions_folder, told
+
+LONG = "word " * 6_000
+
+
+def looping(*reports: str) -> str:
+    put_skill("loop", LOOP, texts=LOOP_TEXTS)
+    session = str(told("start", "loop", "-p", f"topic={LONG}")["session"])
+    for outcome in reports:
+        told("step", "loop", outcome, "--session", session)
+    return session
+
+
+def journal(session: str, store: str = ".flow") -> bytes:
+    return (sessions_folder(Path(store)) / session / "journal.jsonl").read_bytes()
+
+
+def test_a_store_goes_into_a_database_and_back_as_it_was_written(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+    session = looping("ok", "iterate")
+    ours("source")
+    target("receiver")
+    sent = send("receiver", sending_session("source", "-s", "synthesis_summary=done"))
+    address, back = f"sqlite:///{tmp_path / 'flow.db'}", str(tmp_path / "back")
+    assert flow("store", "init", address).status == 0
+
+    first = flow("store", "copy", ".flow", address)
+    again = flow("store", "copy", ".flow", address)
+    assert flow("store", "copy", address, back).status == 0
+
+    assert "copied 2 sessions and 1 handoff" in first.out
+    assert "copied 0 sessions and 0 handoffs; 3 were there already" in again.out
+    assert journal(session, back) == journal(session)
+    assert told("session", "verify", session, "--store", address)["ok"]
+    assert told("step", "loop", "ok", "--session", session, "--store", back)["step"]["id"] == "third"
+    assert told("handoff", "status", sent["handoff"], "--store", back)["handoff"] == sent["handoff"]
+
+
+def test_a_session_is_continued_from_its_file_on_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, file = looping("ok"), str(tmp_path / "session.json")
+    assert flow("session", "export", session, file).status == 0
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    store = str(tmp_path / "store")
+
+    imported = flow("session", "import", file, "--store", store)
+
+    assert f"flow resume {session} --store {store}" in imported.out
+    assert journal(session, store) == journal(session)
+    assert told("step", "loop", "ok", "--session", session, "--store", store)["revision"] == 2
+    assert "exists already" in flow("session", "import", file, "--store", store).err
+
+
+@pytest.mark.parametrize("change", ["record", "path", "format", "text"])
+def test_a_changed_file_is_refused_and_nothing_is_stored(change: str, tmp_path: Path) -> None:
+    session, file = looping("ok"), tmp_path / "session.json"
+    flow("session", "export", session, str(file))
+    document = json.loads(file.read_text())
+    if change == "record":
+        document["records"][0] = document["records"][0].replace("loop", "pool", 1)
+    elif change == "path":
+        document["files"]["texts/../../../../x"] = ""
+    elif change == "format":
+        document["flowrail_session"] = 99
+    else:
+        document = []
+    file.write_text(json.dumps(document))
+    store = tmp_path / "store"
+
+    ran = flow("session", "import", str(file), "--store", str(store))
+
+    assert ran.status in {2, 3}
+    assert ran.err.startswith("flow: ")
+    assert not (tmp_path / "x").exists()
+    assert told("sessions", "--all", "--store", str(store))["sessions"] == []
+
+
+def test_stores_with_different_records_of_one_session_are_not_mixed(tmp_path: Path) -> None:
+    session = looping("ok")
+    store = str(tmp_path / "store")
+    flow("store", "copy", ".flow", store)
+    told("step", "loop", "ok", "--session", session)
+    told("step", "loop", "iterate", "--session", session, "--store", store)
+
+    ran = flow("store", "copy", ".flow", store)
+
+    assert ran.status == 4
+    assert "DIFFERENT_SESSION" in ran.err
