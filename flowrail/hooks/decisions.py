@@ -42,7 +42,7 @@ from flowrail.machines.sessions.session import (
     Session,
 )
 from flowrail.machines.sessions.store import Store, StoredSession
-from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
+from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
 from flowrail.operations.running.conversations import release
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
@@ -178,7 +178,7 @@ def _must_go_on(store: Store, session: Session, hook_input: HookInput, now: str)
     if session.status != ACTIVE or not (session.parent or session.belongs_to(hook_input.conversations)):
         return False
     if session.parent:
-        still_at_work(store, session)
+        check_still_working(store, session)
     if not session.dispatches:
         return True
     session = reconciled(store, session)

@@ -21,7 +21,7 @@ from flowrail.formatters.reports.hooks import (
 )
 from flowrail.hooks.environment import UNTIL_RESUMED, pause_hooks, resume_hooks
 from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove_hooks, settings_file
-from flowrail.machines.engine.questions import later
+from flowrail.machines.engine.questions import moment_after
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.plugin import build
 from flowrail.skills.catalog import forbidden_tools
@@ -202,7 +202,7 @@ def pause_command(days: float | None) -> None:
     In every project. Sessions and their commands are not affected.
     """
     environment = Environment()
-    until = UNTIL_RESUMED if days is None else later(environment.now, days * 86_400)
+    until = UNTIL_RESUMED if days is None else moment_after(environment.now, days * 86_400)
     pause_hooks(environment.state, until)
     end = "" if days is None else f" until {until}"
     output.text(f"hooks are paused{end}; to end the pause: flow hook resume")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.machines.engine.questions import later
+from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, duration, in_words, size
@@ -89,6 +89,6 @@ def _since(claimed: Sequence[Dispatched], now: str) -> str:
     moments = [
         moment
         for dispatch in claimed
-        if dispatch.expires_at and (moment := later(dispatch.expires_at, -dispatch.lease))
+        if dispatch.expires_at and (moment := moment_after(dispatch.expires_at, -dispatch.lease))
     ]
     return f" {ago(min(moments), now)}" if moments else ""

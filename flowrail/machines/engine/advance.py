@@ -134,7 +134,7 @@ def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
         if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
-            agents.check_number(step, given[over])
+            agents.check_item_count(step, given[over])
 
 
 def advance(
@@ -263,8 +263,8 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     values = names_in(
         in_context(workflow, step, session.params, session.state, session.visit, session.id, session.work)
     )
-    session = session._replace(dispatches=agents.entering(step, values, session.revision))
-    session = questions.with_questions(session, questions.entering(step, values, now))
+    session = session._replace(dispatches=agents.new_dispatches(step, values, session.revision))
+    session = questions.with_questions(session, questions.step_questions(step, values, now))
     if step.id in reviews(workflow):
         session = session._replace(entered=Frozen({**session.entered, step.id: session.revision}))
     return session
@@ -311,7 +311,7 @@ def with_default_answers(session: Session, now: str) -> Session:
     """Return *session* with the default answers of questions whose deadline has passed."""
     if not session.questions:
         return session
-    return questions.overdue(session, now)
+    return questions.with_overdue_answers(session, now)
 
 
 def _answers(session: Session) -> tuple[GivenAnswer, ...]:

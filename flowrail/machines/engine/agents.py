@@ -54,7 +54,7 @@ class TooManyDispatchesError(UsageError):
 
 
 class Join(NamedTuple):
-    """How far a step's dispatches are: how many must succeed, have succeeded, can still."""
+    """The progress of a step's dispatches: how many must succeed, have succeeded, are open."""
 
     needed: int
     succeeded: int
@@ -68,7 +68,7 @@ class Join(NamedTuple):
 
     @property
     def hopeless(self) -> bool:
-        """Whether too few are left to meet it."""
+        """Whether it can no longer be met."""
         return not self.met and self.succeeded + len(self.open) < self.needed
 
 
@@ -94,7 +94,7 @@ class Assignment(NamedTuple):
 
 
 class WorkResult(NamedTuple):
-    """What an agent answers with when its work for another session has ended."""
+    """The answer of an agent whose work for another session has ended."""
 
     of: str
     """How the work ended, and which work: the status of its session, or the outcome reported for a dispatch."""
@@ -106,7 +106,7 @@ class WorkResult(NamedTuple):
 
 
 class DispatchResult(NamedTuple):
-    """A piece of work that has come back, and what its agent answers with."""
+    """A dispatch that has ended, and the answer of its agent."""
 
     session: str
     dispatch: Dispatched
@@ -120,14 +120,14 @@ def recorded_dispatches(session: Session, note: Mapping[str, object]) -> tuple[D
     return from_plain(recorded, tuple[Dispatched, ...]) if recorded else session.dispatches
 
 
-def replaced(session: Session, changed: Dispatched) -> Session:
-    """Return *session* with one dispatch as it is now."""
+def with_dispatch(session: Session, changed: Dispatched) -> Session:
+    """Return *session* with one dispatch changed."""
     dispatches = (changed if each.id == changed.id else each for each in session.dispatches)
     return session._replace(dispatches=tuple(dispatches))
 
 
-def one(session: Session, dispatch_id: str) -> Dispatched:
-    """Return a dispatch of the current step by its id; one of a step that was left is gone."""
+def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:
+    """Return a dispatch of the current step by its id."""
     known = {each.id: each for each in session.dispatches}
     if dispatch_id not in known:
         written = re.match(_ID, dispatch_id)
@@ -149,7 +149,7 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
 
 
 def held_by(session: Session, token: str) -> Dispatched:
-    """Return the piece of work of the current step that *token* holds; refuse where it holds none."""
+    """Return the dispatch of the current step that *token* holds; refuse if it holds none."""
     for each in session.dispatches:
         if each.token == token and each.status == CLAIMED:
             return each
@@ -160,7 +160,7 @@ def held_by(session: Session, token: str) -> Dispatched:
     )
 
 
-def entering(step: StepDef, values: Mapping[str, object], revision: int) -> tuple[Dispatched, ...]:
+def new_dispatches(step: StepDef, values: Mapping[str, object], revision: int) -> tuple[Dispatched, ...]:
     """Return the dispatches that entering *step* records, one for each item."""
     work = step.work
     if work is None:
@@ -185,7 +185,7 @@ def entering(step: StepDef, values: Mapping[str, object], revision: int) -> tupl
 
 
 class _DispatchTexts:
-    """What agents are given at one moment: equal texts are one, and more than a session could keep is refused."""
+    """The texts of new dispatches. Equal texts are shared, and more than a session can keep is refused."""
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[str, bool]] = {}
@@ -193,7 +193,7 @@ class _DispatchTexts:
         self._long = self._told = self._line = 0
 
     def kept(self, value: object) -> object:
-        """Return *value*; a text as the one that was given before, where it was."""
+        """Return *value*; an equal text that was seen before is returned instead."""
         if not isinstance(value, str):
             self._in_line(self._size(value))
             return value
@@ -219,7 +219,7 @@ class _DispatchTexts:
             raise too_large("the record", self._line, limits.RECORD_BYTES)
 
     def _size(self, value: object) -> int:
-        """Return how much of the line a value takes at least; each is measured once, however many are given it."""
+        """Return the least size of a value in the record. Each value is measured once."""
         if not isinstance(value, (list, tuple, Mapping)):
             return 1
         if id(value) not in self._sizes:
@@ -238,7 +238,7 @@ def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object])
     return "\n\n".join(map(fill, told))
 
 
-def untold(step: StepDef, dispatch: Dispatched) -> dict[str, object]:
+def unmentioned_values(step: StepDef, dispatch: Dispatched) -> dict[str, object]:
     """Return the variables and the item of *dispatch* that its prompt has no placeholder for."""
     work = step.work
     if work is None:
@@ -266,7 +266,7 @@ def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
 
 
 def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
-    """Return which of *outcomes* may be reported: all once enough succeeded, all but `ok` once hopeless."""
+    """Return which of *outcomes* can be reported: all if enough succeeded, all but `ok` if the join cannot be met."""
     if join.met:
         return list(outcomes)
     if join.hopeless and not join.open:
@@ -275,7 +275,7 @@ def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
 
 
 def check_joined(step: StepDef, session: Session, outcome: str) -> None:
-    """Refuse a report that comes before enough agents have."""
+    """Refuse a report before enough agents have succeeded."""
     join = join_of(step, session.dispatches)
     if join.total == 0 or outcome in open_outcomes(join, [outcome]):
         return
@@ -302,7 +302,7 @@ def is_hopeless(step: StepDef, session: Session) -> bool:
 
 
 def claimable(dispatch: Dispatched, now: str) -> bool:
-    """Return whether *dispatch* may be handed out: never yet, its lease over, it failed or was called off."""
+    """Return whether *dispatch* can be claimed: it is pending, its lease has expired, it failed or was cancelled."""
     if dispatch.status == PENDING:
         return True
     if dispatch.status == CLAIMED:
@@ -310,13 +310,13 @@ def claimable(dispatch: Dispatched, now: str) -> bool:
     return not dispatch.succeeded
 
 
-def share(total: int) -> int:
-    """Return how many bytes the result of one of *total* agents may have."""
+def result_limit(total: int) -> int:
+    """Return the limit in bytes for the result of one of *total* agents."""
     return RESULTS // max(1, total)
 
 
 def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object]:
-    """Return *result* in *most* bytes or little more: what is too long is named with *where* it stands."""
+    """Return *result* in about *most* bytes. A value that is too long is replaced by *where* to find it."""
     sizes = {name: len(json.dumps(value, default=list)) for name, value in result.items()}
     left = most - sum(len(name) + 4 for name in sizes)
     kept = dict(result)
@@ -336,12 +336,12 @@ def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[
         return []
     if not isinstance(items, (list, tuple)):
         items = [items]
-    check_number(step, items)
+    check_item_count(step, items)
     return list(items)
 
 
-def check_number(step: StepDef, items: Sequence[object]) -> None:
-    """Refuse a list with more items than are handed out at once."""
+def check_item_count(step: StepDef, items: Sequence[object]) -> None:
+    """Refuse a list with more items than a step may dispatch."""
     if len(items) > MOST_DISPATCHES:
         raise TooManyDispatchesError(
             f"step `{step.id}` would create {len(items)} dispatches; the limit is {MOST_DISPATCHES}",

@@ -35,7 +35,7 @@ Call = Callable[[Callable[..., object], StepContext, Mapping[str, object]], Any]
 
 
 class HandlerError(FlowError):
-    """An author's function or rule did not give an answer; nothing has moved."""
+    """An author's function or rule failed; the session has not moved."""
 
     code = "HANDLER_FAILED"
 
@@ -80,7 +80,7 @@ def in_context(
 
 
 def names_in(context: StepContext) -> dict[str, object]:
-    """Return every value that an expression or a placeholder may name."""
+    """Return every value that an expression or a placeholder can use."""
     results = {
         f"{EVIDENCE}{check}.{name}": getattr(result, name)
         for check, result in context.evidence.items()
@@ -100,7 +100,7 @@ def names_in(context: StepContext) -> dict[str, object]:
 
 
 def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
-    """Return whether a condition holds; a `HandlerError` names *where* it could not tell."""
+    """Return whether a condition holds; a `HandlerError` names *where* it failed."""
     if callable(condition):
         return bool(caller.get()(_making(bool, condition), context, {}))
     try:
@@ -112,19 +112,19 @@ def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
 
 
 def applies(step: StepDef, context: StepContext) -> bool:
-    """Return whether *step* applies where things stand."""
+    """Return whether *step* applies in *context*."""
     return step.when is None or holds(step.when, context, where=f"`when` of step `{step.id}`")
 
 
 def title_of(step: StepDef, context: StepContext) -> str:
-    """Return the title as it reads now."""
+    """Return the current title."""
     if callable(step.title):
         return str(caller.get()(_making(str, step.title), context, {}))
     return placeholders.fill(step.title, names_in(context))
 
 
 def name_of(step: StepDef, context: StepContext) -> str:
-    """Return the title as it reads now, or the id where only a function could tell."""
+    """Return the current title, or the id if a function computes the title."""
     return placeholders.fill(step.name, names_in(context))
 
 
@@ -140,7 +140,7 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
 
 
 def _making(make: Callable[[object], object], function: Callable[..., object]) -> Callable[..., object]:
-    """Return *function* with *make* at its end: that may run more of an author's code, and for longer."""
+    """Return *function* followed by *make*, which may run more of the author's code."""
 
     def made(context: StepContext) -> object:
         return make(function(context))
@@ -184,7 +184,7 @@ def by_rules(step: StepDef, values: Mapping[str, object]) -> Outcome:
 
 
 def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
-    """Return what the step's own handler or rules make of the values in *context*."""
+    """Return the decision of the step's handler or rules on the values in *context*."""
     if step.rules:
         return Decision(by_rules(step, names_in(context)), {})
     answer = call(cast("Callable[..., Any]", step.handler), context, _supplied(step, context))
@@ -199,7 +199,7 @@ def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
 
 
 def _kept(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
-    """Return what a handler wants kept as it will be read again."""
+    """Return the values that a handler returned, as they will be read from the journal."""
     try:
         plain: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
     except (TypeError, ValueError, RecursionError) as error:
@@ -246,7 +246,7 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
 
 
 class StoppedFromOutside(BaseException):
-    """What ends an author's function that takes too long. No error, so that who catches every one does not catch it."""
+    """Stops an author's function that takes too long. Not an `Exception`, so that `except Exception` does not catch it."""
 
 
 def call_plainly(
@@ -276,7 +276,7 @@ caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
 
 
 def function_name(function: Callable[..., object]) -> str:
-    """Return what to call an author's function."""
+    """Return the name of an author's function for messages."""
     return f"`{getattr(function, '__qualname__', type(function).__name__)}`"
 
 

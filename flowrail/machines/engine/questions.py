@@ -129,7 +129,7 @@ def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Sess
     return session._replace(questions=tuple(questions), status=status)
 
 
-def entering(step: StepDef, values: Mapping[str, object], after: str) -> tuple[AskedQuestion, ...]:
+def step_questions(step: StepDef, values: Mapping[str, object], after: str) -> tuple[AskedQuestion, ...]:
     """Return the questions that entering *step* opens; *after* turns a deadline into a moment."""
     return tuple(_asked(question, values, after) for question in step.questions)
 
@@ -150,7 +150,7 @@ def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQ
         multi=question.multi_select,
         other=question.other,
         default=labels[written.index(question.default)] if question.default in written else None,
-        due=later(now, question.deadline) if question.deadline and question.default else None,
+        due=moment_after(now, question.deadline) if question.deadline and question.default else None,
     )
 
 
@@ -184,7 +184,7 @@ def check_answered(session: Session, step: StepDef) -> None:
         )
 
 
-def overdue(session: Session, now: str) -> Session:
+def with_overdue_answers(session: Session, now: str) -> Session:
     """Return *session* with the default answer to every question whose deadline has passed."""
     questions = session.questions
     due = [each for each in questions if each.is_open and each.due and each.default and each.due <= now]
@@ -259,7 +259,7 @@ def with_evidence_answer(session: Session) -> Session:
     return with_questions(session.with_refusals_forgotten(), others)
 
 
-def later(now: str, seconds: float) -> str:
+def moment_after(now: str, seconds: float) -> str:
     """Return the moment *seconds* after *now*, in the same form; empty where *now* is no moment."""
     from datetime import UTC, datetime, timedelta
 

@@ -30,13 +30,13 @@ class ReviewPendingError(ConflictError):
 
 
 class GateDecidesError(ConflictError):
-    """A gate was told its outcome; it decides from the record."""
+    """An outcome was reported for a gate, which decides from the recorded findings."""
 
     code = "GATE_DECIDES"
 
 
 class RoundClosedError(ConflictError):
-    """The review has ended, and its gate stands before the finding; nobody takes it away there."""
+    """The review has ended and its gate has not decided yet; the finding cannot be withdrawn now."""
 
     code = "ROUND_CLOSED"
 
@@ -54,7 +54,7 @@ class BadFindingError(UsageError):
 
 
 class GateVerdict(NamedTuple):
-    """What a gate makes of its round: the findings that block, and those that do not."""
+    """The decision of a gate on its round: the findings that block, and those that do not."""
 
     round: int
     severities: tuple[str, ...]
@@ -65,7 +65,7 @@ class GateVerdict(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """The way that the findings leave open."""
+        """The outcome that follows from the findings."""
         return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
 
 
@@ -151,7 +151,7 @@ def resolve(
             f"the note has {len(note)} characters", hint=f"use at most {LONGEST} characters"
         )
     for step_id, gate in gates(workflow).items():
-        if found in of_round(session, gate.review) and _is_undecided(session, step_id, gate):
+        if found in round_findings(session, gate.review) and _is_undecided(session, step_id, gate):
             _refuse_to_take_away(session, step_id, gate, found, by)
     settled = found._replace(resolved_at=at or "resolved", resolution=note) if found.is_open else found
     recorded = tuple(settled if finding.id == finding_id else finding for finding in known)
@@ -182,7 +182,7 @@ def _refuse_to_take_away(
 
 
 def verdict(step: StepDef, session: Session) -> GateVerdict:
-    """Return what the gate at *step* makes of its round; refuse while its review has not ended."""
+    """Return the decision of the gate at *step*; refuse if its review has not ended."""
     gate = step.gate
     assert gate is not None  # noqa: S101 - only gates are asked
     if not _is_undecided(session, step.id, gate):
@@ -194,7 +194,7 @@ def verdict(step: StepDef, session: Session) -> GateVerdict:
         )
     number = session.visits.get(step.id, 1)
     severities = blocking_now(gate, session, step.id)
-    own = of_round(session, gate.review)
+    own = round_findings(session, gate.review)
     return GateVerdict(
         round=number,
         severities=tuple(severity for severity in Severity if severity in severities),
@@ -205,7 +205,7 @@ def verdict(step: StepDef, session: Session) -> GateVerdict:
 
 
 def failed_empty(session: Session, review: str) -> bool:
-    """Return whether *review* was left just now by `fail` with nothing on record in its round."""
+    """Return whether *review* just ended with `fail` and recorded no finding in its round."""
     last = session.last
     if last is None or last.step != review or last.outcome != Outcome.FAIL:
         return False
@@ -213,8 +213,8 @@ def failed_empty(session: Session, review: str) -> bool:
     return not any(each.review == review and each.revision >= since for each in session.findings)
 
 
-def of_round(session: Session, review: str) -> tuple[RecordedFinding, ...]:
-    """Return the open findings of a review's newest round: those on record since it was entered last."""
+def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]:
+    """Return the open findings of a review's newest round: those recorded since it was entered last."""
     if review not in session.entered:
         return ()
     since = session.entered[review]
@@ -222,7 +222,7 @@ def of_round(session: Session, review: str) -> tuple[RecordedFinding, ...]:
 
 
 def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
-    """Return the severities that block in the round at hand."""
+    """Return the severities that block in the current round."""
     if session.granted(step_id).must_only:
         return frozenset({Severity.MUST})
     policy = POLICIES.get(gate.policy or "", DEFAULT_POLICY)
@@ -230,7 +230,7 @@ def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[
 
 
 def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:
-    """Return the refusal of an outcome that somebody claims for a gate, with what is on record."""
+    """Return the refusal of an outcome that was reported for a gate, with the recorded findings."""
     judged = verdict(step, session)
     named = judged.blocking[:MOST_NAMED]
     lines = [f"{each.id} {each.severity} {safe_text.shortened(each.text)}" for each in named]

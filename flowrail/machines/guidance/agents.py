@@ -50,7 +50,7 @@ def with_others(
     review = step.id if step.gate is None else step.gate.review
     if loop is not None and loop.mode == FIX:
         review = reviews.gates(workflow)[loop.gate].review
-    found = reviews.of_round(session, review)
+    found = reviews.round_findings(session, review)
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = agents.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
@@ -112,7 +112,9 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
     view = _view(workflow, gate, session, session.visits.get(gate.id, 1), FIX)
     assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
     blocking = [
-        each.id for each in reviews.of_round(session, gate.gate.review) if each.severity in view.severities
+        each.id
+        for each in reviews.round_findings(session, gate.gate.review)
+        if each.severity in view.severities
     ]
     since = session.entered.get(gate.gate.review, 0)
     return view._replace(

@@ -40,7 +40,7 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running import evidence, working_files
-from flowrail.operations.running.child_sessions import finished, reconciled
+from flowrail.operations.running.child_sessions import finished_dispatch, reconciled
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
@@ -79,7 +79,7 @@ def claim(
         )
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
-        dispatch = agents.one(session, dispatch_id)
+        dispatch = agents.find_dispatch(session, dispatch_id)
         now = world.now()
         if token is not None:
             _held_by(dispatch, token)
@@ -95,7 +95,7 @@ def claim(
         holder = holder or (short_id(world.host) if world.host else world.by)
         taken, child = _taken(world, opened, session, step, dispatch, holder, now, token)
         note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
-        change.commit(agents.replaced(session, taken), kind="claim", at=now, by=world.by, note=note)
+        change.commit(agents.with_dispatch(session, taken), kind="claim", at=now, by=world.by, note=note)
     if child is not None:
         return child
     if taken.child is not None:
@@ -114,7 +114,7 @@ def _taken(
     token: str | None,
 ) -> tuple[Dispatched, Answer | None]:
     """Return *dispatch* as it is held from *now* on, and the answer for the session started for it, if any."""
-    until = questions.later(now, dispatch.lease)
+    until = questions.moment_after(now, dispatch.lease)
     if token is not None:
         return dispatch._replace(holder=holder, expires_at=until), None
     taken = dispatch._replace(
@@ -174,7 +174,7 @@ def _handed(
         resources=opened.workflow.resources,
         given={
             name: working_files.for_agents(world, session, value)
-            for name, value in agents.untold(step, taken).items()
+            for name, value in agents.unmentioned_values(step, taken).items()
         },
         evidence=_expected(step, taken, values),
         finding=Command("finding add", session.id, token=token, store=store)
@@ -208,10 +208,10 @@ def finish(
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
-        dispatch = agents.one(session, dispatch_id)
+        dispatch = agents.find_dispatch(session, dispatch_id)
         if dispatch.token != token:
             _held_by(dispatch, token)
-        result = _fitting(dict(facts or {}), agents.share(len(session.dispatches)))
+        result = _fitting(dict(facts or {}), agents.result_limit(len(session.dispatches)))
         if dispatch.status == FINISHED:
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
                 return _ended(world, session, dispatch, replayed=True)
@@ -232,8 +232,8 @@ def finish(
             dispatch = _with_evidence(world, change, opened, session, step, dispatch)
         now = world.now()
         agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
-        done = finished(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
-        after = agents.replaced(session, done)
+        done = finished_dispatch(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
+        after = agents.with_dispatch(session, done)
         note = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
         change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
@@ -253,7 +253,7 @@ def _with_evidence(
     missing = [result.check for result in results if not result.is_satisfied]
     if missing:
         note = {"dispatch": dispatch.id, "claim": str(Outcome.OK), "missing": missing}
-        after = agents.replaced(session, judged)
+        after = agents.with_dispatch(session, judged)
         change.commit(after, kind="refused", at=world.now(), by=world.by, note=note)
         raise EvidenceMissingError(
             session=session.id, step=step.id, outcome=Outcome.OK, results=results, dispatch=dispatch.id
@@ -282,11 +282,11 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
     """Cancel a dispatch that has not ended; the agent that holds it is refused from then on."""
     with world.store.change(session_id, wait=world.wait) as change:
         _, session, _ = _at_work(world, change)
-        dispatch = agents.one(session, dispatch_id)
+        dispatch = agents.find_dispatch(session, dispatch_id)
         if dispatch.ended:
             return _ended(world, session, dispatch, replayed=dispatch.status == CANCELLED)
         off = dispatch._replace(status=CANCELLED)
-        after = agents.replaced(session, off)
+        after = agents.with_dispatch(session, off)
         change.commit(after, kind="cancel", at=world.now(), by=world.by, note={"dispatch": off.id})
     return _ended(world, after, off)
 

@@ -1,4 +1,4 @@
-"""Sessions that work for others: whose they are, what became of them, what they wait for.
+"""Child sessions: which dispatch they work on, how they ended, what they wait for.
 
 A child belongs to its parent's dispatch as long as that names it. What a child's end means for the
 parent follows from the child's own journal, so a crash between the two records loses nothing.
@@ -29,37 +29,37 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 MOST_DEEP = 64
-"""So many agents that work for one another are followed down; ours go a few levels deep."""
+"""Levels of agents that are followed; real ones are a few levels deep."""
 
 
 class _DispatchState(NamedTuple):
-    """What a session says of a piece of work that it gave out, as far as its child asks."""
+    """A dispatch as its child needs to know it."""
 
     child: str | None
     status: str
     holder: str | None
 
 
-class Givers:
-    """Sessions that gave out work, each read once however many say that they work for it."""
+class DispatchLookup:
+    """Finds the dispatches that child sessions work on. Each parent is read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, Mapping[str, _DispatchState] | FlowError] = {}
 
     def work_of(self, session: Session) -> _DispatchState | None:
-        """Return the work that *session* does as its parent knows it; `None` where that knows of none."""
+        """Return the dispatch that *session* works on as its parent records it, or `None`."""
         if session.parent is None:
             return None
         giver = session.parent.session
         if giver not in self._known:
-            self._known[giver] = self._given_by(giver)
+            self._known[giver] = self._dispatches_of(giver)
         known = self._known[giver]
         if isinstance(known, FlowError):
             raise known
         return known.get(session.parent.dispatch)
 
-    def _given_by(self, session_id: str) -> Mapping[str, _DispatchState] | FlowError:
+    def _dispatches_of(self, session_id: str) -> Mapping[str, _DispatchState] | FlowError:
         try:
             parent = self._store.read(session_id).session
         except UnknownSessionError:
@@ -70,26 +70,28 @@ class Givers:
         return {each.id: _DispatchState(each.child, each.status, each.holder) for each in every}
 
 
-def still_theirs(store: Store, session: Session, givers: Givers | None = None) -> None:
+def check_still_dispatched(store: Store, session: Session, lookup: DispatchLookup | None = None) -> None:
     """Refuse to continue a child whose dispatch names another, has ended, or was cancelled."""
     if session.parent:
-        _hold_to(givers or Givers(store), session, {CLAIMED})
+        _check_status(lookup or DispatchLookup(store), session, {CLAIMED})
 
 
-def is_lost(store: Store, session: Session, givers: Givers | None = None) -> bool:
-    """Return whether *session* is open and works for nobody any more, so that nothing of it will ever count.
+def is_lost(store: Store, session: Session, lookup: DispatchLookup | None = None) -> bool:
+    """Return whether *session* is open but has lost its dispatch, so that no report of it will ever count.
 
-    With *givers* the parents of many are read once each.
+    With *lookup* the parents of many are read once each.
     """
-    return loss_of(store, session, givers) is not None
+    return lost_dispatch(store, session, lookup) is not None
 
 
-def loss_of(store: Store, session: Session, givers: Givers | None = None) -> DispatchGoneError | None:
-    """Return why nothing of *session*, which is open, will ever count, if that is so."""
+def lost_dispatch(
+    store: Store, session: Session, lookup: DispatchLookup | None = None
+) -> DispatchGoneError | None:
+    """Return why no report of *session*, which is open, will ever count, if that is so."""
     if not session.is_open or not session.parent:
         return None
     try:
-        still_theirs(store, session, givers)
+        check_still_dispatched(store, session, lookup)
     except DispatchGoneError as error:
         return error
     except FlowError:
@@ -97,26 +99,26 @@ def loss_of(store: Store, session: Session, givers: Givers | None = None) -> Dis
     return None
 
 
-def still_at_work(store: Store, session: Session) -> None:
-    """Refuse anything more from a child that has ended, or that lost its dispatch."""
+def check_still_working(store: Store, session: Session) -> None:
+    """Refuse further reports from a child that has ended or has lost its dispatch."""
     if not session.is_open:
         raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
-    still_theirs(store, session)
+    check_still_dispatched(store, session)
 
 
-def came_back(store: Store, session: Session) -> None:
-    """Refuse the end of a child that was recorded while its dispatch was called off or given to another."""
-    _hold_to(Givers(store), session, {CLAIMED, FINISHED})
+def check_not_cancelled(store: Store, session: Session) -> None:
+    """Refuse the end of a child if its dispatch was cancelled or claimed by another in the meantime."""
+    _check_status(DispatchLookup(store), session, {CLAIMED, FINISHED})
 
 
-def _hold_to(givers: Givers, session: Session, statuses: set[str]) -> None:
-    parent, mine = session.parent, givers.work_of(session)
+def _check_status(lookup: DispatchLookup, session: Session, statuses: set[str]) -> None:
+    parent, mine = session.parent, lookup.work_of(session)
     if parent is None:
         return
     if mine is None or mine.child != session.id or mine.status not in statuses:
         raise DispatchGoneError(
             f"session `{session.id}` lost its dispatch `{parent.dispatch}` of `{parent.session}`: "
-            f"{_what_became(mine)}",
+            f"{_description(mine)}",
             hint="stop here and say so; further reports would be ignored",
             session=session.id,
             parent=parent.session,
@@ -125,14 +127,14 @@ def _hold_to(givers: Givers, session: Session, statuses: set[str]) -> None:
 
 
 def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> Session:
-    """Return *session* with the dispatches whose child has ended marked as done, leases as renewed.
+    """Return *session* with the dispatches whose child has ended marked as done, and with renewed leases.
 
     *above* are the sessions that it works for, the nearest last, as far as they are asked about too.
     """
     if not session.dispatches:
         return session
     known, above = session.dispatches, (*above, session.id)
-    now = tuple(_as_it_stands(store, each, len(known), above) for each in known)
+    now = tuple(_current_dispatch(store, each, len(known), above) for each in known)
     return session if now == known else session._replace(dispatches=tuple(now))
 
 
@@ -147,7 +149,7 @@ def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) 
     return tuple(found)
 
 
-def finished(
+def finished_dispatch(
     dispatch: Dispatched,
     *,
     outcome: str,
@@ -162,11 +164,11 @@ def finished(
     return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=kept)
 
 
-def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
+def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
     """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
     where = str(Command("status", child.id, json=True, store=store.address))
-    result = agents.cut(child.state, agents.share(total), where)
-    return finished(
+    result = agents.cut(child.state, agents.result_limit(total), where)
+    return finished_dispatch(
         dispatch, outcome=end_of(child), result=result, at=child.moved_at, memory=child.memory, total=total
     )
 
@@ -176,17 +178,17 @@ def end_of(session: Session) -> str:
     return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
 
 
-def _as_it_stands(store: Store, dispatch: Dispatched, total: int, above: tuple[str, ...]) -> Dispatched:
+def _current_dispatch(store: Store, dispatch: Dispatched, total: int, above: tuple[str, ...]) -> Dispatched:
     child = _child(store, dispatch, above) if dispatch.status == CLAIMED else None
     if child is None:
         return dispatch
     if not child.is_open:
-        return ended_by(store, dispatch, child, total)
+        return ended_dispatch(store, dispatch, child, total)
     return dispatch._replace(expires_at=_held_until(store, dispatch, child, above))
 
 
 def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple[str, ...]) -> str | None:
-    """Return when the lease of *child* ends: after its last sign of life, or that of its own agents.
+    """Return when the lease of *child* ends: it counts from its last sign of life, or that of its own agents.
 
     While it waits for the user or for an agent that does, it has no end.
     """
@@ -201,11 +203,11 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple
             if each.expires_at is None:
                 return None
             ends.append(each.expires_at)
-    return max(*ends, engine_questions.later(max(signs), dispatch.lease))
+    return max(*ends, engine_questions.moment_after(max(signs), dispatch.lease))
 
 
 def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Session | None:
-    """Return who does the work that the last of *above* gave out: it says so too, and is none of *above*."""
+    """Return the session that does the work of *dispatch*. It must name the last of *above* as its parent."""
     if dispatch.child is None or dispatch.child in above or len(above) > MOST_DEEP:
         return None
     try:
@@ -217,7 +219,7 @@ def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Sessio
     return child if works_for_it else None
 
 
-def _what_became(dispatch: _DispatchState | None) -> str:
+def _description(dispatch: _DispatchState | None) -> str:
     if dispatch is None:
         return "the session has left its step"
     if dispatch.status == CLAIMED:

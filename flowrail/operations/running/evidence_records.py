@@ -23,7 +23,7 @@ from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
-from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
 from flowrail.operations.running.world import World
@@ -218,7 +218,7 @@ def _confirm(world: World, session_id: str, *said: Confirmation) -> StepEvidence
 def _at_step(world: World, session: Session) -> _AtStep:
     opened = open_session(world, session)
     step = current_step(opened.workflow, session)
-    still_theirs(world.store, session)
+    check_still_dispatched(world.store, session)
     if step.id not in session.evidence:
         session = entered(world, opened.workflow, session)
     return _AtStep(opened, step, session)

@@ -8,7 +8,7 @@ from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.sessions.session import RecordedFinding, Session
-from flowrail.operations.running.child_sessions import still_at_work
+from flowrail.operations.running.child_sessions import check_still_working
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.world import World
 
@@ -29,7 +29,7 @@ def add_finding(
     """
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
-        still_at_work(world.store, agent)
+        check_still_working(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
         finder = _finder(world, agents[0] if agents else session, home, token)
@@ -54,7 +54,7 @@ def submit_without_findings(world: World, session_id: str, *, token: str | None 
     """Record that a review found nothing, and return the session that keeps it."""
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
-        still_at_work(world.store, agent)
+        check_still_working(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
         finder = _finder(world, agents[0] if agents else session, home, token)
@@ -72,7 +72,7 @@ def resolve_finding(
     """Mark a finding as resolved."""
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
-        still_at_work(world.store, agent)
+        check_still_working(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
         opened = open_session(world, session)

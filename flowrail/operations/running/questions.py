@@ -13,7 +13,7 @@ from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.engine.reported_values import check_memory
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
-from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned, ownership_note
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, check_expected, look
@@ -52,7 +52,7 @@ def ask(
         session = with_default_answers(change.kept.session, now)
         opened = open_session(world, session)
         current_step(opened.workflow, session)
-        still_theirs(world.store, session)
+        check_still_dispatched(world.store, session)
         if token is not None:
             held_by(session, token)
         else:
@@ -109,7 +109,7 @@ def answer(
             change.kept.session, now
         )  # a default that stands was told as the answer
         check_expected(world, session, expect)
-        still_theirs(world.store, session)
+        check_still_dispatched(world.store, session)
         session = owned(world, change.kept._replace(session=session), take_over=take_over)
         known = {each.id: each for each in session.questions}
         if not known or not session.is_open:
@@ -140,7 +140,7 @@ def _from_agent(question: Question, now: str) -> AskedQuestion:
         multi=question.multi_select,
         source=BY_AGENT,
         default=question.default,
-        due=engine_questions.later(now, question.deadline)
+        due=engine_questions.moment_after(now, question.deadline)
         if question.deadline and question.default
         else None,
     )

@@ -11,7 +11,7 @@ from flowrail.machines.sessions.store import Store, StoredSession, UnknownSessio
 from flowrail.operations.running import child_sessions
 
 if TYPE_CHECKING:
-    from flowrail.operations.running.child_sessions import Givers
+    from flowrail.operations.running.child_sessions import DispatchLookup
 
 
 class Summary(NamedTuple):
@@ -45,14 +45,14 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
 
 def _lost_ones(store: Store) -> Callable[[Session], bool]:
     """Return what answers whether a session is lost, reading each parent once."""
-    givers: Givers | None = None
+    givers: DispatchLookup | None = None
 
     def is_lost(session: Session) -> bool:
         nonlocal givers
         if not session.parent:
             return False
 
-        givers = givers or child_sessions.Givers(store)
+        givers = givers or child_sessions.DispatchLookup(store)
         return child_sessions.is_lost(store, session, givers)
 
     return is_lost

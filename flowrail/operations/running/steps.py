@@ -45,11 +45,11 @@ from flowrail.machines.sessions.store import (
 from flowrail.operations.running import conversations, working_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
-    came_back,
-    ended_by,
-    loss_of,
+    check_not_cancelled,
+    check_still_dispatched,
+    ended_dispatch,
+    lost_dispatch,
     reconciled,
-    still_theirs,
 )
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session, open_skill
 from flowrail.operations.running.world import World
@@ -59,14 +59,14 @@ from flowrail.storage.records import to_plain
 
 
 class RevisionConflictError(ConflictError):
-    """Somebody moved the session since the revision that was expected."""
+    """The session has moved since the revision that was expected."""
 
     code = "REVISION_CONFLICT"
 
 
 BaselineUse: TypeAlias = Literal["again", "new", "complete"]
 _LOOKED_BACK = 2_000
-"""So many records are looked through for the one that got there first."""
+"""Records that are searched for the one that reached a revision."""
 _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
@@ -142,7 +142,7 @@ def look(world: World, session_id: str, address: str | None = None, *, take_over
     if take_over:
         conversations.take_over(world, session_id)
     kept = world.store.read(session_id)
-    _one_of(world, kept.session, kept.session.skill if address is None else address)
+    _check_skill(world, kept.session, kept.session.skill if address is None else address)
     return _look(world, kept)
 
 
@@ -187,15 +187,15 @@ def report(
             session_id = session_id or _open_session_id(world, address)
             change = lock.enter_context(world.store.change(session_id, wait=world.wait))
         kept = change.kept
-        _one_of(world, kept.session, address, outcome)
+        _check_skill(world, kept.session, address, outcome)
         session = conversations.owned(world, kept, take_over=take_over)
         opened = open_session(world, session)
         if expect is not None and expect != session.revision:
             return _replayed(world, kept, opened, outcome, facts, expect)
-        session = _among_others(world, session)
+        session = _with_agent_results(world, session)
         step = current_step(opened.workflow, session)
         now = world.now()
-        if expect is not None and _asked_already(step, session, outcome, facts):
+        if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
             return answer_of(world, kept, opened, replayed=True)
         session = ready_for(opened.workflow, step, session, outcome, now=now)
         definition = opened.kept if opened.changed else None
@@ -260,12 +260,12 @@ def _open_session_id(world: World, address: str) -> str:
     return kept.session.id
 
 
-def _among_others(world: World, session: Session) -> Session:
-    """Return *session* with what became of its agents; refuse where it is itself one that lost its work."""
+def _with_agent_results(world: World, session: Session) -> Session:
+    """Return *session* with the results of its agents; refuse if it has lost its own dispatch."""
     if not session.parent and not session.dispatches:
         return session
     if session.is_open:
-        still_theirs(world.store, session)
+        check_still_dispatched(world.store, session)
     return reconciled(world.store, session)
 
 
@@ -293,17 +293,17 @@ def _commit(
         above = None
         with suppress(LockTimeoutError):
             above = held.enter_context(world.store.change(after.parent.session, wait=0))
-        still_theirs(world.store, before)
+        check_still_dispatched(world.store, before)
         kept = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
         if above is None:
-            came_back(world.store, after)
+            check_not_cancelled(world.store, after)
             return kept
         parent = above.kept.session
-        mine = engine_agents.one(parent, after.parent.dispatch)
-        done = ended_by(world.store, mine, after, len(parent.dispatches))
+        mine = engine_agents.find_dispatch(parent, after.parent.dispatch)
+        done = ended_dispatch(world.store, mine, after, len(parent.dispatches))
         with suppress(StorageError):  # the child's end stands, and says all that this record would
             above.commit(
-                engine_agents.replaced(parent, done),
+                engine_agents.with_dispatch(parent, done),
                 kind="finish",
                 at=now,
                 by=world.by,
@@ -342,7 +342,7 @@ def abandon(world: World, session_id: str, reason: str = "", *, expect: int | No
         )
 
 
-def _one_of(world: World, session: Session, address: str, *outcome: str) -> None:
+def _check_skill(world: World, session: Session, address: str, *outcome: str) -> None:
     if session.skill != address:
         named = Command("step", session.skill, *outcome, session=session.id, store=world.shown_store)
         raise UsageError(
@@ -362,7 +362,7 @@ def _look(world: World, kept: StoredSession) -> Answer:
 
         briefing = briefing_of(world.store, kept.session, opened.workflow, answer.guidance, world.now())
         answer = answer._replace(guidance=answer.guidance._replace(briefing=briefing))
-    return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
+    return _without_lost_work(world, kept.session, answer) if kept.session.parent else answer
 
 
 def _left_alone(world: World, kept: StoredSession, answer: Answer) -> Answer:
@@ -375,9 +375,9 @@ def _left_alone(world: World, kept: StoredSession, answer: Answer) -> Answer:
     return answer._replace(guidance=_bare(answer.guidance, text)._replace(take_over_command=take_over))
 
 
-def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
+def _without_lost_work(world: World, session: Session, answer: Answer) -> Answer:
     """Return *answer* without work and commands if no report of its agent would count."""
-    lost = loss_of(world.store, session)
+    lost = lost_dispatch(world.store, session)
     if lost is None:
         return answer
     hint = str(lost.hint)
@@ -414,12 +414,12 @@ def _replayed(
 
 
 def check_expected(world: World, session: Session, expect: int | None) -> None:
-    """Refuse what was meant for another revision than *session* is at."""
+    """Refuse a command for another revision than that of *session*."""
     if expect is not None and expect != session.revision:
         raise _conflict(world, session, expect)
 
 
-def _asked_already(
+def _has_raised_limit_question(
     step: StepDef,
     session: Session,
     outcome: str,

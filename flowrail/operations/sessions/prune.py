@@ -23,7 +23,7 @@ from flowrail.machines.sessions.store import (
     UnknownSessionError,
 )
 from flowrail.operations.running import working_files
-from flowrail.operations.running.child_sessions import Givers, is_lost
+from flowrail.operations.running.child_sessions import DispatchLookup, is_lost
 from flowrail.operations.running.world import World
 from flowrail.storage import files
 from flowrail.storage.file_store import JOURNAL, LOCK
@@ -91,7 +91,7 @@ def prune(
 def _old(
     store: Store, now: float, older_than: float, statuses: Collection[str], needs: Needs
 ) -> Iterator[Item]:
-    givers = Givers(store)
+    givers = DispatchLookup(store)
     for session_id in store.ids():
         try:
             kept = store.read(session_id)

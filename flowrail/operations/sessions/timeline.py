@@ -21,7 +21,7 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.running import working_files
-from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import OpenedWorkflow, as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, with_baseline
@@ -62,7 +62,7 @@ def rewind(
         owner = owned(world, change.kept).host
         check_expected(world, session, expect)
         if session.parent:
-            still_theirs(world.store, session)
+            check_still_dispatched(world.store, session)
         then = _then(world, session_id, revision, at=session.revision)
         opened = as_it_is(world, session, world.store.definition(session_id))
         now = world.now()

@@ -84,7 +84,7 @@ def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -
         (f"d1-{number}", PENDING) for number in (1, 2, 3)
     ]
     with pytest.raises(DispatchGoneError) as caught:
-        agents.one(again, "d0-2")
+        agents.find_dispatch(again, "d0-2")
     assert caught.value.exit_status == 4
 
 
