@@ -85,7 +85,7 @@ class Reader:
             if data is MISSING:
                 return MISSING
         if not isinstance(data, Mapping):
-            return self._wrong(path, "is no mapping", "write `key: value` pairs")
+            return self._wrong(path, "is not a mapping", "write `key: value` pairs")
         given = self._given(data, kind, path)
         if self.is_stored and kind is StepDef:
             code = data.get(CODE, ())
@@ -197,7 +197,7 @@ class Reader:
         values: dict[str, object] = {}
         for name, item in data.items():
             if not isinstance(name, str):
-                self._wrong((*path, str(name)), "has a name that is no text", "quote it")
+                self._wrong((*path, str(name)), "has a name that is not a text", "quote it")
                 continue
             value = None if item is None and of.nullable else self.value(item, of, (*path, name))
             if value is not MISSING:
@@ -216,10 +216,10 @@ class Reader:
         files = {declared.key.file for declared in keys.values() if declared.key.file}
         if name in files:
             if not isinstance(value, str):
-                self._wrong(path, "is no text", "name a file, such as steps/look.md")
+                self._wrong(path, "is not a text", "name a file, such as steps/look.md")
             return
         known = (*(known for known, each in keys.items() if each.key.in_file), *sorted(files - keys.keys()))
-        self._note(DocumentProblem(path, "is no key here", known=known))
+        self._note(DocumentProblem(path, "is an unknown key", known=known))
 
     def _misfit(self, shape: Shape, path: Path) -> object:
         what, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
@@ -303,22 +303,22 @@ _IS: Mapping[str, Callable[[object], bool]] = {
     "value": _is_scalar,
 }
 _MISFIT: Mapping[str, tuple[str, str]] = {
-    "text": ("is no text", "write a text; quote it if YAML reads it as something else"),
-    "integer": ("is no whole number", "write a whole number"),
-    "number": ("is no number", "write a number, such as 10 or 0.5"),
+    "text": ("is not a text", "write a text; quote it if YAML reads it as something else"),
+    "integer": ("is not a whole number", "write a whole number"),
+    "number": ("is not a number", "write a number, such as 10 or 0.5"),
     "boolean": ("is neither true nor false", "write true or false"),
     "scalar": ("is neither a text nor a number, true or false", "write one of them, such as quick or 10"),
     "value": ("is neither a text nor a number, true or false", "write one of them, or a list of them"),
     "union": ("is neither a list nor the name of a fact", "write `[a, b]`, or the fact that is one"),
-    "list": ("is no list", "write a list: `[a, b]`, or a line `- a` for each"),
-    "mapping": ("is no mapping", "write `key: value` pairs"),
-    "part": ("is no mapping", "write `key: value` pairs"),
+    "list": ("is not a list", "write a list: `[a, b]`, or a line `- a` for each"),
+    "mapping": ("is not a mapping", "write `key: value` pairs"),
+    "part": ("is not a mapping", "write `key: value` pairs"),
 }
 _MISFIT_IN_PYTHON: Mapping[str, tuple[str, str]] = {
     **_MISFIT,
-    "text": ("is no text", "write a string, or a function if this argument takes one"),
+    "text": ("is not a text", "write a string, or a function if this argument takes one"),
     "scalar": ("is neither a text nor a number, True or False", "write one of them, such as 'quick' or 10"),
     "value": ("is neither a text nor a number, True or False", "write one of them, or a list of them"),
-    "list": ("is no list", "write a list: `[a, b]`"),
-    "mapping": ("is no mapping", "write a dict: `{name: value}`"),
+    "list": ("is not a list", "write a list: `[a, b]`"),
+    "mapping": ("is not a mapping", "write a dict: `{name: value}`"),
 }

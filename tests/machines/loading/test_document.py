@@ -166,7 +166,7 @@ def one(step: str, head: str = "") -> str:
         pytest.param(
             "steps:\n  - {id: look, title: Look, next: {ok: null}}\n", [("FR130", "1")], id="no name"
         ),
-        pytest.param(one("next: {ok: 5, fail: null}"), [("FR130", "3")], id="a target that is no text"),
+        pytest.param(one("next: {ok: 5, fail: null}"), [("FR130", "3")], id="a target that is not a text"),
         pytest.param(one("next: [ok]"), [("FR130", "3")], id="ways that are no mapping"),
         pytest.param(one("limit: 3"), [("FR112", "3")], id="no ways"),
         pytest.param(one("limit: '5', next: {ok: null}"), [("FR130", "3")], id="a limit that is a text"),
