@@ -184,7 +184,7 @@ def follow(
     facts = (
         NOTHING if at_limit else check_facts(workflow, step, session.params, report.facts)
     )  # they came before the question
-    results = _assumed(step) if evidence is None else evidence
+    results = assumed_evidence(step, passed=True) if evidence is None else evidence
     decision = _decide(workflow, step, session, report, facts, call, results)
     state = (
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
@@ -364,10 +364,11 @@ def _decide(
     return decision
 
 
-def _assumed(step: StepDef) -> tuple[EvidenceResult, ...]:
-    """Return a result for each check of *step* as if it had passed."""
+def assumed_evidence(step: StepDef, *, passed: bool) -> tuple[EvidenceResult, ...]:
+    """Return a result for each check of *step* as if it had passed, or as if nothing had been done."""
+    verdict = Verdict.PASS if passed else Verdict.NOT_RUN
     return tuple(
-        EvidenceResult(check.id, check.kind, Verdict.PASS, check.lowest_level, check.lowest_level, "", "")
+        EvidenceResult(check.id, check.kind, verdict, check.lowest_level, check.lowest_level, "", "")
         for check in (step.checks.values() if step.evidence else ())
     )
 

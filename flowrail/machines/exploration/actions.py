@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.graph import reviews
@@ -19,7 +19,7 @@ from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as engine_reviews
-from flowrail.machines.engine.advance import advance, current_step, reportable_outcomes
+from flowrail.machines.engine.advance import advance, assumed_evidence, current_step, reportable_outcomes
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.reads import reads_of
 from flowrail.machines.sessions.session import FINISHED, Dispatched, Report, Session
@@ -37,13 +37,17 @@ Literals = Mapping[str, frozenset[object]]
 
 
 class Act(NamedTuple):
-    """Everything that is done at one stop, in this order; ``ended`` has an outcome a dispatch."""
+    """Everything that is done at one stop, in this order; ``ended`` has an outcome a dispatch.
+
+    ``lacks_evidence`` says that the checks of the step have not passed.
+    """
 
     report: str
     facts: Mapping[str, Any] = Frozen()
     ended: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     answers: tuple[tuple[str, str], ...] = ()
+    lacks_evidence: bool = False
 
 
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
@@ -60,6 +64,14 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
         for outcome in open_now:
             for given, told, findings in product(answers, facts, found):
                 yield Act(outcome, told, ended, findings, given)
+                if step.evidence and _reads_evidence(step):
+                    yield Act(outcome, told, ended, findings, given, lacks_evidence=True)
+
+
+def _reads_evidence(step: StepDef) -> bool:
+    """Return whether the step decides by its evidence, as a handler may."""
+    names = (name for rule in step.rules if rule.when for name in parse(rule.when).names)
+    return callable(step.handler) or any(name.startswith(EVIDENCE) for name in names)
 
 
 def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
@@ -89,7 +101,10 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
             for each in session.questions
         ]
         session = questions.with_questions(session, answered)
-    return advance(workflow, session, Report(act.report, act.facts), call=call)
+    evidence = None
+    if act.lacks_evidence:
+        evidence = assumed_evidence(current_step(workflow, session), passed=False)
+    return advance(workflow, session, Report(act.report, act.facts), call=call, evidence=evidence)
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:

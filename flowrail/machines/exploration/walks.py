@@ -18,6 +18,7 @@ from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.errors import EvidenceMissingError
 from flowrail.machines.engine.outcome import Call, call_plainly, caller
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.exploration.actions import (
@@ -171,7 +172,9 @@ class _Search:
             session = self.nodes[here].session
             if session is not None and session.is_open:
                 for act in acts(self.workflow, session):
-                    self._put(self._next(here, session, act), waiting)
+                    node = self._next(here, session, act)
+                    if node.error != EvidenceMissingError.code:  # evidence is missing as it should be
+                        self._put(node, waiting)
         self.is_part = bool(waiting)
         self.effort = Effort(self.workflow)
 

@@ -17,6 +17,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine.advance import (
     WORDS,
+    assumed_evidence,
     current_step,
     follow,
     ready_for,
@@ -206,7 +207,8 @@ def report(
 
                 session, after = evidence.advanced(world, change, opened, session, given, now=now, call=call)
             else:
-                after = follow(opened.workflow, step, session, given, now=now, call=call)
+                lacking = assumed_evidence(step, passed=False) if world.lacks_evidence else None
+                after = follow(opened.workflow, step, session, given, now=now, call=call, evidence=lacking)
         except ValuesError as error:
             resume = Command("resume", session.id, store=world.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)

@@ -17,7 +17,8 @@ class World(NamedTuple):
 
     *host* is the conversation of the agent's host that the command was called in, if there is one. *workflows*
     are those of the calling Python program, by name. *cwd* and *environ* are those of the caller, for evidence. Without
-    *demands_evidence*, as when a workflow is walked through, all checks count as passed.
+    *demands_evidence*, as when a workflow is walked through, all checks count as passed, or with
+    *lacks_evidence* as not passed.
     """
 
     store: Store
@@ -32,6 +33,7 @@ class World(NamedTuple):
     cwd: str = ""
     environ: Mapping[str, str] = Frozen()
     demands_evidence: bool = True
+    lacks_evidence: bool = False
 
 
 def world_of(environment: Environment, *, wait: float) -> World:

@@ -99,7 +99,9 @@ class Player:
         if transition is None:
             raise _WalkFailedError(f"no command for `{act.report}`{_with(act.facts)} is printed")
         printed: Command = transition["command"]
+        self.stage.assume_evidence(passed=not act.lacks_evidence)
         after = self._run(printed.with_options(facts={**transition["facts"], **act.facts}))
+        self.stage.assume_evidence(passed=True)
         self._check(after, workflow)
         self._require(rules.transition_problems(transition, after.data, prepared.data))
         return after

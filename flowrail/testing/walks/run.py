@@ -171,6 +171,10 @@ def _workflow_result(
     planned, result = plan_walks(stage.workflow, address, call)
     if planned is None:
         return result
+    if not isinstance(stage, InProcessStage) and any(step.evidence for step in stage.workflow(address).steps):
+        return result._replace(
+            status=SKIPPED, reason="processes would check its evidence; leave out --subprocess"
+        )
     walks: list[Walk] = [walk for walk in planned.walks if only is None or walk.name == only]
     played: list[PlayedWalk] = []
     player.commands_left = MOST_COMMANDS // (1 + stage.workflow(address).total_steps // STEPS_PER_COMMAND)
