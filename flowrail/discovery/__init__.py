@@ -1,11 +1,10 @@
-"""Where skills live, which are there, which fits.
+"""Find the skills that can take over work, and rank them.
 
-    locations ─▶ scan ─▶ index ─▶ ranking ─▶ why
-                  │        ▲
-    head, frontmatter,     └── registry (registry_document: strict; registry_sync: writing)
-    keys, metadata
+    locations ─▶ scan ─▶ index ─▶ ranking ─▶ menus
+                           ▲
+                           └── registry_file; `registry` checks and writes it
 
-`discover` gives all of it as one value. The names below are imported when they are first asked for.
+`discover` returns everything as one value. The names below are imported when they are first used.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Where skills can live, nearest first.
+"""The locations of skills, nearest first.
 
-The folder one stands in, each folder above it up to the git root, home, then what was asked for by
-name. The git root is found by walking up, and inside a submodule it is the superproject's, so that
-the outer repository's skills are found too. No process is started here: where the files cannot tell
-a submodule from a clone that merely lies inside another repository, `ask_git` is asked, if given.
+The current folder, each folder above it up to the git root, home, then folders named by the user. The git root is found
+by walking up. Inside a submodule it is the root of the superproject, so that the skills of the outer repository are
+found too. No process is started here: if files cannot distinguish a submodule from a clone inside another repository,
+the caller's `ask_git` is used, if given.
 
-`flow step` comes through here each time, so it is `os` and a few stats, nothing else.
+`flow step` runs this code each time, so it uses only `os` and few system calls.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -16,18 +16,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-#: What a session keeps of what it was offered, in its own folder: see `cache`.
 OFFERED = "available-workflows.yaml"
-#: Where a project keeps its skills: one client's place, and the one that clients share.
+"""The name of a session's cache of skills; see `menu_cache`."""
 FOLDERS = (".claude/skills", ".agents/skills")
+"""The folders in which a project keeps its skills: that of one host, and the one that hosts share."""
 _POINTER_LIMIT = 4096
 
-#: Returns the superproject of a working tree, or `None` and why git could not answer.
 AskGit = Callable[[str], tuple[str | None, str]]
+"""Returns the superproject of a working tree, or `None` and why git could not answer."""
 
 
 class Scope(StrEnum):
-    """Whose a place is; the nearer one compares as the smaller."""
+    """The kind of a location. A nearer scope is smaller."""
 
     PROJECT = "project"
     GIT_ROOT = "git-root"
@@ -38,7 +38,7 @@ class Scope(StrEnum):
 
     @property
     def priority(self) -> int:
-        """1 for the nearest, as the menu and the cache show it."""
+        """1 for the nearest, as menu and cache show it."""
         return _PRIORITY[self.value]
 
     def __lt__(self, other: str) -> bool:
@@ -60,9 +60,9 @@ _PRIORITY = {scope.value: number for number, scope in enumerate(Scope, 1)}
 class Root(NamedTuple):
     """A folder whose subfolders are skills.
 
-    ``problem`` says why nothing can be found there and is empty for a usable one. ``personal`` holds
-    for the user's own folder, also where that is found first as the project's (cwd is home); ``own`` is then
-    where the user has it: ``path`` may be a link of the project's. ``identity`` is its device and inode.
+    ``problem`` says why it cannot be used, and is empty if it can. ``personal`` marks the folder in the user's home, also
+    if it is found first as the project's (the current folder is home); ``own`` is then its path in the home, because
+    ``path`` may be a link. ``identity`` is its device and inode.
     """
 
     path: str
@@ -75,7 +75,7 @@ class Root(NamedTuple):
 
 
 class Locations(NamedTuple):
-    """Every place looked at, in order, usable or not, and what git had to do with it."""
+    """Every location in order, usable or not, the git root, and why git could not answer."""
 
     roots: tuple[Root, ...]
     git_root: str | None = None
@@ -84,7 +84,7 @@ class Locations(NamedTuple):
 
     @property
     def usable(self) -> tuple[Root, ...]:
-        """The places where skills can be found: there, a folder, and not the same as an earlier one."""
+        """The locations that exist, are folders, and are not the same folder as an earlier one."""
         return tuple(root for root in self.roots if not root.problem)
 
 
@@ -96,7 +96,7 @@ def skill_roots(
     *,
     ask_git: AskGit | None = None,
 ) -> tuple[Root, ...]:
-    """Return the folders that hold skills, nearest first, each real folder once."""
+    """Return the folders that contain skills, nearest first, each real folder once."""
     return look(cwd, home, environ, extra, ask_git=ask_git).usable
 
 
@@ -108,9 +108,9 @@ def look(
     *,
     ask_git: AskGit | None = None,
 ) -> Locations:
-    """Return every place where skills could be, with what is wrong with those that cannot be used.
+    """Return every location, with the problem of those that cannot be used.
 
-    Outside a git repository only *cwd* counts as the project: a folder above it may be anyone's.
+    Outside a git repository, only *cwd* belongs to the project: a folder above it may belong to anyone.
     """
     here = os.path.realpath(cwd)
     work_tree = _repository(here)
@@ -127,9 +127,9 @@ def look(
 
 
 def find_project_root(cwd: str) -> str:
-    """Return the nearest folder, from *cwd* upwards, that holds `.flow` or `.git`; else *cwd* itself.
+    """Return the nearest folder, from *cwd* upwards, that contains `.flow` or `.git`; otherwise *cwd* itself.
 
-    What another user put into a folder above, such as `/tmp`, makes that folder nobody's project.
+    Folders that another user created, for example in `/tmp`, do not count.
     """
     here = os.path.realpath(cwd)
     owners = _owners(here)
@@ -140,7 +140,7 @@ def find_project_root(cwd: str) -> str:
 
 
 def config_folder(home: str, environ: Mapping[str, str]) -> str:
-    """Return the user's own configuration folder: `~/.claude`, or where ``CLAUDE_CONFIG_DIR`` says."""
+    """Return the user's configuration folder: `~/.claude`, or the one that ``CLAUDE_CONFIG_DIR`` names."""
     moved = environ.get("CLAUDE_CONFIG_DIR", "")
     return os.path.join(home, expand(moved, home)) if moved else os.path.join(home, ".claude")
 
@@ -190,17 +190,17 @@ def _identity(found: os.stat_result | str) -> tuple[int, int]:
 
 
 def _repository(start: str) -> str | None:
-    """Return the nearest folder that holds `.git`, be it a folder or a worktree's or submodule's pointer."""
+    """Return the nearest folder that contains `.git`: a folder, or the file of a worktree or submodule."""
     owners = _owners(start)
     return next((folder for folder in _ancestors(start) if _is_repository(folder, owners)), None)
 
 
 def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, str]:
-    """Return the working tree that *work_tree* is a submodule of, and what kept git from answering."""
+    """Return the working tree that *work_tree* is a submodule of, and why git could not answer."""
     data = git_folder(work_tree)
     linked = data != os.path.join(work_tree, ".git")
     if linked and _exists(os.path.join(data, "commondir")):
-        return None, ""  # a linked worktree is nobody's submodule
+        return None, ""  # a linked worktree is not a submodule
     if not linked and ask_git is None:
         return None, ""
     parent = os.path.dirname(work_tree)
@@ -215,7 +215,7 @@ def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, s
 
 
 def git_folder(work_tree: str) -> str:
-    """Return where the repository's data are: `.git`, or the folder that a `.git` file points to."""
+    """Return the folder with the data of the repository: `.git`, or the one that a `.git` file names."""
     path = os.path.join(work_tree, ".git")
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
@@ -239,7 +239,7 @@ def _is_repository(folder: str, owners: Collection[int]) -> bool:
 
 
 def _owners(folder: str) -> Collection[int]:
-    """Return whose repositories count for *folder*: this user's, root's, and those of the folder's owner."""
+    """Return the users whose repositories count for *folder*: this user, root, and the folder's owner."""
     own = _owner(folder)
     return {0, os.geteuid()} if own is None else {0, os.geteuid(), own}
 
@@ -276,13 +276,13 @@ def _up_to(here: str, top: str | None) -> list[str]:
 
 
 def named(folder: str, cwd: str, home: str) -> str:
-    """Return the folder that somebody named, as the system goes there: behind a link, `..` leads elsewhere."""
+    """Return the folder that a user named, as the system resolves it: behind a link, `..` has another meaning."""
     path = os.path.join(cwd, expand(folder, home))
     return os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.normpath(path)
 
 
 def expand(path: str, home: str) -> str:
-    """Return *path* with *home* for the `~` that it may begin with."""
+    """Return *path* with *home* in place of a leading `~`."""
     if path == "~":
         return home
     return os.path.join(home, path[2:]) if path.startswith("~/") else path

@@ -1,7 +1,7 @@
-"""The questions as the discovery documents ask them, from where the caller stands.
+"""The functions of the discovery documents, for callers in the current folder.
 
-What is not given is looked up: the current folder, home, the environment. Everything else in this room
-takes them as arguments.
+Arguments that are not given are looked up: the current folder, home and the environment. All other functions of this
+package take them as arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flowrail.discovery.ranking.scores import Query, Ranked, rank_for
 def discover_handoff_targets(
     cwd: str | None = None, home: str | None = None, environ: Mapping[str, str] | None = None
 ) -> list[Candidate]:
-    """Return the skills that work can be handed to, nearest scope first, then by name."""
+    """Return the skills that can take over work, nearest scope first, then by name."""
     return list(_discover(cwd, home, environ).candidates)
 
 
@@ -34,9 +34,9 @@ def find_workflows(
     home: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> list[Ranked]:
-    """Return the workflows that answer what is asked for, best first; what is not given is not asked.
+    """Return the workflows that have everything that is requested, best first.
 
-    A *discovery* made before is asked instead of a new one.
+    If nothing is requested, they have no score. A given *discovery* is used instead of a new scan.
     """
     query = Query(_several(category), accepts_from, schema_version, _several(input), text)
     found = _discover(cwd, home, environ) if discovery is None else discovery

@@ -58,7 +58,7 @@ class HandoffFailure(NamedTuple):
 class Handoff(NamedTuple):
     """One piece of work on its way from one skill to another.
 
-    ``chain`` ends with the source. ``hops`` is counted from our own records, whatever the chain says.
+    ``chain`` ends with the source. ``hops`` is counted from our own records, not from the chain.
     ``request`` identifies what was asked for, so that the same request gets the same answer. ``draft`` is the
     payload, built once; ``payload`` is the file it was written to, ``digest`` the digest of that file.
     ``session`` is empty if the source is a skill without a session; ``received`` is then the handoff by which the work

@@ -37,7 +37,7 @@ class HealthCheck(NamedTuple):
 
 
 def require_approval(candidate: Candidate, state: str, trusted_roots: Collection[str]) -> None:
-    """Raise `TrustError` if nobody approved the skill, or if its SKILL.md declares another check by now."""
+    """Raise `TrustError` if the skill is not approved, or if its SKILL.md declares another check now."""
     folder = os.path.dirname(candidate.path)
     if candidate.scope is Scope.GLOBAL or candidate.root in trusted_roots:
         return

@@ -241,7 +241,7 @@ class HandoffTarget(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The folder named with ``--root`` that contains the target. Without it nobody would find the target."""
+        """The folder named with ``--root`` that contains the target. Without it, the target is not found."""
         return extra_root(self.candidate)
 
 

@@ -41,7 +41,7 @@ HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 
 
 class UnknownHandoffError(UsageError):
-    """There is no handoff of that id in this store."""
+    """The store has no handoff with that id."""
 
     code = "UNKNOWN_HANDOFF"
 
@@ -191,7 +191,7 @@ class Handoffs:
                     self._files.adopt(handoff_id)
 
     def records(self, handoff_id: str) -> Iterator[HandoffRecord]:
-        """Yield every record in order, each checked against the one before it, the last against the copy."""
+        """Yield every record in order, each checked against the one before it, the last against the snapshot."""
         return self._files.records(handoff_id)
 
 

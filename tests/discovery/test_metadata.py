@@ -336,7 +336,7 @@ def test_the_registry_adds_what_the_frontmatter_does_not_say() -> None:
 def test_a_candidate_admits_whom_it_names_and_never_itself() -> None:
     anyone, one = candidate(V3), candidate("handoff:\n  accepts_from: [x]\ncategories: [a]\n")
 
-    assert anyone.admits("whoever")
+    assert anyone.admits("any-skill")
     assert not anyone.admits("a-skill")
     assert one.admits("x")
     assert not one.admits("y")

@@ -1,4 +1,4 @@
-"""Who may hand to whom: never to itself, in circles only with consent, and not for ever."""
+"""When a chain of handoffs may grow, and when it must end."""
 
 from __future__ import annotations
 

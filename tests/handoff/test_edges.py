@@ -15,7 +15,7 @@ from flowrail.storage.ownership import Owner
 
 
 def rewritten(path: Path, changes: list[tuple[str, str]]) -> None:
-    """Write a journal anew as somebody could who knows how its hashes are made, but not the user's key."""
+    """Rewrite a journal with valid hashes, as an attacker without the user's key could."""
     before, lines = "", []
     for line in path.read_text().splitlines():
         body = json.loads(line)
@@ -31,7 +31,7 @@ def rewritten(path: Path, changes: list[tuple[str, str]]) -> None:
     )
 
 
-def test_journals_that_were_written_anew_are_found_out() -> None:
+def test_a_rewritten_journal_is_detected() -> None:
     target("digger")
     sent = send("digger", session())
     folder = handoffs_folder() / sent["handoff"]

@@ -1,4 +1,4 @@
-"""The whole way: perspective-swarm's session, its handoff, and solution-design taking over."""
+"""A whole handoff: the session of perspective-swarm, its payload, and the skill that takes over."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(command: str, *more: str) -> Any:
     return told(*shlex.split(command)[1:], *more)
 
 
-def way(here: Any, outcome: str) -> str:
+def command_for(here: Any, outcome: str) -> str:
     return str(next(each["command"] for each in here["next"] if each["outcome"] == outcome))
 
 
@@ -50,8 +50,8 @@ def examples(here: Any) -> list[str]:
     ]
 
 
-def through(here: Any) -> None:
-    """Walk a session to its end, always by its first way on."""
+def finish(here: Any) -> None:
+    """Walk a session to its end, always by the first next command."""
     while here["next"]:
         here = run(here["next"][0]["command"], *examples(here))
 
@@ -59,11 +59,11 @@ def through(here: Any) -> None:
 def handed_over_by_the_swarm(here: Any = None) -> Any:
     """Return the swarm's session at its last step."""
     here = here or told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
-    here = run(way(here, "ok"), *examples(here))
+    here = run(command_for(here, "ok"), *examples(here))
     for each in here["dispatches"]:
-        through(run(each["command"]))
+        finish(run(each["command"]))
     here = told("resume", here["session"])
-    here = run(way(here, "ok"))
+    here = run(command_for(here, "ok"))
     folder = sessions_folder() / here["session"] / "work" / "perspectives"
     folder.mkdir()
     for archetype in ("optimist", "critic", "analyst", "innovator", "pragmatist"):
@@ -124,7 +124,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     chosen = next(each for each in targets if each["skill"] == "solution-design")
     sent = run(chosen["command"], "--reason", "the user wants a design")
     taken = receive(sent).data
-    ended = run(way(here, "ok"))
+    ended = run(command_for(here, "ok"))
 
     assert ended["status"] == "completed"
     assert taken["skill"] == "solution-design"

@@ -105,17 +105,17 @@ def mistakes(document: yaml_text.Document, local: Collection[str] = ()) -> list[
         return [
             Note(
                 "REGISTRY_ENTRY_INVALID",
-                f"`{in_quotes('.'.join(map(str, each['loc']))) or 'the registry'}`: {_lower(each['msg'])}",
+                f"`{in_quotes('.'.join(map(str, problem['loc']))) or 'the registry'}`: {_lower(problem['msg'])}",
                 document.source,
-                document.line(each["loc"]),
+                document.line(problem["loc"]),
             )
-            for each in error.errors(include_url=False, include_context=False, include_input=False)
-            if not (each["type"] == "missing" and _says_itself(document.value, each["loc"], local))
+            for problem in error.errors(include_url=False, include_context=False, include_input=False)
+            if not (problem["type"] == "missing" and _declares_itself(document.value, problem["loc"], local))
         ]
     return []
 
 
-def _says_itself(value: Any, place: tuple[int | str, ...], local: Collection[str]) -> bool:
+def _declares_itself(value: Any, place: tuple[int | str, ...], local: Collection[str]) -> bool:
     """Whether the field that is missing at *place* is declared by the local skill itself."""
     if len(place) != len(("workflows", 0, "handoff")) or place[-1] not in _OF_THE_SKILL:
         return False
@@ -143,8 +143,8 @@ def unfit(candidate: Candidate) -> str:
     try:
         WorkflowEntry.model_validate(entry)
     except ValidationError as error:
-        each = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        return f"its `{in_quotes('.'.join(map(str, each['loc'])))}` {_lower(each['msg'])}"
+        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        return f"its `{in_quotes('.'.join(map(str, problem['loc'])))}` {_lower(problem['msg'])}"
     return ""
 
 

@@ -1,8 +1,7 @@
-"""From locations to the skills that lie there, and to what was passed over and why.
+"""Find the skills in the locations, and everything that was skipped and why.
 
-Each subfolder of a root is looked at, links once and loops never; nothing is run and nothing is
-dropped in silence. Whether a skill can take over work is judged later (`eligibility`), and who hides
-whom as well (`index`): here it is only found and read.
+Each subfolder of a location is read: a linked one once, a loop never. Nothing is run, and nothing is dropped silently.
+`eligibility` decides whether a skill can take over work, and `index` which skill hides another.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ SKILL_FILE = "SKILL.md"
 
 
 class ScanLimits(NamedTuple):
-    """How far a scan goes: levels below a root where it is recursive, and folders in all."""
+    """The limits of a scan: levels below a location if it is recursive, and folders in total."""
 
     depth: int = 4
     folders: int = 50_000
 
 
 class ScannedSkill(NamedTuple):
-    """A folder with a SKILL.md, and what that declares."""
+    """A folder with a SKILL.md, and what it declares."""
 
     skill: str
     path: str
@@ -39,7 +38,7 @@ class ScannedSkill(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """The skills that were found, nearest first, and everything else that was seen."""
+    """The skills that were found, nearest first, and everything else."""
 
     found: tuple[ScannedSkill, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -52,9 +51,9 @@ def scan(
     recursive: bool = False,
     limits: ScanLimits = ScanLimits(),  # noqa: B008 - it cannot be changed
 ) -> Scanned:
-    """Return what lies one level below each of *roots*, or deeper where *recursive*.
+    """Return the skills one level below each of *roots*, or deeper if *recursive*.
 
-    A folder with a SKILL.md is one skill: what lies inside it is its own affair.
+    A folder with a SKILL.md is one skill; folders inside it are not searched.
     """
     scanner = _Scanner(limits, depth=limits.depth if recursive else 1)
     for root in roots:
@@ -70,7 +69,7 @@ def read_skill(path: str) -> SkillFile:
 
 
 def visit(paths: Iterable[str]) -> Scanned:
-    """Return the skills whose files are *paths*, which the registry names outside of all roots."""
+    """Return the skills whose files are *paths*, which the registry names outside of all locations."""
     scanner = _Scanner(ScanLimits(), depth=0)
     for path in paths:
         folder = os.path.dirname(path)
@@ -81,7 +80,7 @@ def visit(paths: Iterable[str]) -> Scanned:
 
 
 class _Scanner:
-    """One scan: what it has found, and the folders it has been in."""
+    """One scan: what it found, and the folders that it read."""
 
     def __init__(self, limits: ScanLimits, depth: int) -> None:
         self.found: list[ScannedSkill] = []
@@ -103,7 +102,7 @@ class _Scanner:
                 pending.extend((path, depth + 1) for path in reversed(inside))
 
     def _level(self, root: Root, folder: str) -> Iterator[str]:
-        """Take the skills directly in *folder*; yield the folders that are none."""
+        """Add the skills directly in *folder*; yield the folders that are not skills."""
         try:
             entries = _entries(folder)
         except OSError as error:
@@ -111,7 +110,7 @@ class _Scanner:
             return
         for entry in entries:
             if self._folders == 0:
-                reason = f"not all of {root.path} was looked at: too many folders"
+                reason = f"{root.path} was not searched completely: too many folders"
                 self.notes.append(Note("TOO_MANY_FOLDERS", reason, root.path))
                 return
             if self._is_new_folder(root, entry) and not self.take(root, entry.path, entry.name):
@@ -129,7 +128,7 @@ class _Scanner:
             return False
         if identity is None:
             if entry.name.lower().endswith(".md") and not entry.name.lower().startswith("readme"):
-                self.skip(root, entry.path, "NOT_A_FOLDER", "a skill is a folder, this is a file")
+                self.skip(root, entry.path, "NOT_A_FOLDER", "a skill is a folder, and this is a file")
             return False
         self._folders -= 1
         first = self._seen.get(identity)
@@ -140,7 +139,7 @@ class _Scanner:
         return True
 
     def take(self, root: Root, folder: str, name: str) -> bool:
-        """Read the skill *name* in *folder*; False where there is no SKILL.md."""
+        """Read the skill *name* in *folder*; return False if it has no SKILL.md."""
         path = f"{folder}/{SKILL_FILE}"
         try:
             try:
@@ -158,7 +157,7 @@ class _Scanner:
         return True
 
     def skip(self, root: Root, path: str, code: str, reason: str, *, skill: str = "") -> None:
-        """Tell why *path* was passed over; *skill* is given where there is a SKILL.md."""
+        """Record why *path* was skipped; *skill* is given if it has a SKILL.md."""
         name = skill or os.path.basename(path)
         self.skipped.append(
             Skipped(name, root.scope, path, code, reason, root=root.path, is_skill=bool(skill))
@@ -172,7 +171,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _identity(root: Root, entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """Return what tells the folder that *entry* leads to from all others, or None where it is none."""
+    """Return device and inode of the folder that *entry* leads to, or `None` if it is not a folder."""
     if entry.is_symlink():
         about = os.stat(entry.path)
         return (about.st_dev, about.st_ino) if stat.S_ISDIR(about.st_mode) else None
@@ -189,18 +188,18 @@ def skill_file_in(folder: str) -> str | None:
 
 
 def _with_note(file: SkillFile, path: str) -> SkillFile:
-    note = Note("LOWER_CASE_FILE", f"the file is called {os.path.basename(path)}", path)
+    note = Note("LOWER_CASE_FILE", f"the file is named {os.path.basename(path)}", path)
     return file._replace(reading=file.reading._replace(notes=(note, *file.reading.notes)))
 
 
-_NO_FILE = ("NO_SKILL_FILE", "there is no SKILL.md in it")
+_NO_FILE = ("NO_SKILL_FILE", "it contains no SKILL.md")
 _REFUSALS = {
     errno.ENOENT: ("DANGLING_LINK", "the link points to nothing"),
     errno.ELOOP: ("LINK_LOOP", "the link leads back to itself"),
-    errno.EINVAL: ("NOT_A_FILE", "SKILL.md is no regular file"),
-    errno.EISDIR: ("NOT_A_FILE", "SKILL.md is no regular file"),
-    errno.ENXIO: ("NOT_A_FILE", "SKILL.md is no regular file"),
-    errno.EOPNOTSUPP: ("NOT_A_FILE", "SKILL.md is no regular file"),
+    errno.EINVAL: ("NOT_A_FILE", "SKILL.md is not a regular file"),
+    errno.EISDIR: ("NOT_A_FILE", "SKILL.md is not a regular file"),
+    errno.ENXIO: ("NOT_A_FILE", "SKILL.md is not a regular file"),
+    errno.EOPNOTSUPP: ("NOT_A_FILE", "SKILL.md is not a regular file"),
 }
 
 

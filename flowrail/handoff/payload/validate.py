@@ -189,6 +189,8 @@ def _perspectives(version: str, handoff: Mapping[str, object], path: str) -> Ite
     part = {"1.0": "context", "2.0": "meta", "3.0": "payload.working"}[version]
     declared = get(handoff, f"{part}.perspectives_completed")
     found = perspective_files(path) or _named_perspectives(handoff)
+    if not found and os.path.basename(os.path.dirname(path.rstrip("/"))) == "handoffs":
+        return  # the folder of a handoff: the source has no session that could have files
     if isinstance(declared, int) and declared != len(found):
         message = f"is {declared}, but {len(found)} perspective files were found"
         yield PayloadProblem(f"handoff.{part}.perspectives_completed", message)
