@@ -109,6 +109,11 @@ def try_evidence(
     return Trials(tuple(passed), tuple(dict.fromkeys(untried)))
 
 
+def has_evidence(workflow: Workflow) -> bool:
+    """Return whether any step of *workflow* demands evidence."""
+    return any(True for step in workflow.steps for _ in _checks(step))
+
+
 def _checks(step: StepDef) -> Iterator[EvidenceCheck]:
     yield from step.checks.values()
     if step.work is not None:

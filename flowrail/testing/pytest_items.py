@@ -1,4 +1,4 @@
-"""The pytest items of a skill: one for `flow check`, one per walk, one for transitions without a walk.
+"""The pytest items of a skill: one for `flow check`, one per walk, one for transitions without a walk, one for evidence.
 
 `pytest_plugin` imports this module only if skills are collected.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.discovery.locations import Root, skill_roots
+from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import FlowError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.engine.outcome import call_plainly
@@ -21,6 +21,7 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
 from flowrail.storage.ownership import state_folder
+from flowrail.testing.evidence_trials import has_evidence, try_evidence
 from flowrail.testing.run import current_time
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of, reproduction
@@ -157,6 +158,8 @@ class WorkflowFileItems(pytest.File):
             return
         if self.collector.strict:
             yield LoadItem.of(self, "every-transition", result=_fail_on_gaps(result))
+        if has_evidence(self.collector.stage.workflow(self.file.address)):
+            yield EvidenceItem.of(self, "evidence")
         for walk in plan.walks:
             yield WalkItem.of(self, walk.name, walk=walk)
 
@@ -217,6 +220,23 @@ class LoadItem(_FlowItem):
             pytest.skip(visible(self.result.reason))
         if self.result.reason:
             raise AssertionError(self.result.reason)
+
+
+class EvidenceItem(_FlowItem):
+    """The evidence of a workflow, tried where it must not pass."""
+
+    def runtest(self) -> None:
+        """Fail with every check that cannot fail."""
+        collector, file = self.parent.collector, self.parent.file
+        trials = try_evidence(
+            collector.stage.workflow(file.address),
+            file.folder,
+            state=collector.state,
+            project=find_project_root(collector.top),
+            environ=os.environ,
+        )
+        if trials.passed:
+            raise AssertionError("\n".join(trial.problem for trial in trials.passed))
 
 
 class WalkItem(_FlowItem):

@@ -173,12 +173,15 @@ def finished(
 def project_of(world: World, session: Session) -> str:
     """Return the folder in which the work of *session* is done.
 
-    It is the project of the store, so that a report from elsewhere changes nothing. A sub-agent may work in a git
-    worktree of that project.
+    It is the project of the store, so that a report from elsewhere changes nothing. If the store is not in a project, it
+    is the folder in which the session first entered a step with evidence. A sub-agent may work in a git worktree of the
+    project.
     """
-    project = os.path.dirname(world.store.path)
-    if os.path.basename(world.store.path) != STORE_FOLDER:
-        return find_project_root(world.cwd or project)
+    path = world.store.path
+    if not os.path.isabs(path) or os.path.basename(path) != STORE_FOLDER:  # a database, or a folder elsewhere
+        known = next((each.entry.folder for each in session.evidence.values()), "")
+        return known if os.path.isdir(known) else find_project_root(world.cwd or os.getcwd())
+    project = os.path.dirname(path)
     if session.parent is None:
         return os.path.realpath(project)
     return worktree_of(project, world.cwd) or os.path.realpath(project)

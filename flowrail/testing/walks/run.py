@@ -21,7 +21,7 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.ownership import Owner
-from flowrail.testing.evidence_trials import Trials, try_evidence
+from flowrail.testing.evidence_trials import Trials, has_evidence, try_evidence
 from flowrail.testing.walks.play import CommandLimitError, PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of
 from flowrail.testing.walks.stage import NAMED, InProcessStage, Stage
@@ -171,7 +171,7 @@ def _workflow_result(
     planned, result = plan_walks(stage.workflow, address, call)
     if planned is None:
         return result
-    if not isinstance(stage, InProcessStage) and any(step.evidence for step in stage.workflow(address).steps):
+    if not isinstance(stage, InProcessStage) and has_evidence(stage.workflow(address)):
         return result._replace(
             status=SKIPPED, reason="processes would check its evidence; leave out --subprocess"
         )
