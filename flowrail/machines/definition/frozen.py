@@ -66,26 +66,29 @@ class FrozenObject:
     """
 
     __signature__: ClassVar[_SignatureOfFields] = _SignatureOfFields()
+    _arguments: ClassVar[tuple[str, ...]]
+    _defaults: ClassVar[Mapping[str, object]]
 
     def __init_subclass__(cls) -> None:
         dataclass(init=False, repr=False, eq=False)(cls)
-        if any(each.default_factory is not MISSING for each in fields(cls)):  # type: ignore[arg-type]
+        declared = fields(cls)  # type: ignore[arg-type]
+        if any(each.default_factory is not MISSING for each in declared):
             raise TypeError(
                 f"a field of {cls.__name__} has a `default_factory`; give an immutable default instead"
             )
+        cls._arguments = tuple(each.name for each in declared if each.init)
+        cls._defaults = {each.name: each.default for each in declared}
 
     def __init__(self, *args: object, **given: object) -> None:
-        declared = fields(self)  # type: ignore[arg-type]
-        names = [each.name for each in declared if each.init]
-        if len(args) > len(names):
-            raise TypeError(f"{type(self).__name__} takes {len(names)} arguments, not {len(args)}")
-        values = dict(zip(names, args, strict=False))
+        if len(args) > len(self._arguments):
+            raise TypeError(f"{type(self).__name__} takes {len(self._arguments)} arguments, not {len(args)}")
+        values = dict(zip(self._arguments, args, strict=False))
         for name, value in given.items():
-            if name in values or name not in names:
+            if name in values or name not in self._arguments:
                 problem = "twice" if name in values else "but unknown"
                 raise TypeError(f"{type(self).__name__}: argument `{name}` is given {problem}")
             values[name] = value
-        values = {each.name: values.get(each.name, each.default) for each in declared}
+        values = {**self._defaults, **values}
         missing = [name for name, value in values.items() if value is MISSING]
         if missing:
             raise TypeError(f"{type(self).__name__} needs the argument `{missing[0]}`")

@@ -105,8 +105,7 @@ class DefinitionPart(FrozenObject):
     """
 
     def __init__(self, *args: object, **given: object) -> None:
-        known = {field.name for field in fields(self) if field.init}
-        unknown = {name: given.pop(name) for name in given.keys() - known}
+        unknown = {name: given.pop(name) for name in given.keys() - set(self._arguments)}
         if unknown:
             object.__setattr__(self, UNKNOWN_ARGUMENTS, unknown)
         super().__init__(*args, **given)
