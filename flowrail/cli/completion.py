@@ -1,7 +1,6 @@
-"""Shell completion of skills, steps, outcomes and sessions. Nothing is run, no error is shown.
+"""Shell completion of skills, steps, outcomes and sessions. It runs no code of a skill and shows no errors.
 
-A shell puts a word into the line as it stands, unquoted, and may look for commands and file names in it: no
-word is offered that is none of ours to name.
+A shell inserts completed words without quoting them, so only words of plain characters are offered.
 """
 
 from __future__ import annotations
@@ -16,58 +15,60 @@ from flowrail.skills.summary import addresses, definition_of
 
 Params = Mapping[str, Any]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
-"""What the names of skills, steps, outcomes and sessions that can be used are made of."""
+"""The names of skills, steps, outcomes and sessions that can be inserted unquoted."""
 
 
 def complete(kind: str, params: Params, incomplete: str) -> list[str]:
-    """Return what *incomplete* may become, given what stands on the command line before it."""
+    """Return the words that begin with *incomplete*, given the parameters before it."""
     try:
         return [word for word in _FINDERS[kind](params) if word.startswith(incomplete) and _WORD.match(word)]
-    except Exception:  # noqa: BLE001 - whoever presses a key wants words or nothing
+    except Exception:  # noqa: BLE001 - a completion has no place for errors
         return []
 
 
-def _here(params: Params) -> Environment:
+def _environment(params: Params) -> Environment:
     return Environment(store=params.get("store"), roots=params.get("roots") or ())
 
 
 def _skills(params: Params) -> Iterable[str]:
-
-    return [address for found in listing(_here(params).roots) for address in addresses(found)]
+    return [address for found in listing(_environment(params).roots) for address in addresses(found)]
 
 
 def _steps(params: Params) -> Iterable[str]:
-
-    definition, _ = definition_of(str(params.get("skill")), _here(params).roots)
+    definition, _ = definition_of(str(params.get("skill")), _environment(params).roots)
     return [step.id for step in definition.steps]
 
 
 def _sessions(params: Params) -> Iterable[str]:
     skill = params.get("skill")
-    ids = _here(params).store.ids()
-    return [each for each in ids if not skill or each.startswith(f"{str(skill).replace('/', '-')}-")]
+    ids = _environment(params).store.ids()
+    return [
+        session_id
+        for session_id in ids
+        if not skill or session_id.startswith(f"{str(skill).replace('/', '-')}-")
+    ]
 
 
 def _outcomes(params: Params) -> Iterable[str]:
-    """Return what is open now in the one open session, or every outcome.
+    """Return the outcomes that the only open session accepts now, or all outcomes.
 
-    Judged from what the session keeps of its workflow, so that no skill's code is run.
+    Uses the session's stored definition, so that no code of a skill runs.
     """
     # brings the engine, which completing names of skills and steps does without
     from flowrail.machines.definition.serialization import from_plain
     from flowrail.machines.guidance.guide import guide
 
-    store = _here(params).store
-    ids = [str(params["session_id"])] if params.get("session_id") else list(_open_ones(params))
-    kept: dict[str, Any] = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
-    if kept["functions"]:
+    store = _environment(params).store
+    ids = [str(params["session_id"])] if params.get("session_id") else list(_open_sessions(params))
+    definition: dict[str, Any] = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
+    if definition["functions"]:
         return ["ok", "fail", "skip", "iterate", "done"]
-    told = guide(from_plain(kept["workflow"]), store.read(ids[0]).session)
-    return dict.fromkeys(way.outcome for way in told.next)
+    guidance = guide(from_plain(definition["workflow"]), store.read(ids[0]).session)
+    return dict.fromkeys(transition.outcome for transition in guidance.next)
 
 
-def _open_ones(params: Params) -> Iterable[str]:
-    store = _here(params).store
+def _open_sessions(params: Params) -> Iterable[str]:
+    store = _environment(params).store
     for session_id in _sessions(params):
         session = store.read(session_id).session
         if session.is_open and session.skill == params.get("skill"):

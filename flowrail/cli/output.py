@@ -1,4 +1,4 @@
-"""The only place that prints: answers to stdout, all other talk to stderr."""
+"""The only module that prints: answers to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def show(guidance: Guidance, form: str | None) -> None:
-    """Print *guidance* in the form asked for; text for a person, XML for a pipe."""
+    """Print *guidance* in the given format; by default text on a terminal, XML in a pipe."""
     streams.together()
     form = form or usual_form()
     render = import_module(
@@ -46,17 +46,17 @@ def usual_form() -> str:
 
 
 def text(what: str) -> None:
-    """Print one answer. Formatters make what is foreign visible; what one forgot shows itself here."""
+    """Print one answer, with control characters made visible."""
     streams.put(f"{visible(what)}\n")
 
 
 def lines(what: Iterable[str]) -> None:
-    """Print one answer as `text` would, some lines at a time."""
+    """Print one answer like `text`, some lines at a time."""
     _put_in_pieces(f"{visible(line)}\n" for line in what)
 
 
 def exact(document: str) -> None:
-    """Print a document that is to be kept as it is: YAML or JSON of our writing, which has escapes in it."""
+    """Print a YAML or JSON document unchanged; it contains escapes of its own."""
     streams.put(f"{json_visible(document)}\n")
 
 
@@ -75,18 +75,18 @@ def _plain(value: Any) -> object:
 
 
 def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, object]]) -> None:
-    """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
-    collect_garbage()  # JSON with indents leaves cycles behind, for every item some
+    """Print one JSON document like `data`, item by item: a list of *items* called *name*, then *after*."""
+    collect_garbage()  # each item of indented JSON leaves reference cycles
 
     def parts() -> Iterator[str]:
         yield f"{{\n {json.dumps(name)}: ["
-        begun = False
-        for each in items:
-            item = document(each).replace("\n", "\n  ")
-            yield f"{',' if begun else ''}\n  {item}"
-            begun = True
+        has_items = False
+        for entry in items:
+            item = document(entry).replace("\n", "\n  ")
+            yield f"{',' if has_items else ''}\n  {item}"
+            has_items = True
         rest = after()
-        yield "\n ]" if begun else "]"
+        yield "\n ]" if has_items else "]"
         yield f",{document(rest)[1:-2]}" if rest else ""
         yield "\n}\n"
 
@@ -94,9 +94,9 @@ def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, 
 
 
 def collect_garbage() -> None:
-    """Collect garbage from here on: a command does without, but not one that goes through very much."""
+    """Turn the garbage collector on, for commands that process large data."""
     if not gc.isenabled():
-        gc.freeze()  # what is loaded is not looked through
+        gc.freeze()  # modules are not searched
         gc.enable()
 
 
@@ -112,7 +112,7 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
 
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
-    """Write *content* where a person said; ``/dev/stdout`` means where answers go, even if standard output was redirected."""
+    """Write *content* to a file that the user named; ``/dev/stdout`` is where answers go."""
     if path == "/dev/stdout":
         streams.put_bytes(content)
     else:
@@ -120,7 +120,7 @@ def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
 
 
 def notes(lines: Iterable[str]) -> None:
-    """Tell the user something beside the answer."""
+    """Print notes for the user on standard error."""
     for line in lines:
         streams.tell(f"flow: {bounded(one_line(line))}\n")
 
@@ -136,7 +136,7 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        # what a message quotes can pass neither for another message nor for the hint
+        # text quoted in a message cannot look like another message or the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
         streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
     return error.exit_status

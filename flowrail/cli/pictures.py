@@ -1,4 +1,4 @@
-"""Pictures on their way out: the options they share, the language chosen, the place they go to."""
+"""The shared options of commands that draw, and the output of pictures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def put(
     """Draw and print, or write to a file."""
     streams.together()
     if form in WITH_OTHERS:
-        put_made(_together(drawn, form), into)
+        put_document(_together(drawn, form), into)
     else:
         _put_picture(drawn[0].picture, form, link=link, into=into)
 
@@ -83,19 +83,19 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
         return
     else:
         if len(picture.arrows) > mermaid.MOST_ARROWS:
-            told = f"{len(picture.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: use svg or html"
-            output.notes([told])
+            note = f"{len(picture.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: use svg or html"
+            output.notes([note])
         made = mermaid.render(picture, links=links)
-    put_made(made, into)
+    put_document(made, into)
 
 
 def put_data(what: object, into: str | None) -> None:
     """Print plain data as one JSON document, or write it to a file."""
-    put_made(output.document(what), into)
+    put_document(output.document(what), into)
 
 
-def put_made(made: str | bytes, into: str | None) -> None:
-    """Print what was made, or write it to a file."""
+def put_document(made: str | bytes, into: str | None) -> None:
+    """Print a document, or write it to a file."""
     if into is not None:
         data = made if isinstance(made, bytes) else f"{made}\n".encode("utf-8", "backslashreplace")
         output.to_file(into, data)

@@ -1,8 +1,8 @@
-"""The streams of the process: UTF-8, and standard output kept for the answer.
+"""The standard streams: UTF-8, with standard output reserved for the answer.
 
-What an author's code prints, or a program that it starts, goes to standard error. A reader that has
-gone is no error of ours. An answer that cannot be written (a full disk, a closed stream) is one; what
-was done by then is kept; the next command shows it.
+Output of an author's code, or of a program that it starts, goes to standard error. A reader that closed the pipe is not
+an error. An answer that cannot be written (a full disk, a closed stream) is an error; the work is stored by then, and
+the next command shows it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _commands: list[ExitStack] = []
 
 
 class AnswerLostError(StorageError):
-    """Standard output took no more; what was done stands."""
+    """The answer could not be written; the work was stored."""
 
     code = "ANSWER_LOST"
 
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Hold for as long as a command runs; in the end everything is with the reader."""
+    """Prepare the streams for one command, and flush them at its end."""
     _fill_gaps()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what no encoder takes is escaped, in the way of JSON
+        if isinstance(stream, io.TextIOWrapper):  # characters that UTF-8 cannot encode are escaped as in JSON
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     _commands.append(ExitStack())
     try:
@@ -42,12 +42,12 @@ def answering() -> Iterator[None]:
 
 
 def keep_apart() -> None:
-    """Send to standard error what is printed from here on, until the next answer."""
+    """Send all further output to standard error, until the next answer."""
     if not _commands:
         return  # no command runs: standard output is not ours
     together()
     sys.stdout.flush()
-    with suppress(OSError):  # a descriptor that is closed takes nothing
+    with suppress(OSError):  # the descriptor is closed
         kept = os.dup(1)
         os.dup2(2, 1)
         _commands[-1].callback(os.close, kept)
@@ -56,13 +56,13 @@ def keep_apart() -> None:
 
 
 def together() -> None:
-    """Let standard output be the answer's again."""
+    """Use standard output for the answer again."""
     if _commands:
         _commands[-1].close()
 
 
 def put(what: str) -> None:
-    """Write a part of the answer, and hand it over."""
+    """Write and flush a part of the answer."""
     together()
     with _answer_or_refusal():
         sys.stdout.write(what)
@@ -70,7 +70,7 @@ def put(what: str) -> None:
 
 
 def put_bytes(what: bytes) -> None:
-    """Write an answer that is no text."""
+    """Write an answer that is not text."""
     together()
     with _answer_or_refusal():
         sys.stdout.flush()
@@ -84,7 +84,7 @@ def put_bytes(what: bytes) -> None:
 
 @contextmanager
 def _answer_or_refusal() -> Iterator[None]:
-    """Give standard output up where it takes no more; that is a refusal unless only its reader has gone."""
+    """Stop writing to standard output if it fails; that is an error unless the reader closed the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -98,7 +98,7 @@ def _answer_or_refusal() -> Iterator[None]:
 
 
 def tell(what: str) -> None:
-    """Write to standard error, as far as that takes anything: talk is never worth failing for."""
+    """Write to standard error; a failure is ignored."""
     try:
         sys.stderr.write(what)
         sys.stderr.flush()
@@ -107,16 +107,16 @@ def tell(what: str) -> None:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Send the rest of a stream nowhere; otherwise Python fails on it again at exit."""
+    """Discard the rest of a stream; otherwise Python fails on it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def _fill_gaps() -> None:
-    """Take the place of standard streams that were closed, before a journal gets their number.
+    """Replace closed standard streams, so that no journal gets their descriptor.
 
-    Input is at its end, talk goes nowhere, and an answer fails when it is written.
+    Input is empty, notes are discarded, and writing an answer fails.
     """
     for number, how in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -124,7 +124,7 @@ def _fill_gaps() -> None:
         except OSError:
             os.open(os.devnull, how)  # the lowest free number, which is this one
     if not os.get_blocking(1):
-        os.set_blocking(1, True)  # somebody shares it who does not wait; half an answer is none
+        os.set_blocking(1, True)  # another process may have made it non-blocking, which would cut the answer
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115

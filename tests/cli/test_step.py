@@ -243,8 +243,8 @@ def _ids() -> list[str]:
         ),
         (["-s", "sure"], "`-s sure` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
         (["-s", "=x"], "`-s =x` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
-        (["-s", "sure=low", "-s", "sure=low"], "`sure` is given twice", "give it once"),
-        (["-s", "sure=low", "--facts", "f"], "`sure` is given twice, by -s and in the file", "give it once"),
+        (["-s", "sure=low", "-s", "sure=low"], "`sure` is set twice", "set it once"),
+        (["-s", "sure=low", "--facts", "f"], "`sure` is set twice, by -s and in the file", "set it once"),
         (
             ["-s", 'where=["a"'],
             '`where` takes a list as JSON, such as \'["a", "b"]\', not `["a"`',

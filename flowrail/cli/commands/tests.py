@@ -176,7 +176,7 @@ def coverage_command(
     elif form in DRAWN:
         pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
     else:
-        pictures.put_made(coverage_text(workflow, covered, life), into)
+        pictures.put_document(coverage_text(workflow, covered, life), into)
     return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0
 
 

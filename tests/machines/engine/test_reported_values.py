@@ -192,7 +192,7 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     [
         (["size"], "`-s size` is not NAME=VALUE"),
         (["=3"], "`-s =3` is not NAME=VALUE"),
-        (["size=1", "size=2"], "`size` is given twice"),
+        (["size=1", "size=2"], "`size` is set twice"),
         (["size=x"], "`size` takes a whole number, not `x`"),
     ],
 )

@@ -222,7 +222,7 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
         (["--map", "first=middle"], "BAD_MAP", "only a removed step can be renamed"),
         (["--map", "second"], "USAGE", "write it as `--map OLD=NEW`"),
         (["--map", "=middle"], "USAGE", "write it as `--map OLD=NEW`"),
-        (["--map", "second=middle", "--map", "second=third"], "USAGE", "give it once"),
+        (["--map", "second=middle", "--map", "second=third"], "USAGE", "set it once"),
     ],
 )
 def test_a_wrong_map_is_refused(session: str, words: list[str], code: str, hint: str) -> None:
