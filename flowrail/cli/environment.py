@@ -25,11 +25,16 @@ def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -
     return world_of(environment(store, roots), wait=wait)
 
 
-def environment(store: str | None, roots: Sequence[str]) -> Environment:
-    """Look up where the command was called, and see to its output and to the author's functions as `world` says."""
+def environment(store: str | None, roots: Sequence[str], *, conversation: str | None = None) -> Environment:
+    """Look up where the command was called, and see to its output and to the author's functions as `world` says.
+
+    *conversation* is that of the caller if it is not the one that the host names; empty for none.
+    """
     streams.keep_apart()
     reset = limit_functions()
     command = click.get_current_context(silent=True)
     if command is not None:
         command.call_on_close(reset)
-    return Environment(store=store, roots=roots, tell=lambda line: output.notes([line]))
+    return Environment(
+        store=store, roots=roots, tell=lambda line: output.notes([line]), conversation=conversation
+    )

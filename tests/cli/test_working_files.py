@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 from support.agents import Team, put_lead
 from support.sandbox import flow, put_skill, refused, sessions_folder, told
 
@@ -123,6 +125,28 @@ def test_the_prompt_of_a_free_form_agent_names_the_notes_of_its_leader() -> None
 
     folder = f"{os.getcwd()}/.flow/sessions/{team.id}/work"
     assert prompt == f"Read `{folder}/notes.md`, write `{folder}/a.md` into `{folder}`."
+
+
+def test_a_session_in_a_database_says_on_which_machine_its_files_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+    put_skill("noted", NOTED)
+    address = f"sqlite:///{tmp_path / 'sessions.db'}"
+    assert flow("store", "init", address).status == 0
+    monkeypatch.setenv("FLOW_STORE", address)
+    session = told("start", "noted")["session"]
+    here = os.uname()
+    Path(f".flow/sessions/{session}/work/notes.md").write_text("# Notes\n")
+    at_home = flow("resume", session)
+
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="another"))
+    elsewhere = flow("resume", session)
+
+    where = f"the working files of this session are on {here.nodename}, in .flow/sessions/{session}/work"
+    assert where not in at_home.err
+    assert where in elsewhere.err
+    assert flow("session", "verify", session).status == 0
 
 
 def test_the_names_are_reserved() -> None:

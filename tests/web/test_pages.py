@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.handing import ours, send, session, target
+from support.hooks import A, B, conversation, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 from support.web import APPROVAL, Website, website
 
@@ -68,6 +69,21 @@ def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Websi
     assert answered.status == 200
     assert told("status", session)["status"] == "active"
     assert "answer" in {record["kind"] for record in told("history", session)["steps"]}
+
+
+def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() -> None:
+    put_skill("release", APPROVAL)
+    session = within(A, "start", "release", "-p", "version=1.4.0")["session"]
+    within(A, "step", "release", "ok")
+
+    with conversation(B), website() as site:
+        site.enter()
+        answered = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
+
+    assert answered.status == 200
+    record = told("history", session)["steps"][-1]
+    assert (record["kind"], record["conversation"]) == ("answer", None)
+    assert within(A, "status")["session"] == session
 
 
 def test_an_answer_to_a_session_that_moved_on_is_refused(site: Website) -> None:

@@ -56,4 +56,5 @@ def ui_command(
             webbrowser.open(address)
 
     gc.enable()  # a command does without the collector, a server lives for long
-    serve(environment(store, roots), port=port, host=host, token_file=token_file, idle=60 * idle, ready=ready)
+    here = environment(store, roots, conversation="")  # a person uses the page, whoever started it
+    serve(here, port=port, host=host, token_file=token_file, idle=60 * idle, ready=ready)

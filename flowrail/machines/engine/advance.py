@@ -240,6 +240,7 @@ def follow(
         host=session.host,
         topic=session.topic,
         work=session.work,
+        work_machine=session.work_machine,
         memory=_memory(session, report, now),
         evidence=session.evidence,
     )

@@ -304,7 +304,8 @@ class Session(NamedTuple):
 
     ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
     words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
-    ``work`` is the folder for its working files, as it is printed.
+    ``work`` is the folder for its working files, as it is printed, and ``work_machine`` the name of the machine that
+    has them if the records are in a database.
     """
 
     id: str
@@ -334,6 +335,7 @@ class Session(NamedTuple):
     topic: str = ""
     memory: tuple[Memory, ...] = ()
     work: str = ""
+    work_machine: str = ""
     evidence: Mapping[str, StepEvidence] = Frozen()
 
     @property

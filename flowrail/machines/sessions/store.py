@@ -123,6 +123,11 @@ class Store:
         """
         return self.path if isinstance(self.backend, FileBackend) else self.named
 
+    @property
+    def is_database(self) -> bool:
+        """Whether other machines may have the sessions too, but not their files."""
+        return not isinstance(self.backend, FileBackend)
+
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order."""
         return self._files.ids()

@@ -75,6 +75,7 @@ def _start_session(
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now, work=work)
     topic = session.topic or shortened(received.summary, LONGEST_TOPIC)
     session = session._replace(received=received, topic=topic).bound_to(world.host)
+    session = working_files.on_this_machine(world, session)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     note = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)

@@ -342,7 +342,8 @@ def _begin_child(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
         raise
-    child = with_baseline(world, opened.workflow, None, child.bound_to(world.host))
+    child = working_files.on_this_machine(world, child.bound_to(world.host))
+    child = with_baseline(world, opened.workflow, None, child)
     answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused
     stored = world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id})
     working_files.make(world, child)

@@ -98,7 +98,8 @@ def begin_opened(
     session_id = world.store.new_id(address)
     work = working_files.new_folder(world, opened.workflow, session_id)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now, work=work)
-    session = with_baseline(world, opened.workflow, None, session.bound_to(world.host))
+    session = working_files.on_this_machine(world, session.bound_to(world.host))
+    session = with_baseline(world, opened.workflow, None, session)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     stored = world.store.create(session, opened.kept, at=now, by=world.by)
     working_files.make(world, session)
@@ -356,7 +357,8 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
 
 def _look(world: World, kept: StoredSession) -> Answer:
     opened = open_session(world, kept.session)
-    answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
+    notes = working_files.elsewhere(kept.session)
+    answer = answer_of(world, kept, opened, notes, resumed=kept.session.is_open)
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)
     if kept.session.is_open:

@@ -19,6 +19,7 @@ from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.configuration import read_configuration
 from flowrail.operations.running.world import World
 from flowrail.storage import files
+from flowrail.text.safe_text import one_line
 
 MOST_LISTED = 50
 """At most this many working files are listed, those changed last."""
@@ -41,6 +42,21 @@ def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: 
     if world.shown_store is None and not for_agent:
         return f"{_STORE}/sessions/{session_id}/{WORK}"
     return f"{world.store.folder(session_id)}/{WORK}"
+
+
+def on_this_machine(world: World, session: Session) -> Session:
+    """Return a new session with the name of this machine, if others may have its records but not its files."""
+    return session._replace(work_machine=os.uname().nodename) if world.store.is_database else session
+
+
+def elsewhere(session: Session) -> tuple[str, ...]:
+    """Return a note about the working files if another machine has them."""
+    if session.work_machine in {"", os.uname().nodename}:
+        return ()
+    machine, folder = one_line(session.work_machine), one_line(session.work_folder)
+    return (
+        f"the working files of this session are on {machine}, in {folder}; copy what you need from there",
+    )
 
 
 def make(world: World, session: Session) -> None:

@@ -99,6 +99,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         assert after.received is not None  # noqa: S101 - it has a payload
         after = after._replace(received=after.received._replace(payload=payload))
     after = after._replace(started_at=now, host=None).bound_to(world.host)
+    after = working_files.on_this_machine(world, after)
     answer = prepare_answer(world, after, opened)  # before the session exists: a text may be refused
     record = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note = {"from": record, **({"reason": reason} if reason else {})}
