@@ -28,8 +28,8 @@ def briefing_text(briefing: Briefing) -> str:
         if name != topic and value not in (None, "", (), [])
     ]
     sentences += [_sentence("Parameters", ", ".join(others))] if others else []
-    started = f"started {ago(briefing.started_at, briefing.now)}"
-    sentences.append(f"{started.capitalize()}, last report {ago(briefing.moved_at, briefing.now)}.")
+    started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
+    sentences.append(f"Started {started}, last report {moved}.")
     earlier = f"{briefing.earlier} earlier reports, then " if briefing.earlier else ""
     done = earlier + ", ".join(map(_done, briefing.done)) if briefing.done else "nothing yet"
     sentences.append(_sentence("Done so far", done))
