@@ -309,7 +309,7 @@ MEANINGS = {
     "unreadable": "journals that cannot be read, and why",
     "unreviewed": "whether the review of the round failed without a finding",
     "untried": "checks whose commands were not tried, because they are not approved",
-    "updated": "what was brought up to date",
+    "updated": "the files or entries that were updated",
     "vars": "the variables of the dispatch",
     "verdict": "the result; of a check: pass, fail, error, stale, empty or not_run",
     "version": "the version of the finding",

@@ -1,4 +1,4 @@
-"""Bundled skills in a project, in home or in any folder: put there and brought up to date."""
+"""Bundled skills in a project, in home or in any folder: installed and updated."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_second_time_changes_nothing(installed: Path) -> None:
 
     again = flow("install", SKILL)
 
-    assert "as they were" in ran.out
+    assert "unchanged" in ran.out
     assert ran.out.endswith("nothing was written\n")
     assert "new" not in again.out
     assert (files(installed), manifest(installed)) == before
@@ -124,7 +124,7 @@ def test_a_file_changed_by_hand_is_left_and_named(installed: Path) -> None:
 
     assert changed.read_text() == "Mine.\n"
     assert gone.exists()
-    assert "not replaced, since flow did not write it or it was changed: steps/synthesis.md" in ran.out
+    assert "not replaced, because it has changed or flow did not write it: steps/synthesis.md" in ran.out
     assert states("install", SKILL)["steps/synthesis.md"] == "left"
 
 

@@ -1,4 +1,4 @@
-"""What was installed is taken away, and nothing else is."""
+"""Uninstalling removes what was installed, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> Non
     ran = flow("skill", "uninstall", SKILL)
 
     assert foretold["SKILL.md"] == "gone"
-    assert "left, since it was changed: steps/synthesis.md" in ran.out
+    assert "not removed, because it has changed: steps/synthesis.md" in ran.out
     assert files(installed) == {"steps/extra.md": b"Mine too.\n", "steps/synthesis.md": b"Mine.\n"}
     assert not (installed / MANIFEST).exists()
 
@@ -58,14 +58,14 @@ def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
     )
 
     assert foretold.startswith(f"{SKILL} in {installed}: files ")
-    assert foretold.endswith(" to be taken away\nnothing was taken away\n")
-    assert done.endswith(" taken away\nits folder stays: it contains files that were not installed\n")
+    assert foretold.endswith(" to remove\nnothing was removed\n")
+    assert done.endswith(" removed\nits folder stays: it contains files that were not installed\n")
     assert again == f"no skill was installed in {project_skills()}\n"
 
 
 def test_a_dry_run_takes_nothing_away(installed: Path) -> None:
     with unchanged(installed):
-        assert flow("skill", "uninstall", SKILL, "--dry-run").out.endswith("nothing was taken away\n")
+        assert flow("skill", "uninstall", SKILL, "--dry-run").out.endswith("nothing was removed\n")
 
 
 @pytest.mark.parametrize("name", [SKILL, "../decision-critic", "nosuch"])

@@ -44,37 +44,38 @@ def new_command(name: str, python: bool, folder: str | None, as_json: bool) -> N
         output.data(made._asdict())
         return
     path = os.path.relpath(made.folder, here.cwd)
-    named = made.skill + _root_option(made, here)
-    test = next(each for each in made.files if each.startswith("tests/"))
-    tried = (_python(), os.path.join(path, test)) if python else ("flow", "test", path)
+    root = _named_root(made, here)
+    test = next(file for file in made.files if file.startswith("tests/"))
+    run_test = shlex.join((_python(), os.path.join(path, test))) if python else Command("test", path)
     lines = [
         f"{made.skill} created in {made.folder}: {', '.join(made.files)}",
-        f"check it: {shlex.join(['flow', 'check', path])}",
-        f"test it: {shlex.join(tried)}",
-        f"run it: flow step {named}",
+        f"check it: {Command('check', path)}",
+        f"test it: {run_test}",
+        f"run it: {Command('step', made.skill, root=root)}",
     ]
+    trust = Command("skill trust", made.skill, root=root)
     if python:
-        lines.append(f"before it runs in a project, a person must run: flow skill trust {named}")
+        lines.append(f"before it runs in a project, a person must run: {trust}")
     elif made.hides_bundled:
-        lines.append(f"it replaces the bundled {made.skill}: a person must run flow skill trust {made.skill}")
+        lines.append(f"it replaces the bundled {made.skill}: a person must run {trust}")
     output.text("\n".join(one_line(line) for line in lines))
 
 
 def _python() -> str:
-    """Return what starts the Python that has flowrail: `python3` only where that is the same one."""
+    """Return the command of the Python that has flowrail: `python3` if that is the same one."""
     first = shutil.which("python3") or ""
     return "python3" if os.path.dirname(first) == os.path.dirname(sys.executable) else sys.executable
 
 
-def _root_option(made: scaffold.NewSkill, here: Environment) -> str:
-    """Return what has to be said of the place of a skill that nobody finds without being told it."""
-    root = os.path.dirname(made.folder)
-    if any(os.path.realpath(each.path) == os.path.realpath(root) for each in here.roots):
-        return ""
-    return f" --root {shlex.quote(os.path.relpath(root, here.cwd))}"
+def _named_root(made: scaffold.NewSkill, here: Environment) -> str | None:
+    """Return the folder that `--root` must name, if the new skill is not in a location of skills."""
+    folder = os.path.dirname(made.folder)
+    if any(os.path.realpath(root.path) == os.path.realpath(folder) for root in here.roots):
+        return None
+    return os.path.relpath(folder, here.cwd)
 
 
-_WORDS = {NEW: "new", UPDATED: "brought up to date", SAME: "as they were", REMOVED: "taken away"}
+_WORDS = {NEW: "new", UPDATED: "updated", SAME: "unchanged", REMOVED: "removed"}
 
 
 @click.command(
@@ -112,8 +113,8 @@ def install_command(
     if as_json:
         output.data({"installed": [each.as_data() for each in placed], "dry_run": dry_run})
         return
-    for each in placed:
-        output.text("\n".join(one_line(line) for line in _installed_lines(each)))
+    for skill in placed:
+        output.text("\n".join(one_line(line) for line in _installed_lines(skill)))
     if dry_run:
         output.text("nothing was written")
 
@@ -122,7 +123,7 @@ def _installed_lines(placed: InstalledSkill) -> Iterator[str]:
     counted = [f"{len(placed.only(state))} {words}" for state, words in _WORDS.items() if placed.only(state)]
     yield f"{placed.skill} in {placed.folder}: files {', '.join(counted) or 'none'}"
     for path in placed.only(LEFT):
-        yield f"not replaced, since flow did not write it or it was changed: {path}"
+        yield f"not replaced, because it has changed or flow did not write it: {path}"
 
 
 @click.command("uninstall", epilog=options.examples("flow skill uninstall planner"))
@@ -148,17 +149,17 @@ def uninstall_command(
     if as_json:
         output.data({"uninstalled": [each.as_data() for each in placed], "dry_run": dry_run})
         return
-    done = "to be taken away" if dry_run else "taken away"
-    for each in placed:
-        output.text(one_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} {done}"))
-        for path in each.only(LEFT):
-            output.text(one_line(f"left, since it was changed: {path}"))
-        if not (dry_run or each.only(LEFT)) and os.path.isdir(each.folder):
+    done = "to remove" if dry_run else "removed"
+    for skill in placed:
+        output.text(one_line(f"{skill.skill} in {skill.folder}: files {len(skill.only(REMOVED))} {done}"))
+        for path in skill.only(LEFT):
+            output.text(one_line(f"not removed, because it has changed: {path}"))
+        if not (dry_run or skill.only(LEFT)) and os.path.isdir(skill.folder):
             output.text("its folder stays: it contains files that were not installed")
     if not placed:
         output.text(one_line(f"no skill was installed in {root}"))
     if dry_run:
-        output.text("nothing was taken away")
+        output.text("nothing was removed")
 
 
 @click.command(
