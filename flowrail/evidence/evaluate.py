@@ -208,6 +208,9 @@ def _git(check: EvidenceCheck, context: Context) -> _Finding:
     assert check.git is not None  # noqa: S101 - it is a check of this kind
     baseline = context.baseline(check)
     if baseline.commit is None:
+        git_state.current(
+            context.folder, context.environ
+        )  # says why it could not be looked at, if that still holds
         return _Finding(Verdict.ERROR, "git was not looked at when the step was entered", _NO_BASELINE)
     before = git_state.GitState(baseline.commit, baseline.dirty)
     changed = git_state.changed_since(context.folder, before, context.environ)

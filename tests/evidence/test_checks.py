@@ -240,8 +240,12 @@ def test_a_project_without_git_cannot_give_evidence_of_git() -> None:
     Path(".git").rmdir()
     Path(".flow").mkdir(mode=0o700)
     demand(GIT)
+    session = begin()
 
-    assert report(begin()) == {"scope": "error"}
+    ran = flow("step", "built", "ok", "--session", session)
+
+    assert "found git failed: fatal: not a git repository" in ran.err
+    assert report(session) == {"scope": "error"}
 
 
 def test_a_review_must_be_submitted_and_its_findings_resolved() -> None:
