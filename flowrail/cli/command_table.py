@@ -161,4 +161,8 @@ COMMANDS = {
     "mcp": Entry(
         "setup:mcp_command", _OCCASIONALLY, "Serve the commands as tools of the Model Context Protocol"
     ),
+    "completion": Entry(
+        "shell:completion_command", _OCCASIONALLY, "Print the script that completes flow commands in a shell"
+    ),
+    "help": Entry("shell:help_command", _OCCASIONALLY, "Show the help of flow or of a command"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -42,9 +42,13 @@ class UnknownCommandError(UsageError):
 class LazyGroup(click.Group):
     """Commands by name, each imported when it is asked for."""
 
-    def __init__(self, *args: Any, table: Mapping[str, Entry], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, table: Mapping[str, Entry], names_only: Collection[str] = (), **kwargs: Any
+    ) -> None:
+        """*names_only* are the sections whose commands are listed without what they do."""
         super().__init__(*args, **kwargs)
         self.table = table
+        self._names_only = names_only
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
@@ -74,12 +78,11 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section, without importing any."""
         del ctx
-        width = max(len(name) for name in self.table)
+        width = max(len(name) for name, entry in self.table.items() if entry.section not in self._names_only)
         for section in dict.fromkeys(entry.section for entry in self.table.values()):
-            rows = [
-                (name.ljust(width), entry.help)
-                for name, entry in self.table.items()
-                if entry.section == section
-            ]
+            entries = {name: entry for name, entry in self.table.items() if entry.section == section}
             with formatter.section(section):
-                formatter.write_dl(rows)
+                if section in self._names_only:
+                    formatter.write_text("  ".join(entries))
+                else:
+                    formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])

@@ -25,8 +25,7 @@ A skill's procedure is a workflow: steps, and the next step for each outcome.
   flow step SKILL                start a session, or show its current step
   flow step SKILL ok …           report the outcome and get the next step
 
-Each answer prints the complete commands for what comes next. Run one of them
-as it is. Sessions are files in .flow; nothing is lost when a process dies.
+Each answer prints the commands for what comes next.
 
 Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
 definition changed, 6 handoff refused, 7 not approved.
@@ -45,6 +44,7 @@ def group() -> click.Group:
         name="flow",
         help=GUIDE,
         table=COMMANDS,
+        names_only=("For agents", "Occasionally"),
         params=[
             click.Option(
                 ["--version"],

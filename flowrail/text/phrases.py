@@ -65,7 +65,7 @@ def ago(then: str, now: str) -> str:
     """Return how long before *now* a moment was, in one unit: `just now`, `3 min ago`, `2 d ago`."""
     left = seconds_between(then, now)
     if left is None:
-        return then
+        return "at an unknown time"
     unit, size = next(((unit, size) for unit, size in _UNITS[:-1] if left >= size), ("", 1.0))
     return f"{int(left // size)} {unit} ago" if unit else "just now"
 

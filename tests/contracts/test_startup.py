@@ -91,7 +91,7 @@ def test_a_report_loads_few_of_our_modules() -> None:
 
 
 def test_a_step_of_a_bundled_skill_loads_no_heavy_module() -> None:
-    here = told("step", "problem-analysis")
+    here = told("step", "decision-critic", "-p", "decision=x")
 
     assert not NOT_FOR_A_STEP & loaded(*here["next"][0]["command"].split()[1:])
 

@@ -155,7 +155,7 @@ def test_python_m_leaves_the_current_folder_alone() -> None:
 def test_every_command_has_been_thought_of() -> None:
     acting = {
         "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
-        "store", "ui", "watch",
+        "store", "ui", "watch", "completion", "help",
     }  # fmt: skip
 
     assert {words[0] for words in (*LOOKING, *RUNNING)} | acting >= set(COMMANDS)

@@ -49,6 +49,10 @@ DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
         {"ok": "code_qr", "fail": "code_qr"},
         "an unfinished milestone would block the run forever; the review says what is missing",
     ),
+    ("problem-analysis", "gate", "next"): (
+        {"ok": "hypothesize", "skip": "output"},
+        "a problem whose cause one trace shows needs no rival hypotheses",
+    ),
     ("doc-sync", "audit", "next"): (
         {"ok": "plan", "fail": "plan", "skip": "report"},
         "one area that cannot be audited would keep what was found in the others from being planned",
