@@ -188,14 +188,14 @@ def _step_values(
 ) -> Iterator[UnplacedFinding]:
     certain, ever = paths.holding(step), paths.ever[step.id]
     again: Names | None = None
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for read in _reads(index, step):
         if read.name == "limit" and step.bound is None and read.gap:
             what = f"{read.what} has `$limit`, and step `{step.id}` has no limit"
             yield UnplacedFinding(
                 "FR161", read.path, what, "add a `limit` to the step, or remove `$limit`", step.id, "warning"
             )
-        if read.name not in declared or (read.name, read.what) in told:
+        if read.name not in declared or (read.name, read.what) in reported:
             continue
         if read.again:
             again = again if again is not None else paths.again(step.id)
@@ -205,7 +205,7 @@ def _step_values(
         own = step.reports.keys() if not read.gap and "rule" in read.what else ()
         if read.name in given or paths.has(known, read.name) or read.name in own:
             continue
-        told.add((read.name, read.what))
+        reported.add((read.name, read.what))
         before = paths.has(ever, read.name) or read.name in paths.workflow.params
         if not before and not (read.again and read.name in step.reports):
             what = f"{read.what} reads `{read.name}`, which no step before `{step.id}` reports"

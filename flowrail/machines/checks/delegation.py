@@ -30,8 +30,8 @@ def _items(workflow: Workflow) -> Iterator[UnplacedFinding]:
             or not (work.run or any(str(each).strip() for each in work.prompt))
         ):
             continue
-        told = [*work.prompt, *(value for value in work.context_vars.values() if isinstance(value, str))]
-        if not any("item" in placeholders.placeholders(str(text)) for text in told):
+        texts = [*work.prompt, *(value for value in work.context_vars.values() if isinstance(value, str))]
+        if not any("item" in placeholders.placeholders(str(text)) for text in texts):
             what = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
             where = "vars" if work.run else "prompt"
             hint = f"put `$item` into its `{where}`, or leave `over` out"

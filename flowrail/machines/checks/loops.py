@@ -121,8 +121,8 @@ def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
             (("steps", index, "variants", at), f"variant {at + 1}", each.actions)
             for at, each in enumerate(step.variants)
         ]
-        for path, what, told in texts:
-            size = sum(len(str(each).encode("utf-8", "surrogatepass")) for each in told)
+        for path, what, lines in texts:
+            size = sum(len(str(each).encode("utf-8", "surrogatepass")) for each in lines)
             if size > LARGEST_TOLD:
                 said = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
                 hint = "split the step, or move reference material to a resource"

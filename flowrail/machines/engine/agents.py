@@ -233,9 +233,9 @@ class _DispatchTexts:
 def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> str:
     """Return the prompt of a free-form agent."""
     work = step.work
-    told = work.prompt if work is not None else ()
+    paragraphs = work.prompt if work is not None else ()
     fill = placeholders.Filling({**values, **dispatch.vars, "item": dispatch.item}, quoting=True).fill
-    return "\n\n".join(map(fill, told))
+    return "\n\n".join(map(fill, paragraphs))
 
 
 def unmentioned_values(step: StepDef, dispatch: Dispatched) -> dict[str, object]:

@@ -134,8 +134,8 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)
     if callable(step.actions):
-        told: tuple[str, ...] = caller.get()(_making(_paragraphs, step.actions), context, {})
-        return told
+        texts: tuple[str, ...] = caller.get()(_making(_paragraphs, step.actions), context, {})
+        return texts
     return _filled(step.actions, context)
 
 
@@ -150,8 +150,8 @@ def _making(make: Callable[[object], object], function: Callable[..., object]) -
     return made
 
 
-def _paragraphs(told: Any) -> tuple[str, ...]:
-    return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
+def _paragraphs(texts: Any) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(str(each) for each in texts)
 
 
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:

@@ -148,8 +148,8 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
             to = ends[target] if target in ends else states[target]
             made = states[step.id].to(to, cond=guard)
             events.setdefault(event, TransitionList()).add_transitions(made)
-    told = workflow.description.encode("utf-8", "replace").decode()  # Python refuses half a character there
-    body: dict[str, object] = {"__module__": __name__, "__doc__": told, "workflow": workflow}
+    description = workflow.description.encode("utf-8", "replace").decode()  # Python refuses a lone surrogate
+    body: dict[str, object] = {"__module__": __name__, "__doc__": description, "workflow": workflow}
     body.update({state_name(step_id): state for step_id, state in states.items()})
     body.update({f"end_{value[1:]}": state for value, state in ends.items() if value in used})
     body.update(events)

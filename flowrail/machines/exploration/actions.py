@@ -62,10 +62,10 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     facts = list(_facts(workflow, session, step))
     for ended, open_now in _endings(workflow, step, session):
         for outcome in open_now:
-            for given, told, findings in product(answers, facts, found):
-                yield Act(outcome, told, ended, findings, given)
+            for given, values, findings in product(answers, facts, found):
+                yield Act(outcome, values, ended, findings, given)
                 if step.evidence and _reads_evidence(step):
-                    yield Act(outcome, told, ended, findings, given, lacks_evidence=True)
+                    yield Act(outcome, values, ended, findings, given, lacks_evidence=True)
 
 
 def _reads_evidence(step: StepDef) -> bool:

@@ -348,8 +348,8 @@ def _mark(session: Session) -> bytes:
 
     Where reviews, questions or agents are about, what happened at which revision does.
     """
-    told = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
-    alike = session._replace(last=None, revision=session.revision if any(told) else 0)
+    events = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
+    alike = session._replace(last=None, revision=session.revision if any(events) else 0)
     return sha256(repr(alike).encode("utf-8", "backslashreplace")).digest()
 
 

@@ -31,7 +31,7 @@ FIX, REVERIFY = "fix", "re-verify"
 
 
 def with_others(
-    told: Guidance,
+    guidance: Guidance,
     workflow: Workflow,
     step: StepDef,
     session: Session,
@@ -54,7 +54,7 @@ def with_others(
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = agents.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
-    return told._replace(
+    return guidance._replace(
         dispatches=tuple(_dispatch(each, session, place, now, needed=needed) for each in dispatches),
         join=join,
         questions=tuple(questions),

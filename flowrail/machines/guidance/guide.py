@@ -162,7 +162,7 @@ def guide(
     """
     store = place if session.parent else store
     step = workflow.get(session.step)
-    told = Guidance(
+    guidance = Guidance(
         session=session.id,
         skill=session.skill,
         source=session.source,
@@ -189,7 +189,7 @@ def guide(
         claim=_claim(session),
     )
     if step is None or not session.is_open:
-        return farewell(told, workflow, session, store=store, place=place)
+        return farewell(guidance, workflow, session, store=store, place=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
     has_others = session.dispatches or session.questions or from_agents or session.decided or step.work
     if reviewed or has_others or step.evidence:
@@ -197,10 +197,12 @@ def guide(
             with_others,
         )  # only for steps with agents, questions, reviews or evidence
 
-        told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
+        guidance = with_others(
+            guidance, workflow, step, session, from_agents, store=store, place=place, now=now
+        )
     if reviewed or (session.parent is not None and session.parent.review):
-        told = told._replace(finding_command=Command("finding add", session.id, store=store))
-    return told._replace(next=tuple(_ways(workflow, session, step, store, told)))
+        guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
+    return guidance._replace(next=tuple(_ways(workflow, session, step, store, guidance)))
 
 
 def _received_work(session: Session, folder: str) -> tuple[str, ...]:
@@ -217,18 +219,18 @@ def _claim(session: Session) -> str:
 
 
 def farewell(
-    told: Guidance, workflow: Workflow, session: Session, *, store: str | None, place: str | None
+    guidance: Guidance, workflow: Workflow, session: Session, *, store: str | None, place: str | None
 ) -> Guidance:
     """Return the guidance for a run that has ended: for its user, or the result for the agent that launched it."""
     if session.parent:
         from flowrail.machines.guidance.agents import handed_back  # only for sessions of sub-agents
 
-        return told._replace(result=handed_back(session, place))
+        return guidance._replace(result=handed_back(session, place))
     then = workflow.then if session.status == "completed" else None
     address = fill(then, {**session.params, **session.state}) if then else ""
     if not WORKFLOW_NAME.match(address):  # a fact may say anything, and only names become part of a command
-        return told._replace(actions=_farewell(session))
-    return told._replace(actions=_farewell(session), then_command=Command("start", address, store=store))
+        return guidance._replace(actions=_farewell(session))
+    return guidance._replace(actions=_farewell(session), then_command=Command("start", address, store=store))
 
 
 def _waits_for(guidance: Guidance) -> tuple[str, ...]:

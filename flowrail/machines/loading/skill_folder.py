@@ -303,9 +303,9 @@ def _resources(
     size = 0
     for index, step in enumerate(definition.steps):
         actions = () if callable(step.actions) else step.actions
-        told = [*actions, *(text for variant in step.variants for text in variant.actions)]
-        told += step.work.prompt if step.work is not None else ()
-        for body in re.findall(_QUOTES, "\n".join(str(each) for each in told)):
+        texts = [*actions, *(text for variant in step.variants for text in variant.actions)]
+        texts += step.work.prompt if step.work is not None else ()
+        for body in re.findall(_QUOTES, "\n".join(str(each) for each in texts)):
             for name in filter(None, (line.strip().removeprefix("- ") for line in body.splitlines())):
                 if name in resources:
                     continue

@@ -82,15 +82,15 @@ def advanced(
     try:
         return session, follow(workflow, step, session, report, now=now, call=call, evidence=results)
     except EvidenceMissingError as refusal:
-        after, told = _refused(step, session, refusal)
+        after, refused = _refused(step, session, refusal)
     note = {
-        "claim": told.outcome,
-        "missing": [each.check for each in told.results if each.is_demanded and not each.is_satisfied],
+        "claim": refused.outcome,
+        "missing": [each.check for each in refused.results if each.is_demanded and not each.is_satisfied],
         **ownership_note(change.kept.session, after),
     }
     definition = opened.kept if opened.changed else None
     change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
-    raise told
+    raise refused
 
 
 def context_of(
@@ -134,14 +134,14 @@ def _refused(
     missing = [result.check for result in refusal.results if result.is_demanded and not result.is_satisfied]
     question = questions.evidence_question(step, missing, refusals=evidence.refusals)
     others = [each for each in session.questions if each.id != question.id]
-    told = EvidenceMissingError(
+    refused = EvidenceMissingError(
         session=session.id,
         step=step.id,
         outcome=refusal.outcome,
         results=refusal.results,
         asks_person=True,
     )
-    return questions.with_questions(session, [*others, question]), told
+    return questions.with_questions(session, [*others, question]), refused
 
 
 def claimed(

@@ -385,8 +385,8 @@ def _without_lost_work(world: World, session: Session, answer: Answer) -> Answer
     if lost is None:
         return answer
     hint = str(lost.hint)
-    told = f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}."
-    return answer._replace(guidance=_bare(answer.guidance, told))
+    message = f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}."
+    return answer._replace(guidance=_bare(answer.guidance, message))
 
 
 def _bare(guidance: Guidance, text: str) -> Guidance:
@@ -487,7 +487,7 @@ def prepare_answer(
     if session.dispatches:
         session = reconciled(world.store, session)
         agents = tuple(with_default_answers(each, now) for each in agents_at_work(world.store, session))
-    told = guide(
+    guidance = guide(
         opened.workflow,
         session,
         store=world.shown_store,
@@ -499,13 +499,13 @@ def prepare_answer(
         now=now,
     )
     if resumed or not session.is_open:
-        told = told._replace(working_files=working_files.listed(world, session))
+        guidance = guidance._replace(working_files=working_files.listed(world, session))
     if not (session.is_open or session.parent):
         from flowrail.operations.running import results  # only a session that has ended has results
 
         sent = results.sent_work(world, session)
-        told = told._replace(results=results.result_files(world, session), sent=sent)
-    return Answer(told, session, opened.workflow, (*opened.notes, *notes))
+        guidance = guidance._replace(results=results.result_files(world, session), sent=sent)
+    return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 
 
 def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, object]:

@@ -294,11 +294,11 @@ def _forbids(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         count = Counter(step.forbids[: tool_rules.MOST])
         wrong = {each: tool_rules.problem(each) for each in count}
-        told = [f"`{str(each)[:60]}` {what}" for each, what in wrong.items() if what]
-        told += [f"`{str(each)[:60]}` is listed twice" for each in wrong if count[each] > 1]
+        problems = [f"`{str(each)[:60]}` {what}" for each, what in wrong.items() if what]
+        problems += [f"`{str(each)[:60]}` is listed twice" for each in wrong if count[each] > 1]
         if len(step.forbids) > tool_rules.MOST:
-            told.append(f"{len(step.forbids)} rules are more than {tool_rules.MOST}")
-        for what in told:
+            problems.append(f"{len(step.forbids)} rules are more than {tool_rules.MOST}")
+        for what in problems:
             yield UnplacedFinding(
                 "FR156",
                 ("steps", index, "forbids"),
