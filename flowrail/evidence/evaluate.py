@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from flowrail.command import Command
-from flowrail.evidence import files, git_state, json_schema
+from flowrail.evidence import citations, files, git_state, json_schema
 from flowrail.evidence.baseline import machine_name, named_path, paths_of, relative
 from flowrail.evidence.files import UnreadableError
 from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
@@ -21,6 +21,8 @@ from flowrail.text.phrases import count, joined
 
 MOST_RECORDED = 50
 """Files whose digests a result holds."""
+MOST_SHOWN = 10
+"""Wrong citations that a result names."""
 _NO_BASELINE = "a person decides: `flow evidence waive`, or `flow session rewind` for a new baseline"
 
 
@@ -164,6 +166,21 @@ def _problem_in(
     missing = [text for text in check.contains if text.encode() not in data]
     if missing:
         return f"{path} does not contain {joined([repr(text) for text in missing])}", f"add it to {path}"
+    return _problem_of_citations(path, data, context.folder) if check.citations else None
+
+
+def _problem_of_citations(path: str, data: bytes, folder: str) -> tuple[str, str] | None:
+    """Return what is wrong with the citations in one file and what to do, if anything is."""
+    cited = citations.cited_lines(data.decode("utf-8", "replace"))
+    if not cited:
+        return f"{path} cites no code", f"cite code in {path} as FILE:LINE, from the project root"
+    wrong = citations.missing(folder, cited)
+    if wrong:
+        shown = [
+            *wrong[:MOST_SHOWN],
+            *([f"{len(wrong) - MOST_SHOWN} more"] if len(wrong) > MOST_SHOWN else []),
+        ]
+        return f"{path} cites lines that do not exist: {joined(shown)}", f"correct them in {path}"
     return None
 
 

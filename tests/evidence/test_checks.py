@@ -61,6 +61,21 @@ def test_a_file_must_be_large_enough_and_contain_the_texts(text: str, verdict: s
     assert report(session) == ({"plan": verdict} if verdict else {})
 
 
+def test_every_line_that_a_file_cites_must_exist() -> None:
+    demand({"id": "report", "file": "report.md", "citations": True})
+    session = begin()
+    write("app/run.py", "one\ntwo\nthree\n")
+    write("report.md", "It starts at 10:30, see http://localhost:8080/a.py:9 and localhost:80.")
+    assert report(session) == {"report": "fail"}
+    write("report.md", "`app/run.py:3`, app/run.py:2-4, app/gone.py:1, ../outside.py:1 and app/run.py:0")
+
+    ran = flow("step", "built", "ok", "--session", session)
+
+    assert "app/run.py:4, app/gone.py:1, ../outside.py:1, app/run.py:0; correct them in report.md" in ran.err
+    write("report.md", 'Starts (app/run.py:1-3) and ends:\n| app/run.py:3 | "three" |\n')
+    assert report(session) == {}
+
+
 def test_a_file_counts_as_changed_by_its_content_alone() -> None:
     demand(PLAN)
     plan = write("plan.md", "## Risks\nthe old plan\n")

@@ -40,6 +40,8 @@ def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: P
         path.parent.mkdir(parents=True, exist_ok=True)
         before = path.read_text() if path.exists() else ""
         lines = "\n".join(check.get("contains", ()))
+        if check.get("citations"):
+            lines += f"\n{path.relative_to(folder.parents[2])}:1"
         path.write_text(f"{before}\n{lines}\nat revision {session['revision']}, {len(before)}\n")
 
 

@@ -106,6 +106,12 @@ class EvidenceCheck(DefinitionPart):
     contains: Annotated[
         Sequence[str], Key("For `file` and `files`: texts that each file must contain, as they are.")
     ] = ()
+    citations: Annotated[
+        bool,
+        Key(
+            "For `file` and `files`: each cites code as FILE:LINE at least once, and every cited line exists."
+        ),
+    ] = False
     at_least: Annotated[int, Key("For `files`: how many must match.", schema={"minimum": 1})] = 1
     schema: Annotated[
         str, Key("For `json`: the file of the skill that contains the JSON Schema.", file="schema")
@@ -160,8 +166,8 @@ class EvidenceCheck(DefinitionPart):
 KINDS = ("file", "files", "json", "git", "records", "run")
 CONDITIONS: Mapping[str, frozenset[str]] = Frozen(
     {
-        "file": frozenset({"changed", "since", "min_bytes", "contains"}),
-        "files": frozenset({"changed", "since", "min_bytes", "contains", "at_least"}),
+        "file": frozenset({"changed", "since", "min_bytes", "contains", "citations"}),
+        "files": frozenset({"changed", "since", "min_bytes", "contains", "citations", "at_least"}),
         "json": frozenset({"changed", "since", "schema"}),
         "git": frozenset({"since"}),
         "records": frozenset(),

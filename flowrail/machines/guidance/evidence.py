@@ -97,5 +97,6 @@ def _conditions(check: EvidenceCheck) -> str:
         *(["changed in this step"] if check.changed else []),
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
         *([f"containing {joined([repr(text) for text in check.contains])}"] if check.contains else []),
+        *(["citing existing lines as FILE:LINE"] if check.citations else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""
