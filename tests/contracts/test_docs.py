@@ -161,3 +161,12 @@ def matches(shown: str, printed: str, ids: dict[str, str]) -> bool:
     if found is not None:
         ids.update({text: found[name] for text, name in names.items()})
     return found is not None
+
+
+def test_every_decision_has_a_number_of_its_own() -> None:
+    pages = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    numbers = [page.name[:4] for page in pages]
+
+    assert len(set(numbers)) == len(numbers)
+    for page in pages:
+        assert page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]}. ")
