@@ -103,7 +103,7 @@ def refusal(
     """Return one refusal that names every failed check. *retry* is the command that tries again."""
     failed = [answer for answer in answers if not answer.holds]
     names = {answer.name for answer in failed}
-    missing = [field for answer in failed for field in answer.missing]
+    missing = [field.removeprefix("handoff.") for answer in failed for field in answer.missing]
     recoverable = all(answer.fixable for answer in failed)
     return _kind_of_refusal(names, missing)(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(answer.message for answer in failed)}",

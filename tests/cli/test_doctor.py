@@ -88,6 +88,7 @@ def test_a_set_up_in_order_is_told_so() -> None:
 
 def test_the_json_has_sections_and_findings() -> None:
     put(home_skills(), "reader")
+    put(home_skills(), "named", head("other"))
 
     data = told("doctor")
 
