@@ -90,17 +90,28 @@ def xml_verbatim(text: str) -> str:
 
 def xml_attribute(text: str) -> str:
     """Return *text* as the value of an attribute in double quotes."""
-    escaped = xml_text(text).replace('"', "&quot;")
-    return escaped.replace("\n", "&#10;").replace("\t", "&#9;")
+    return _attribute_text(text).replace('"', "&quot;")
 
 
 def attributes(**values: object) -> str:
-    """Return attributes, each with a space before it, without those that are `None`."""
+    """Return attributes, each with a space before it, without those that are `None`.
+
+    A value with double quotes, such as a list as JSON, is put in single quotes, so that it can be copied as it is.
+    """
     return "".join(
-        f' {name.rstrip("_")}="{xml_attribute(_as_text(value))}"'
+        f" {name.rstrip('_')}={_quoted(_as_text(value))}"
         for name, value in values.items()
         if value is not None
     )
+
+
+def _quoted(text: str) -> str:
+    in_single_quotes = '"' in text and "'" not in text
+    return f"'{_attribute_text(text)}'" if in_single_quotes else f'"{xml_attribute(text)}"'
+
+
+def _attribute_text(text: str) -> str:
+    return xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _as_text(value: object) -> str:

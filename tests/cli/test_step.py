@@ -98,7 +98,7 @@ def test_the_xml_of_a_step_is_what_was_promised() -> None:
     root = ET.fromstring(flow("step", "small").out)  # noqa: S314 - our own output
 
     assert root.tag == "step_output"
-    assert set(root.attrib) == {"session", "revision", "skill", "status", "source"}
+    assert set(root.attrib) == {"session", "revision", "skill", "status"}
     assert [child.tag for child in root] == ["step_header", "current_action", "next"]
     assert [case.attrib for case in root.iterfind("next/case")] == [
         {"outcome": "ok", "to": "second"},

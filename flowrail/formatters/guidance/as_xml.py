@@ -51,6 +51,8 @@ LAUNCH_ANEW = (
     "task is the command printed for the dispatch and what that prints."
 )
 
+KEEP = "<keep>Append --found TEXT or --remember TEXT; you will read it again.</keep>"
+"""Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
 ENOUGH = (
@@ -66,7 +68,6 @@ def render(guidance: Guidance, show: Show = str) -> str:
         revision=guidance.revision,
         skill=guidance.skill,
         status=guidance.status,
-        source=guidance.source,
         replayed=REPLAYED if guidance.replayed else None,
     )
     return "\n".join([f"<step_output{head}>", *_body(guidance, show), "</step_output>"])
@@ -104,7 +105,8 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
         )
     parts += _evidence(guidance, show)
     if guidance.next:
-        parts += ["<next>", *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
+        keep = [KEEP] if show is str and (guidance.revision == 0 or guidance.briefing) else []
+        parts += ["<next>", *keep, *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
     return parts
 
 
