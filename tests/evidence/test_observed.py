@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.evidence import demand, report, write
 from support.hooks import A, B, claude_code, codex, hook, within
-from support.sandbox import told
+from support.sandbox import put_skill, refused, told
 
 TESTS = {"id": "tests", "run": ["pytest", "-q"]}
 
@@ -202,6 +202,37 @@ def test_a_host_whose_events_do_not_say_whether_a_command_succeeded_proves_nothi
     assert hook("post-tool-use", codex("post-tool-use", A, tool_input={"command": "pytest -q"})) == {}
 
     assert report(session) == {"tests": "not_run"}
+
+
+LEAD = """\
+name: NAME
+steps:
+  - id: lead
+    title: Lead
+    actions: [Let it be built.]
+    dispatch: {agent: developer, run: NAME/part}
+    next: {ok: null}
+"""
+PART = """\
+name: NAME/part
+steps:
+  - {id: build, title: Build, actions: [Build it.], evidence: {ok: [{id: tests, run: [make, test]}]}, next: {ok: null}}
+"""
+
+
+def test_a_command_of_a_sub_agent_counts_for_the_work_that_it_claimed() -> None:
+    put_skill("lead", LEAD, texts={"workflows/part.yaml": PART})
+    lead = str(within(A, "start", "lead")["session"])
+    child = str(within(A, "claim", lead, "d0-1")["session"])
+    claim = {"command": f"flow claim {lead} d0-1"}
+    hook("post-tool-use", claude_code("post-tool-use", A, tool_input=claim, agent_id="a1b2c3d"))
+
+    succeeded("make test")
+    before = refused("step", "lead/part", "ok", "--session", child)[1]["code"]
+    succeeded("make test", agent_id="a1b2c3d")
+
+    assert before == "EVIDENCE_MISSING"
+    assert told("step", "lead/part", "ok", "--session", child)["status"] == "completed"
 
 
 def test_a_session_without_evidence_and_a_busy_one_get_no_record() -> None:

@@ -210,7 +210,9 @@ def test_the_step_lists_its_evidence_in_every_format() -> None:
 
     assert [check["id"] for check in data] == ["plan", "tests", "lint"]
     assert [check["run"] for check in data] == [None, "pytest -q", None]
+    assert data[1]["command"] == f"flow evidence run {session} tests"
     assert data[2]["command"] == f"flow evidence run {session} lint"
     for form in (text, xml):
         assert "pytest -q" in form
+        assert f"flow evidence run {session} lint" in form
         assert "These checks are made when you report the outcome" in form

@@ -147,7 +147,9 @@ def _evidence(guidance: Guidance, show: Show) -> str:
         needed_for = ", ".join(check.outcomes)
         lines.append(f"  {needed_for}: {check.id}{about}: {one_line(check.expected)}")
         lines += [f"    run: {visible(check.run)}"] if check.run else []
-        lines += [f"    or: {visible(show(check.command))}"] if check.command else []
+        if check.command:
+            otherwise = "if your host does not report it" if check.run else "run"
+            lines.append(f"    {otherwise}: {visible(show(check.command))}")
     return "\n".join(lines)
 
 

@@ -207,7 +207,9 @@ def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
             verdict="waived" if check.waived else check.verdict or None,
         )
         commands = [f"<run>{xml_verbatim(check.run)}</run>"] if check.run else []
-        commands += [f"<or_run>{xml_verbatim(show(check.command))}</or_run>"] if check.command else []
+        if check.command:
+            name = "if_your_host_does_not_report_it" if check.run else "run"
+            commands.append(f"<{name}>{xml_verbatim(show(check.command))}</{name}>")
         yield f"<check{about}>{xml_text(check.expected)}{''.join(commands)}</check>"
     yield "</evidence>"
 

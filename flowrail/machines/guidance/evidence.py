@@ -52,9 +52,7 @@ def views(
     waived = {each.check for each in known.confirmations if each.waived} if known else set()
     for check in step.checks.values():
         by_agent = bool(check.run) and check.lowest_level.rank <= Level.OBSERVED.rank
-        by_us = (
-            bool(check.run) and session.id and (check.lowest_level is Level.CHECKED or session.host is None)
-        )
+        by_us = bool(check.run) and session.id and check.lowest_level is not Level.APPROVED
         yield EvidenceView(
             id=check.id,
             outcomes=tuple(outcome for outcome, checks in step.evidence.items() if check in checks),
