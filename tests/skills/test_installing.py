@@ -41,7 +41,7 @@ def test_a_skill_is_put_where_the_host_looks(words: list[str], place: str) -> No
     folder = Path(place.replace("HOME", os.environ["HOME"])) / SKILL
     assert ran.status == 0
     assert files(folder) == files(BUNDLE)
-    assert f"files {len(files(BUNDLE))} new" in ran.out
+    assert f"{len(files(BUNDLE))} files new" in ran.out
 
 
 def test_the_project_is_found_from_below_and_home_may_be_moved(

@@ -57,7 +57,7 @@ def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
         flow("skill", "uninstall", *words).out for words in ((SKILL, "--dry-run"), (SKILL,), ("--all",))
     )
 
-    assert foretold.startswith(f"{SKILL} in {installed}: files ")
+    assert foretold.startswith(f"{SKILL} in {installed}: ")
     assert foretold.endswith(" to remove\nnothing was removed\n")
     assert done.endswith(" removed\nits folder stays: it contains files that were not installed\n")
     assert again == f"no skill was installed in {project_skills()}\n"

@@ -120,8 +120,12 @@ def install_command(
 
 
 def _installed_lines(placed: InstalledSkill) -> Iterator[str]:
-    counted = [f"{len(placed.only(state))} {words}" for state, words in _WORDS.items() if placed.only(state)]
-    yield f"{placed.skill} in {placed.folder}: files {', '.join(counted) or 'none'}"
+    counted = [
+        f"{count(len(placed.only(state)), 'file')} {word}"
+        for state, word in _WORDS.items()
+        if placed.only(state)
+    ]
+    yield f"{placed.skill} in {placed.folder}: {', '.join(counted) or 'no files'}"
     for path in placed.only(LEFT):
         yield f"not replaced, because it has changed or flow did not write it: {path}"
 
@@ -151,7 +155,9 @@ def uninstall_command(
         return
     done = "to remove" if dry_run else "removed"
     for skill in placed:
-        output.text(one_line(f"{skill.skill} in {skill.folder}: files {len(skill.only(REMOVED))} {done}"))
+        output.text(
+            one_line(f"{skill.skill} in {skill.folder}: {count(len(skill.only(REMOVED)), 'file')} {done}")
+        )
         for path in skill.only(LEFT):
             output.text(one_line(f"not removed, because it has changed: {path}"))
         if not (dry_run or skill.only(LEFT)) and os.path.isdir(skill.folder):
