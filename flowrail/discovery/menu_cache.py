@@ -91,7 +91,7 @@ def write(
     return path
 
 
-def _entry(candidate: Candidate, score: int | None) -> dict[str, Any]:
+def _entry(candidate: Candidate, score: int | None) -> dict[str, object]:
     data = {name: _plain(value) for name, value in candidate._asdict().items()}
     bare = _BARE._asdict()
     others = {

@@ -66,7 +66,7 @@ def key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
 
 
-def signed(statement: dict[str, Any], key: Ed25519PrivateKey) -> dict[str, Any]:
+def signed(statement: dict[str, object], key: Ed25519PrivateKey) -> dict[str, object]:
     """Return the envelope of a statement."""
     payload = json.dumps(statement, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     signature = key.sign(_encoded(PAYLOAD_TYPE, payload))
@@ -90,7 +90,7 @@ def verified(envelope: object, key: Ed25519PublicKey) -> dict[str, Any]:
             key.verify(signature, _encoded(PAYLOAD_TYPE, payload))
         except InvalidSignature:
             continue
-        statement: dict[str, Any] = json.loads(payload)
+        statement: dict[str, object] = json.loads(payload)
         return statement
     raise AttestationInvalidError(
         "no signature of this key fits what it says", hint="get the attestation and the key again"

@@ -7,7 +7,6 @@ There is one statement for each step that the session left. A step that demanded
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.record import Record
@@ -18,7 +17,7 @@ TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 LINK = "https://in-toto.io/attestation/link/v0.3"
 
 
-def statements(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def statements(records: Iterable[Record]) -> Iterator[dict[str, object]]:
     """Yield a statement for each move among the *records* of a session."""
     for record in records:
         move = record.session.last if record.kind == "move" else None
@@ -26,7 +25,7 @@ def statements(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             yield _statement(record, move)
 
 
-def _statement(record: Record, move: Move) -> dict[str, Any]:
+def _statement(record: Record, move: Move) -> dict[str, object]:
     demanded = [result for result in move.evidence if result.is_demanded]
     session = record.session
     files = {
@@ -46,7 +45,7 @@ def _statement(record: Record, move: Move) -> dict[str, Any]:
 _SHA256 = 64
 
 
-def _test_result(record: Record, move: Move, demanded: list[EvidenceResult]) -> dict[str, Any]:
+def _test_result(record: Record, move: Move, demanded: list[EvidenceResult]) -> dict[str, object]:
     waived = [result.check for result in demanded if result.waived]
     return {
         "result": "WARNED" if waived else "PASSED",
@@ -61,7 +60,7 @@ def _test_result(record: Record, move: Move, demanded: list[EvidenceResult]) -> 
     }
 
 
-def _check(result: EvidenceResult) -> dict[str, Any]:
+def _check(result: EvidenceResult) -> dict[str, object]:
     known = {
         "id": result.check,
         "kind": result.kind,
@@ -80,7 +79,7 @@ def _check(result: EvidenceResult) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value not in ("", None, [], False)}
 
 
-def _link(record: Record, move: Move) -> dict[str, Any]:
+def _link(record: Record, move: Move) -> dict[str, object]:
     return {
         "name": move.step,
         "command": [],
@@ -90,5 +89,5 @@ def _link(record: Record, move: Move) -> dict[str, Any]:
     }
 
 
-def _resource(name: str, digest: str) -> dict[str, Any]:
+def _resource(name: str, digest: str) -> dict[str, object]:
     return {"name": name, "digest": {"sha256": digest}}

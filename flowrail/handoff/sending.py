@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
@@ -120,7 +120,7 @@ def _source(
         yield source_of(session), session_change
 
 
-def _refuse_without_synthesis(context: HandoffContext, session: Session, facts: Mapping[str, Any]) -> None:
+def _refuse_without_synthesis(context: HandoffContext, session: Session, facts: Mapping[str, object]) -> None:
     """Refuse to hand off work whose workflow still has to report its synthesis."""
     if facts.get(SYNTHESIS) or session.state.get(SYNTHESIS):
         return

@@ -273,7 +273,7 @@ def _commands(groups: list[object]) -> Iterator[str]:
             yield _command_of(hook)
 
 
-def _without_ours(groups: list[Any]) -> list[Any]:
+def _without_ours(groups: list[Any]) -> list[object]:
     result: list[object] = []
     for group in groups:
         own = _hooks_of(group)

@@ -59,7 +59,7 @@ def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
     return {name: "…" for name, arg in definition.params.items() if arg.required}
 
 
-def _item(found: Skill, read: ReadFile) -> dict[str, Any]:
+def _item(found: Skill, read: ReadFile) -> dict[str, object]:
     file = workflow_file(found.name, found)
     try:
         loaded = read(file)

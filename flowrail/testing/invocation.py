@@ -8,7 +8,6 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from typing import Any
 
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.definition.frozen import Frozen
@@ -25,7 +24,7 @@ SECONDS = 120.0
 TIMED_OUT = 124
 
 
-def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
+def run_skill_invocation(workflow: Workflow, params: Mapping[str, object]) -> int:
     """Return the exit status of one step with *params*, which `generate_inputs` yields.
 
     The step is printed and reported in a process of its own: 0 if nothing went wrong, 1 if a function of the workflow
@@ -47,7 +46,7 @@ def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
     return process.exitcode or 0
 
 
-def _run(workflow: Workflow, params: Mapping[str, Any]) -> None:
+def _run(workflow: Workflow, params: Mapping[str, object]) -> None:
     with redirect_stdout(sys.stderr):
         try:
             _step(workflow, params)
@@ -59,7 +58,7 @@ def _run(workflow: Workflow, params: Mapping[str, Any]) -> None:
             sys.exit(1)
 
 
-def _step(workflow: Workflow, values: Mapping[str, Any]) -> None:
+def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
     """Print the step of *values*, and report each outcome that it accepts."""
     step = _step_of(workflow, values)
     params, state, facts = _parted(workflow, step, values)
@@ -82,7 +81,7 @@ def _step(workflow: Workflow, values: Mapping[str, Any]) -> None:
         advance(workflow, session, Report(outcome, facts))
 
 
-def _step_of(workflow: Workflow, values: Mapping[str, Any]) -> StepDef:
+def _step_of(workflow: Workflow, values: Mapping[str, object]) -> StepDef:
     number = _whole(values, STEP)
     total = _whole(values, TOTAL, default=workflow.total_steps)
     if total != workflow.total_steps:
@@ -94,7 +93,7 @@ def _step_of(workflow: Workflow, values: Mapping[str, Any]) -> StepDef:
     return workflow.steps[number - 1]
 
 
-def _whole(values: Mapping[str, Any], name: str, default: int | None = None) -> int:
+def _whole(values: Mapping[str, object], name: str, default: int | None = None) -> int:
     value = values.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         what = f"`{name}` is a whole number from 1, not {value!r}"
@@ -103,12 +102,12 @@ def _whole(values: Mapping[str, Any], name: str, default: int | None = None) -> 
 
 
 def _parted(
-    workflow: Workflow, step: StepDef, values: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    workflow: Workflow, step: StepDef, values: Mapping[str, object]
+) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
     """Part *values* into parameters, facts reported before, and facts of the report."""
-    params: dict[str, Any] = {}
-    state: dict[str, Any] = {}
-    facts: dict[str, Any] = {}
+    params: dict[str, object] = {}
+    state: dict[str, object] = {}
+    facts: dict[str, object] = {}
     fixed = workflow.params.keys() - workflow.handler_params - step.reports.keys()
     taken = fact_args(step)
     for name, value in values.items():

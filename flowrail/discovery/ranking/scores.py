@@ -111,7 +111,7 @@ class Query(NamedTuple):
         return bool(self.categories or self.schema_version or self.inputs or self.text or not self.supervised)
 
 
-def score_relevance(synthesis: object, candidate: Candidate | Mapping[str, Any]) -> Score:
+def score_relevance(synthesis: object, candidate: Candidate | Mapping[str, object]) -> Score:
     """Return how well *candidate* fits *synthesis*, from 0 to 10.
 
     *synthesis* is a `Synthesis`, or a mapping or object with the same names, such as the content of a payload. A
@@ -129,7 +129,7 @@ def score_relevance(synthesis: object, candidate: Candidate | Mapping[str, Any])
     )
 
 
-def score_query(query: Query, candidate: Candidate | Mapping[str, Any]) -> Score:
+def score_query(query: Query, candidate: Candidate | Mapping[str, object]) -> Score:
     """Return how well *candidate* fits *query*: at most 100, below 0 if it already had the work."""
     skill = as_candidate(candidate)
     parts = [
@@ -144,13 +144,13 @@ def score_query(query: Query, candidate: Candidate | Mapping[str, Any]) -> Score
     return Score(parts)
 
 
-def rank(candidates: Iterable[Candidate | Mapping[str, Any]], *, synthesis: object) -> list[Ranked]:
+def rank(candidates: Iterable[Candidate | Mapping[str, object]], *, synthesis: object) -> list[Ranked]:
     """Return the candidates with their relevance to *synthesis*, best first."""
     known = map(as_candidate, candidates)
     return _in_order(Ranked(candidate, score_relevance(synthesis, candidate)) for candidate in known)
 
 
-def rank_for(candidates: Iterable[Candidate | Mapping[str, Any]], query: Query) -> list[Ranked]:
+def rank_for(candidates: Iterable[Candidate | Mapping[str, object]], query: Query) -> list[Ranked]:
     """Return the candidates that have what *query* asks for, best first. If it asks for nothing, they have no score."""
     known = [candidate for candidate in map(as_candidate, candidates) if answers(candidate, query)]
     return _in_order(
@@ -184,11 +184,11 @@ def default_problem_type(categories: Iterable[str]) -> str:
     return next(known, "analytical")
 
 
-def as_candidate(value: Candidate | Mapping[str, Any]) -> Candidate:
+def as_candidate(value: Candidate | Mapping[str, object]) -> Candidate:
     """Return a candidate given as a mapping. Keys that a candidate does not have are ignored."""
     if isinstance(value, Candidate):
         return value
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         name: tuple(item) if isinstance(item, list) else item
         for name, item in value.items()
         if name in Candidate._fields

@@ -243,7 +243,7 @@ _OWN: Mapping[str, object] = {}
 
 def _lost(before: object, after: object, written: Mapping[str, Any]) -> Path | None:
     """Return the path of a value in *before* that *after* lacks or changes, except for what is *written* by a sync."""
-    inside: Iterable[tuple[str | int, object, object, Mapping[str, Any] | None]]
+    inside: Iterable[tuple[str | int, object, object, Mapping[str, object] | None]]
     if written and isinstance(before, list) and isinstance(after, list):
         pairs = zip_longest(before, after[: len(before)])
         inside = ((index, *pair, written) for index, pair in enumerate(pairs))

@@ -150,7 +150,7 @@ def broken_item(session_id: str, problem: FlowError | None) -> dict[str, object]
     }
 
 
-def error_data(error: FlowError) -> dict[str, Any]:
+def error_data(error: FlowError) -> dict[str, object]:
     """Return an error as plain data."""
     return {
         "code": error.code,

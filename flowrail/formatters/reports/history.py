@@ -23,7 +23,7 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
     since = ""
     for record in records:
         move = record.session.last if record.kind == "move" else None
-        facts: Mapping[str, Any] = move.facts if move else {}
+        facts: Mapping[str, object] = move.facts if move else {}
         yield (
             {
                 "seq": record.seq,

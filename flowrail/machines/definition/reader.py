@@ -160,7 +160,7 @@ class Reader:
             return self._stored_text(data, shape, path)
         return data if _IS[shape.kind](data) else self._misfit(shape, path)
 
-    def _stored_text(self, data: Mapping[object, object], shape: Shape, path: Path) -> Any:
+    def _stored_text(self, data: Mapping[object, object], shape: Shape, path: Path) -> object:
         pieces = data.get("parts", [data])
         if not isinstance(pieces, list):
             return self._misfit(shape, path)

@@ -300,7 +300,7 @@ def _fitting(value: object, keys: Mapping[str, type], path: Path, found: _Proble
     if not isinstance(value, dict):
         found.wrong(path, "is not an object")
         return {}
-    fits: dict[str, Any] = {}
+    fits: dict[str, object] = {}
     for name, item in value.items():
         if name not in keys:
             found.wrong((*path, "key"), f"{_shown(name)} is not known", found.lines.get((*path, name)))

@@ -151,15 +151,15 @@ class _Recorder(ContextValues):
     __slots__ = ("read",)
     read: dict[str, object]
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, object]) -> None:
         super().__init__(values)
         self.read = {}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         self.read.setdefault(name, None if super().__contains__(name) else _MISSING)
         return super().__getitem__(name)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> object:
         """Return the value of *name*, or *default*."""
         self.read.setdefault(name, default)
         return super().get(name, default)

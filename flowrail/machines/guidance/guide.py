@@ -377,7 +377,7 @@ def _decided(
     workflow: Workflow,
     session: Session,
     step: StepDef,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     wanted: Mapping[str, Arg],
     reported: str,
 ) -> Outcome | None:

@@ -364,7 +364,7 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def _read_definition(side_files: SideFiles) -> dict[str, Any] | None:
+def _read_definition(side_files: SideFiles) -> dict[str, object] | None:
     """Return the definition that a session keeps, or `None` if it cannot be read."""
     try:
         value = strict_json.parse(_definition_file(side_files).decode())
