@@ -37,7 +37,7 @@ class RecordError(ValueError):
 
 def to_plain(value: object) -> Any:
     """Return a record as plain data."""
-    return _converter().unstructure(value)
+    return _converter(detailed=False).unstructure(value)
 
 
 def from_plain(data: object, kind: type[T]) -> T:
@@ -58,7 +58,7 @@ def _problems(data: object, kind: type[object]) -> list[str]:
 
 
 @cache
-def _converter(*, detailed: bool = False) -> Converter:
+def _converter(*, detailed: bool) -> Converter:
     """Return the converter. Hooks that collect every error take twice as long to generate, so few are made."""
     converter = Converter(forbid_extra_keys=True, detailed_validation=detailed)
     for kind in (str, int, float, bool):
