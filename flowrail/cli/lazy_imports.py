@@ -33,8 +33,8 @@ class _Placeholder(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-class _ClassPlaceholder:
-    """A class that is imported when an object of it is made."""
+class _CallPlaceholder:
+    """A class or function that is imported when it is called."""
 
     def __init__(self, module: str, name: str) -> None:
         self._where = (module, name)
@@ -89,7 +89,10 @@ def load_engine() -> None:
         sys.modules[_TRANSLATIONS] = _untranslated()
         with placeholders(*_concurrency(), _Placeholder("logging", getLogger=_Logger, DEBUG=_DEBUG)):
             import_module("statemachine")
-    with placeholders(*map(_Placeholder, ("attr.validators", "attrs.validators", "ipaddress")), *_platform()):
+    quote = _CallPlaceholder("urllib.parse", "quote_from_bytes")  # for `Path.as_uri`
+    unused = [_Placeholder("urllib.parse", quote_from_bytes=quote)]
+    unused += map(_Placeholder, ("attr.validators", "attrs.validators"))
+    with placeholders(*unused, *_platform()):
         import_module("cattrs")
     import_module("flowrail.machines.engine.statechart")
 
@@ -106,7 +109,7 @@ def _concurrency() -> list[ModuleType]:
     """Return placeholders for what the engine imports for coroutines and threads."""
     futures = _Placeholder(
         "concurrent.futures",
-        **{name: _ClassPlaceholder("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")},
+        **{name: _CallPlaceholder("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")},
     )
     names = ("asyncio", "concurrent", "concurrent.futures")
     if any(name in sys.modules for name in names):
