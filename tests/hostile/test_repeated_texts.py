@@ -1,4 +1,4 @@
-"""What a step tells again and again does not make it larger than anybody can hold."""
+"""Texts that a step prints repeatedly do not make its answer too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every road to a skill's code, for every way in which a project can have code that nobody allowed: none runs it."""
+"""No command runs unapproved code of a project, in any of the places where a project can have code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of agents beside their text: models, times, what is lost, and who asks the user."""
+"""A step prints the models, times and losses of its sub-agents, and who asks the user."""
 
 from __future__ import annotations
 

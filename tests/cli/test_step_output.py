@@ -1,4 +1,4 @@
-"""What a step prints beside its text, so that nobody has to know it: findings, failed work, many facts."""
+"""A step prints findings, failed work and many facts beside its instructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed at random points, and many at once: every acknowledged step is there, and there once."""
+"""Commands that run at the same time or are killed: every acknowledged step is stored exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes part of a command or a hint is a name or an id of ours, whoever wrote the session."""
+"""Commands and hints contain only names and ids of ours, even for a forged session."""
 
 from __future__ import annotations
 

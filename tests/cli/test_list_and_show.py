@@ -1,4 +1,4 @@
-"""`flow list` and `flow show`: what a procedure asks of agents and of the user, and where it comes from."""
+"""`flow list` and `flow show`: steps, agents, questions and the source of each skill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are given to a command: payloads, facts, questions, findings; and the registry."""
+"""Hostile input files of commands: payloads, facts, questions, findings and the registry."""
 
 from __future__ import annotations
 

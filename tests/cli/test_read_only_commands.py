@@ -1,4 +1,4 @@
-"""Commands that look at skills, and run nothing of them: list, show, check, preview, diagram, schema."""
+"""Commands that read skills without running their code: list, show, check, preview, diagram, schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An author's function under a command: limited in time, kept off the answer."""
+"""Functions of authors under a command have a time limit and cannot write into the answer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def test_what_a_function_raises_is_one_line() -> None:
     def broken(_: StepContext) -> None:
         raise ValueError("one\ntwo")
 
-    with pytest.raises(HandlerError, match=r"broken` raised ValueError: one two \(.*test_calling\.py:\d+\)$"):
+    with pytest.raises(
+        HandlerError, match=r"broken` raised ValueError: one two \(.*test_author_functions\.py:\d+\)$"
+    ):
         call_limited(broken, HERE, {})
 
 

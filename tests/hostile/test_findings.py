@@ -1,4 +1,4 @@
-"""What is found in a stranger's documents takes little to find, to keep and to tell, however much is wrong."""
+"""Findings in foreign documents take little time and memory, however many errors there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing a stranger's workflow takes work in proportion to it, and no more memory than there is."""
+"""Drawing a foreign workflow takes work in proportion to its size, and limited memory."""
 
 from __future__ import annotations
 

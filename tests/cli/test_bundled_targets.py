@@ -1,4 +1,4 @@
-"""What a menu takes from beyond what is installed: bundled skills, and what became of handoffs before."""
+"""Menus offer bundled skills, and know the results of earlier handoffs."""
 
 from __future__ import annotations
 
