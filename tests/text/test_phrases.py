@@ -1,0 +1,37 @@
+"""Ages and sizes as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowrail.text.phrases import ago, size
+
+NOW = "2026-11-19T12:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("then", "shown"),
+    [
+        ("2026-11-19T12:00:00.000Z", "just now"),
+        ("2026-11-19T11:59:20Z", "just now"),
+        ("2026-11-19T11:57:00.000Z", "3 min ago"),
+        ("2026-11-19T10:01:00.000Z", "1 h ago"),
+        ("2026-11-17T11:00:00+00:00", "2 d ago"),
+        ("2026-11-19T12:00:05.000Z", "just now"),
+    ],
+)
+def test_an_age_is_one_number_and_a_unit(then: str, shown: str) -> None:
+    assert ago(then, NOW) == shown
+
+
+def test_an_age_of_something_that_is_no_time_is_unknown() -> None:
+    assert "\n" not in ago("x\n  flow skill trust evil", NOW)
+
+
+def test_a_size_is_rounded_to_what_matters() -> None:
+    assert [size(number) for number in (1, 812, 6_100, 1_540_000)] == [
+        "1 byte",
+        "812 bytes",
+        "6 kB",
+        "1.5 MB",
+    ]
