@@ -30,19 +30,22 @@ def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: P
     steps = {step["id"]: step for step in definition["workflow"]["steps"]}
     evidence = steps.get(session["step"], {}).get("evidence", {})
     for check in (check for checks in evidence.values() for check in checks):
-        if "file" not in check:
+        pattern = check.get("file") or check.get("files")
+        if pattern is None:
             continue
-        path = Path(
-            check["file"]
-            .replace("$notes", str(folder / "work" / "notes.md"))
-            .replace("$work", str(folder / "work"))
-        )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        before = path.read_text() if path.exists() else ""
-        lines = "\n".join(check.get("contains", ()))
-        if check.get("citations"):
-            lines += f"\n{path.relative_to(folder.parents[2])}:1"
-        path.write_text(f"{before}\n{lines}\nat revision {session['revision']}, {len(before)}\n")
+        pattern = pattern.replace("$notes", str(folder / "work" / "notes.md"))
+        pattern = pattern.replace("$work", str(folder / "work"))
+        for number in range(check.get("at_least", 1)):
+            _write_file(Path(pattern.replace("*", str(number))), check, session["revision"], folder)
+
+
+def _write_file(path: Path, check: dict[str, Any], revision: int, folder: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text() if path.exists() else ""
+    lines = "\n".join(check.get("contains", ()))
+    if check.get("citations"):
+        lines += f"\n{path.relative_to(folder.parents[2])}:1"
+    path.write_text(f"{before}\n{lines}\nat revision {revision}, {len(before)}\n")
 
 
 def _option(words: Sequence[str], name: str) -> str | None:
