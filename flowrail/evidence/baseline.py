@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from flowrail.evidence import files, git_state
 from flowrail.evidence.files import UnreadableError
 from flowrail.machines.definition.evidence import EvidenceCheck
-from flowrail.machines.sessions.evidence import Baseline
+from flowrail.machines.sessions.evidence import Baseline, digests_text
 from flowrail.text.placeholders import fill
 
 
@@ -40,8 +40,10 @@ def take(
                 known.update(files.digests(folder, paths_of(check, folder, values)))
         except UnreadableError:
             continue
-    taken = Baseline(at, os.path.realpath(folder), machine_name(), known)
-    return taken if state is None else taken._replace(commit=state.commit, dirty=state.dirty)
+    taken = Baseline(at, os.path.realpath(folder), machine_name(), digests_text(known))
+    if state is None:
+        return taken
+    return taken._replace(commit=state.commit, dirty=digests_text(state.dirty))
 
 
 def named_path(check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> str:

@@ -156,10 +156,10 @@ def _problem_in(
     """Return what is wrong with one file and what to do, if anything is."""
     if (
         check.changed
-        and named_path(check, context.folder, context.values) not in context.baseline(check).files
+        and named_path(check, context.folder, context.values) not in context.baseline(check).digests
     ):
         return f"{path} was not looked at when the step was entered", _NO_BASELINE
-    if check.changed and context.baseline(check).files.get(path, "") == digest:
+    if check.changed and context.baseline(check).digests.get(path, "") == digest:
         return f"{path} is as it was when the step was entered", f"change {path}"
     if len(data) < check.min_bytes:
         return f"{path} has {count(len(data), 'byte')}", f"write more in {path}"
@@ -211,7 +211,7 @@ def _json(check: EvidenceCheck, context: Context) -> _Finding:
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
     known = {path: files.digest_of(data)}
-    if check.changed and context.baseline(check).files.get(path, "") == known[path]:
+    if check.changed and context.baseline(check).digests.get(path, "") == known[path]:
         return _Finding(
             Verdict.FAIL, f"{path} is as it was when the step was entered", f"change {path}", known
         )
@@ -229,7 +229,7 @@ def _git(check: EvidenceCheck, context: Context) -> _Finding:
             context.folder, context.environ
         )  # says why it could not be looked at, if that still holds
         return _Finding(Verdict.ERROR, "git was not looked at when the step was entered", _NO_BASELINE)
-    before = git_state.GitState(baseline.commit, baseline.dirty)
+    before = git_state.GitState(baseline.commit, baseline.dirty_digests)
     changed = git_state.changed_since(context.folder, before, context.environ)
     patterns = [relative(pattern, context.folder, context.values) for pattern in check.git.within]
     others = git_state.outside(changed, patterns) if patterns else []

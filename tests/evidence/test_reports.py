@@ -134,6 +134,25 @@ def test_a_refused_claim_and_an_accepted_one_are_on_record() -> None:
     assert flow("session", "verify", session).status == 0
 
 
+def test_a_long_baseline_is_stored_once_beside_the_journal() -> None:
+    demand({"id": "parts", "files": "parts/*.md", "changed": True, "at_least": 2})
+    for number in range(400):
+        write(f"parts/part-{number}.md", "old")
+    session = begin()
+    folder = Path(".flow/sessions", session)
+
+    for number in range(3):
+        write("parts/part-1.md", f"new {number}")
+        assert report(session) == {"parts": "fail"}
+    write("parts/part-2.md", "new")
+    assert report(session) == {}
+
+    largest = max(len(line) for line in (folder / "journal.jsonl").read_text().splitlines())
+    assert largest < 20_000
+    assert len(list((folder / "texts").iterdir())) == 1
+    assert flow("session", "verify", session).status == 0
+
+
 def test_after_several_refusals_a_person_is_asked() -> None:
     demand(PLAN, tries=2)
     session = begin()

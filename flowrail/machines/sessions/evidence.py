@@ -2,7 +2,9 @@
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from flowrail.machines.definition.evidence import Level, Verdict
@@ -13,21 +15,42 @@ class Baseline(NamedTuple):
     """The files that checks compare with, as they were when the step was entered.
 
     ``commit`` is `None` if no check looks at git, and empty in a repository without a commit. ``files`` and ``dirty``
-    map paths to digests; a missing file has an empty one. ``dirty`` holds the files that differed from ``commit`` at
-    that time.
+    are JSON texts with the digest of each path, empty for a missing file. As texts they are stored once, beside the
+    journal, if they are long. ``dirty`` holds the files that differed from ``commit`` at that time.
     """
 
     at: str
     folder: str
     machine: str
-    files: Mapping[str, str] = Frozen()
+    files: str = ""
     commit: str | None = None
-    dirty: Mapping[str, str] = Frozen()
+    dirty: str = ""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digest of each file that a check looks at."""
+        return _parsed(self.files)
+
+    @property
+    def dirty_digests(self) -> Mapping[str, str]:
+        """The digest of each file that differed from the commit."""
+        return _parsed(self.dirty)
 
     def completed(self, later: "Baseline") -> "Baseline":
         """Return the baseline with what only a *later* one has."""
         git = later if self.commit is None else self
-        return self._replace(files={**later.files, **self.files}, commit=git.commit, dirty=git.dirty)
+        files = digests_text({**later.digests, **self.digests})
+        return self._replace(files=files, commit=git.commit, dirty=git.dirty)
+
+
+def digests_text(digests: Mapping[str, str]) -> str:
+    """Return digests by path as a baseline holds them."""
+    return json.dumps(digests, sort_keys=True, separators=(",", ":")) if digests else ""
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Mapping[str, str]:
+    return Frozen(json.loads(text)) if text else Frozen()
 
 
 class CommandRun(NamedTuple):

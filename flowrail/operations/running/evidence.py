@@ -12,6 +12,7 @@ from typing import Literal
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
 from flowrail.evidence.evaluate import Context, Records, evaluate
+from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
@@ -80,7 +81,8 @@ def advanced(
         session = entered(world, workflow, session)
     results = evaluate(step.checks.values(), context_of(world, workflow, step, session, report.facts))
     try:
-        return session, follow(workflow, step, session, report, now=now, call=call, evidence=results)
+        after = follow(workflow, step, session, report, now=now, call=call, evidence=results)
+        return session, after if after.revision == session.revision else _without_results(after, step)
     except EvidenceMissingError as refusal:
         after, refused = _refused(step, session, refusal)
     note = {
@@ -91,6 +93,12 @@ def advanced(
     definition = opened.kept if opened.changed else None
     change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
     raise refused
+
+
+def _without_results(session: Session, step: StepDef) -> Session:
+    """Return *session*, which has left *step*, without what was only of use there. Its last move has the results."""
+    left = session.evidence[step.id]._replace(refusals=0, claim="", results=())
+    return session._replace(evidence=Frozen({**session.evidence, step.id: left}))
 
 
 def context_of(
