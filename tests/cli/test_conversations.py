@@ -85,6 +85,18 @@ def test_another_conversation_starts_a_session_of_its_own_and_is_told_of_the_oth
     assert within(A, "resume")["session"] == theirs
 
 
+def test_the_list_says_which_sessions_are_the_callers() -> None:
+    mine, theirs, free = begin(A), begin(B), within(None, "start", "small")["session"]
+
+    with conversation(A):
+        rows = {line.split()[0]: line for line in flow("sessions").out.splitlines()[1:]}
+
+    assert "active (yours)" in rows[mine]
+    assert "active (another conversation)" in rows[theirs]
+    assert "(" not in rows[free]
+    assert "(" not in flow("sessions").out
+
+
 def test_a_report_without_a_session_never_goes_to_another_conversation() -> None:
     theirs = begin(A)
 

@@ -27,6 +27,7 @@ from flowrail.text.table import table
 def sessions_command(every: bool, as_json: bool, store: str | None) -> None:
     """List the open sessions
 
+    In a conversation of a host, its own sessions are marked, and those of other conversations.
     A session that came with a clone is marked foreign. A sub-agent's session whose dispatch was reassigned
     or cancelled is marked lost. If a session cannot be read, the reason is shown.
     """
@@ -44,20 +45,22 @@ def sessions_command(every: bool, as_json: bool, store: str | None) -> None:
             "no session here" if every else "no open session here; `flow list` shows what can be started"
         )
     else:
-        rows = [_session_row(item, here.now()) for item in items]
+        rows = [_session_row(item, here.now(), here.host) for item in items]
         output.text(table(["session", "status", "topic", "step", "active"], rows))
 
 
-def _session_row(item: dict[str, object], now: str) -> list[str]:
+def _session_row(item: dict[str, object], now: str, conversation: str | None) -> list[str]:
     if item["foreign"]:
         return [str(item["session"]), "foreign", str(item["error"]), "", ""]
     if item.get("error"):
         return [str(item["session"]), "cannot be read", str(item["error"]), "", ""]
+    owner = item["conversation"]
     mark = " (lost)" if item["lost"] else ""
-    status = f"{item['status']}{mark}"
+    if conversation is not None and owner is not None and not mark:
+        mark = " (yours)" if owner == conversation else " (another conversation)"
     return [
         str(item["session"]),
-        status,
+        f"{item['status']}{mark}",
         one_line(str(item["topic"] or "-")),
         str(item["step"] or "-"),
         ago(str(item["active_at"]), now),
