@@ -11,7 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from support.handing import payload_of, session, target
 from support.handoffs import PAYLOADS, example
+from support.sandbox import flow, told
 
 from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.models import json_schema
@@ -115,3 +117,30 @@ def test_every_converted_payload_is_valid_by_the_published_rules(
     document = json.loads(json.dumps({"handoff": converted.handoff}))
     assert [error.message for error in SCHEMAS[target].iter_errors(document)] == []
     assert not shape_problems(target, converted.handoff)
+
+
+@pytest.mark.parametrize("version", SCHEMAS)
+def test_every_sent_payload_is_valid_by_the_published_rules(version: str) -> None:
+    target("digger", schema_version=f'"{version}"')
+    Path("notes.md").write_text("noted")
+    here = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a"]')
+    facts = {
+        "uncertainties": ["x"], "convergent_insights": ["A | b, c | 8/10 | d; e"], "divergent_insights": ["a | b | 90 %"],
+        "suggested_terms": ["t | r"], "convergence_level": "low", "focus_areas": ["y"], "problem_type": "research",
+        "budget": 3, "nested": {"a": [1, None, 2.5]},
+    }  # fmt: skip
+    Path("facts.json").write_text(json.dumps(facts))
+
+    for words in (["--session", here], ["--from", "source", "-s", "prompt=Why?"]):
+        sent = told("handoff", "send", "digger", *words, "--facts", "facts.json", "--reason", "why")
+        document = json.loads(json.dumps({"handoff": payload_of(sent)}))
+
+        assert [error.message for error in SCHEMAS[version].iter_errors(document)] == []
+
+
+def test_a_2_0_payload_of_perspective_swarm_follows_the_published_schema_strictly() -> None:
+    target("lit-pm", schema_version='"2.0"')
+
+    sent = told("handoff", "send", "lit-pm", "--from", "perspective-swarm", "-s", "prompt=Why?")
+
+    assert flow("handoff", "validate", "--strict-v2", sent["payload"]).status == 0

@@ -184,3 +184,18 @@ def test_2_0_keeps_the_files_as_references_and_lists_the_facts_that_it_has_no_fi
     ]
     assert sent["lost"] == ["the fact `budget`", "the fact `task`", "context.focus_areas"]
     assert sent["notes"] == [f"not in a 2.0 payload: {', '.join(sent['lost'])}"]
+
+
+def test_targets_print_the_command_of_a_skill_without_a_session() -> None:
+    documents_skills()
+    first = told("handoff", "targets", "--from", "perspective-swarm", "--problem-type", "implementation")
+    received(told("handoff", "send", "lit-pm", "--from", "perspective-swarm", *PROMPT))
+    second = told("handoff", "targets", "--from", "lit-pm")
+
+    commands = {c["skill"]: c["command"] for c in first["candidates"]}
+    assert commands["lit-pm"].replace("'", "") == (
+        "flow handoff send lit-pm -s prompt=… -s problem_type=strategic --from perspective-swarm"
+    )
+    assert "problem_type=implementation" in commands["programming-pm"]
+    [printed] = [c["command"] for c in second["candidates"] if c["skill"] == "programming-pm"]
+    assert told(*printed.split()[1:])["chain"] == ["perspective-swarm", "lit-pm", "programming-pm"]

@@ -32,10 +32,11 @@ def test_a_payload_that_is_gone_is_written_again(command: str, damage: str) -> N
         Path(sent["payload"]).write_text("{}")
 
     status = told("handoff", "status", sent["handoff"])
-    findings, audited = verify_codes(), told("audit")["handoffs"][0]
+    findings, audited, text = verify_codes(), told("audit")["handoffs"][0], flow("audit").out
     again = send("digger", here) if command == "send" else told("handoff", "retry", sent["handoff"])
 
     assert len(status["missing"]) == len(audited["missing"]) == 1
+    assert "  stale: the payload " in text
     assert "receive_command" not in status or status["receive_command"] is None
     assert (
         "stale    the payload" in flow("handoff", "status", sent["handoff"]).out

@@ -41,7 +41,7 @@ from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
 from flowrail.handoff.payload.document import render as render_payload
 from flowrail.handoff.payload.models import PUBLISHED
 from flowrail.handoff.payload.validate import ValidationRules, validate
-from flowrail.handoff.request import HandoffRequest, extra_root
+from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import Environment
@@ -156,7 +156,7 @@ def targets_command(
     else:
         again = str(context.command("handoff targets", session=session.id if session else None))
         text = as_menu.render(menu, discovery, cache=cache, everything=everything, command=again)
-        output.text(page.render_targets(text, offers[: menu.length] if session else ()))
+        output.text(page.render_targets(text, offers[: menu.length] if session or source else ()))
 
 
 def _cached_targets(
@@ -175,23 +175,24 @@ def _offer(
     context: HandoffContext, session: Session | None, candidate: Candidate, asked: MenuRequest
 ) -> dict[str, object]:
     """Return the command that hands off to a candidate, and the loop that this would be, if it is one."""
-    skill = candidate.skill
-    if session is None:
+    skill, source, facts = candidate.skill, asked.query.source, _problem_type_fact(session, candidate, asked)
+    root = extra_root(candidate)
+    if session is not None:
+        chain = chain_of(session)
+        command = context.command("handoff send", skill, session=session.id, facts=facts, root=root)
+    elif source:
+        origin = skill_source(context, source, "")
+        chain = origin.chain
+        facts = facts if origin.received else {"prompt": "…", **facts}
+        command = context.command("handoff send", skill, facts=facts, root=root, **{"from": source})
+    else:
         return {"skill": skill, "loop": "", "command": ""}
-    chain = chain_of(session)
     loop = format_chain(chain, skill) if skill in chain else ""
-    command = context.command(
-        "handoff send",
-        skill,
-        session=session.id,
-        facts=_problem_type_fact(session, candidate, asked),
-        root=extra_root(candidate),
-    )
     return {"skill": skill, "loop": loop, "command": str(command)}
 
 
-def _problem_type_fact(session: Session, candidate: Candidate, asked: MenuRequest) -> dict[str, str]:
-    """Return the problem type as a fact for a command, if the session's work has another one.
+def _problem_type_fact(session: Session | None, candidate: Candidate, asked: MenuRequest) -> dict[str, str]:
+    """Return the problem type as a fact for a command, if the work has another one.
 
     A candidate that reads 2.0 gets the type that 2.0 has.
     """

@@ -46,6 +46,7 @@ def _handoff(handoff: HandoffTimeline) -> str:
         lines.append(f"  reason {shortened(handoff.reason)}")
     if handoff.sha256:
         lines += [f"  payload {shortened(handoff.payload or '')}", f"  sha256 {shortened(handoff.sha256)}"]
+    lines += [f"  stale: {shortened(message, 400)}" for message in handoff.missing]
     if handoff.receiver is not None:
         lines.append(
             f"  received by {shortened(handoff.receiver.by)} {shortened(handoff.receiver.session)}".rstrip()

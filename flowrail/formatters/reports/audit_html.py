@@ -28,6 +28,7 @@ _NO_PICTURES: Mapping[str, str] = MappingProxyType({})
 _HANDOFF_COLUMNS = ("at (UTC)", "by", "record", "event", "after", "hash")
 _SESSION_COLUMNS = ("at (UTC)", "by", "record", "step", "outcome", "to", "after", "hash")
 _FOREIGN = ' <span class="tag bad">foreign</span>'
+_STALE = ' <span class="tag bad">stale</span>'
 
 
 def render(
@@ -61,7 +62,7 @@ def _overview(handoffs: Sequence[HandoffTimeline]) -> str:
     rows = [
         [
             _handoff_link(handoff),
-            _tag(handoff.phase) + (_FOREIGN if handoff.foreign else ""),
+            _tag(handoff.phase) + (_FOREIGN if handoff.foreign else "") + (_STALE if handoff.missing else ""),
             _time(handoff.started_at),
             _text(duration(handoff.seconds)),
             _check_count(handoff.checks),
@@ -114,6 +115,8 @@ def _handoff_facts(handoff: HandoffTimeline) -> Iterable[tuple[str, str]]:
         yield "received by", f"{_text(claim.by)} at {_time(claim.at)}{session}"
     if handoff.retries:
         yield "retried", count(handoff.retries, "time")
+    for message in handoff.missing:
+        yield "stale", f'<span class="bad">{_text(message)}</span>'
     for failure in handoff.failures:
         code = f'<span class="bad">{_text(failure.code)}</span>'
         yield "failed", f"{_time(failure.at)} {code}: {_text(failure.message)}"
