@@ -23,6 +23,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.session import Session
+from flowrail.operations.running import working_files
 from flowrail.operations.running.world import World
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import view
@@ -127,6 +128,7 @@ class Pages:
             params=[Fact(name, in_words(value)) for name, value in shown.then.params.items()],
             children=[child for child in entries if child.parent == session_id],
             handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
+            files=working_files.listed(self._world, shown.now),
             rows=_path(shown.records),
             titles={node.id: node.title for node in shown.picture.nodes},
         )

@@ -169,3 +169,17 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
     assert f'href="/sessions/{sender}"' in page
     assert "passed" in page
     assert f"/handoffs#{sent['handoff']}" in source
+
+
+def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
+    session = str(told("start", "problem-analysis", "-p", "topic=slow login")["session"])
+    words = ["step", "problem-analysis", "done", "-s", "traced=no", "--session", session]
+    told(*words, "--found", "only after the upgrade", "--remember", "no new dependency")
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert "only after the upgrade" in page
+    assert "no new dependency" in page
+    assert "notes.md" in page
+    assert ">pass</b>" in page
+    assert "checked" in page
