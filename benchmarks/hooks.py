@@ -20,7 +20,7 @@ from timing import best_of, report
 from user import user_at
 
 MOST_MS = 60
-EVENTS = ("session-start", "stop", "subagent-stop", "pre-tool-use")
+EVENTS = ("session-start", "session-end", "stop", "subagent-stop", "pre-tool-use", "post-tool-use")
 SKILL = """\
 name: strict
 steps:

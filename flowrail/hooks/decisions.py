@@ -43,10 +43,10 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
-from flowrail.operations.running.conversations import release
+from flowrail.operations.running.conversations import RESULT_SECONDS, release
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
-from flowrail.text.phrases import ago
+from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import in_quotes, shortened
 
 #: An agent is kept from ending its turn at most this often while its session and its sub-agents make no progress.
@@ -90,6 +90,7 @@ def _open_sessions(
     """Return the open sessions with the command that shows each, those of this conversation first."""
     newest = sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_READ]
     seen = [one for glance in newest if (one := _seen(glance, environment)) is not None]
+    seen = [one for one in seen if one.session.is_open or _is_recent(one.session, environment.now())]
     seen.sort(key=lambda one: one.session.moved_at, reverse=True)
     seen.sort(key=lambda one: not one.session.belongs_to(hook_input.conversations))
     seen.sort(key=lambda one: not one.session.is_open)
@@ -226,6 +227,12 @@ def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironmen
     if session.owner is not None:
         return f"{about}\n  Belongs to another conversation. Leave it alone unless the user asks. ID: {session.id}"
     return f"{about}\n  Belongs to no conversation. If the user asks to continue it: `{resume}`"
+
+
+def _is_recent(session: Session, now: str) -> bool:
+    """Return whether a session ended less than a day ago."""
+    seconds = seconds_between(session.moved_at, now)
+    return seconds is not None and seconds < RESULT_SECONDS
 
 
 def _result(seen: _Seen, now: str) -> str:

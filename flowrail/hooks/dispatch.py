@@ -5,10 +5,8 @@ If anything goes wrong, the answer is empty, because a failing hook must not sto
 
 from __future__ import annotations
 
-import calendar
 import os
 import shlex
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -61,19 +59,9 @@ def _session_start(hook_input: HookInput, environment: HookEnvironment) -> First
     folders = _session_folders(hook_input, environment)
     found = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
     if hook_input.host is not None:
-        since = _day_before(environment.now())
-        found += [
-            glance
-            for folder in folders
-            for glance in fast_lookup.ended_sessions_of(folder, hook_input.host, since)
-        ]
+        for folder in folders:
+            found += fast_lookup.ended_sessions_of(folder, hook_input.host)
     return FirstLook(tuple(glance for glance in found if not glance.is_child))
-
-
-def _day_before(now: str) -> str:
-    """Return the moment a day before *now*, to the second."""
-    seconds = calendar.timegm(time.strptime(now[:19], "%Y-%m-%dT%H:%M:%S"))
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds - 24 * 3600))
 
 
 def _session_end(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:

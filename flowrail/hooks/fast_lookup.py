@@ -81,11 +81,11 @@ def open_sessions(folder: SessionFolder) -> Iterator[SessionGlance]:
     yield from (glance for glance, _ in _snapshots(folder, _OPEN))
 
 
-def ended_sessions_of(folder: SessionFolder, conversation: str, since: str) -> Iterator[SessionGlance]:
-    """Yield the sessions of a conversation that ended, well or not, after the moment *since*."""
+def ended_sessions_of(folder: SessionFolder, conversation: str) -> Iterator[SessionGlance]:
+    """Yield the sessions of a conversation that ended, well or not."""
     mark = f'"{conversation}"'.encode()
     for glance, host in _snapshots(folder, (mark,), statuses=("completed", "failed")):
-        if host.get("id") == conversation and glance.moved_at > since and not glance.is_child:
+        if host.get("id") == conversation and not glance.is_child:
             yield glance
 
 

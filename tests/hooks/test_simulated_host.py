@@ -46,7 +46,7 @@ def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> No
     children = [
         each["session"] for each in told("sessions", "--all")["sessions"] if each["session"] != host.mine
     ]
-    assert {session for session, _, _ in host.held} == {host.mine, *children}
+    assert {session for session, *_ in host.held} == {host.mine, *children}
     assert max(records()[key] for key in records() if key[1] == "held") <= 3
 
 
@@ -94,7 +94,7 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills:
         each.join(timeout=120)
 
     assert not faults, faults
-    mine, theirs = ({session for session, _, _ in host.held} for host in hosts)
+    mine, theirs = ({session for session, *_ in host.held} for host in hosts)
     assert not mine & theirs
     assert {hosts[0].mine, hosts[1].mine} <= mine | theirs
     assert all(host.compacted for host in hosts)

@@ -43,7 +43,8 @@ class Host(Team):
         self.gate = gate or nullcontext()
         self.tries = tries
         self.agents: list[str] = []
-        self.held: Counter[tuple[str, str, int]] = Counter()
+        self.held: Counter[tuple[str, str, int, int]] = Counter()
+        self.by_agents = 0
         self.compacted = 0
         self.mine: str = ""
 
@@ -51,6 +52,7 @@ class Host(Team):
         with self.gate, conversation(self.name, self.variable):
             ran = super()._ran(line, refused=refused)
         if self.agents:
+            self.by_agents += 1
             said = self.says(
                 "post-tool-use", self.name, agent_id=self.agents[-1], tool_input={"command": line}
             )
@@ -96,7 +98,8 @@ class Host(Team):
     def _stop(self, told: Told) -> None:
         event = "subagent-stop" if self.agents else "stop"
         more = {"agent_id": self.agents[-1]} if self.agents else {}
-        here = (told.session, told.step, told.visit)
+        progress = self.by_agents if told.work else 0
+        here = (told.session, told.step, told.visit, progress)
         attempts = 0
         while attempts != self.tries:
             attempts += 1
