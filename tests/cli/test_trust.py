@@ -196,9 +196,9 @@ def _after(before: object) -> object:
 
     real = skill_folder.run
 
-    def run(file: skill_folder.WorkflowFile, contents: object = None) -> object:
+    def run(file: skill_folder.WorkflowFile, contents: object = None, **more: object) -> object:
         before()  # type: ignore[operator]
-        return real(file, contents)  # type: ignore[arg-type]
+        return real(file, contents, **more)  # type: ignore[arg-type]
 
     return run
 
