@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flowrail.diagrams.extract import picture
@@ -11,6 +12,7 @@ from flowrail.errors import FlowError, UsageError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
@@ -25,7 +27,8 @@ class SessionView(NamedTuple):
     """A session at one of its records.
 
     ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is what the agent
-    was shown after that record; if it is `None`, ``why_no_text`` says why.
+    was shown after that record; if it is `None`, ``why_no_text`` says why. ``checks`` are the results of evidence so far,
+    each with its step.
     """
 
     now: Session
@@ -33,6 +36,7 @@ class SessionView(NamedTuple):
     seq: int
     records: tuple[TraceEntry, ...]
     picture: Picture
+    checks: tuple[tuple[str, EvidenceResult], ...]
     guidance: Guidance | None
     why_no_text: str = ""
 
@@ -73,6 +77,7 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionView:
         seq=shown,
         records=entries.entries if entries else (),
         picture=with_trace(drawing, records[: shown + 1]),
+        checks=tuple(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,
     )
@@ -89,6 +94,18 @@ def _with_titles(drawing: Picture, session: Session) -> Picture:
         return node._replace(title=shortened(fill(node.title, {**values, **attempt})))
 
     return drawing._replace(nodes=tuple(titled(node) for node in drawing.nodes))
+
+
+def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
+    """Yield the results that came with each move, and those of the last refusal in the current step."""
+    for record in records:
+        move = record.session.last if record.kind == "move" else None
+        if move is not None:
+            yield from ((move.step, result) for result in move.evidence)
+    session = records[-1].session
+    known = session.evidence.get(str(session.step))
+    if known is not None:
+        yield from ((str(session.step), result) for result in known.results)
 
 
 def _has_functions(store: Store, session_id: str) -> bool:
