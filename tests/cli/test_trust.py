@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.sandbox import (
@@ -23,6 +23,7 @@ from support.skills import put
 from support.terminal import at_a_terminal
 
 from flowrail.approval import approve, snapshot
+from flowrail.machines.loading import skill_folder
 from flowrail.operations.environment import Environment
 
 
@@ -177,30 +178,18 @@ def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = put_python("py")
     allow("py")
-    real = os.fstat
+    run = skill_folder.run
 
-    def swap(*_: object) -> None:
+    def run_after_a_swap(*arguments: Any, **options: Any) -> object:
         put_canary()
+        return run(*arguments, **options)
 
-    monkeypatch.setattr("flowrail.operations.running.open_workflow.skill_folder.run", _after(swap))
-    del real
+    monkeypatch.setattr("flowrail.operations.running.open_workflow.skill_folder.run", run_after_a_swap)
 
     told("step", "py")
 
     assert (folder / "workflow.py").read_text().startswith("open(")
     assert not canary().exists()
-
-
-def _after(before: object) -> object:
-    from flowrail.machines.loading import skill_folder
-
-    real = skill_folder.run
-
-    def run(file: skill_folder.WorkflowFile, contents: object = None, **more: object) -> object:
-        before()  # type: ignore[operator]
-        return real(file, contents, **more)  # type: ignore[arg-type]
-
-    return run
 
 
 def test_without_a_terminal_nobody_can_be_asked() -> None:
