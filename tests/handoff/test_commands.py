@@ -113,6 +113,8 @@ def test_a_payload_with_a_wrong_hash_is_converted_only_if_forced() -> None:
     status, error = refused("handoff", "convert", path, "--to", "3.0")
     assert (status, len(error["details"]["validation_errors"])) == (6, 2)
     assert told("handoff", "convert", path, "--to", "3.0", "--force")["version"] == "3.0"
+    ran = flow("handoff", "convert", path, "--to", "3.0", "--force")
+    assert f"the hash of {path} is wrong; it is converted because of --force" in ran.err
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "3.0"])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +203,27 @@ def test_targets_print_the_command_of_a_skill_without_a_session() -> None:
     assert "problem_type=implementation" in commands["programming-pm"]
     [printed] = [c["command"] for c in second["candidates"] if c["skill"] == "programming-pm"]
     assert told(*printed.split()[1:])["chain"] == ["perspective-swarm", "lit-pm", "programming-pm"]
+
+
+@pytest.mark.parametrize(("answer", "status"), [(b"y\n", 0), (b"n\n", 6)])
+def test_a_person_at_a_terminal_is_asked_whether_a_loop_is_meant(answer: bytes, status: int) -> None:
+    documents_skills()
+    received(told("handoff", "send", "lit-pm", "--from", "programming-pm", *PROMPT))
+    command = "import sys; from flowrail.__main__ import main; sys.exit(main())"
+    words = [sys.executable, "-c", command, "handoff", "send", "programming-pm", "--from", "lit-pm"]
+    person, terminal = pty.openpty()
+
+    with subprocess.Popen(
+        words, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, start_new_session=True
+    ) as process:
+        os.close(terminal)
+        os.write(person, answer)
+        assert process.stdout is not None
+        out = process.stdout.read().decode()
+    shown = os.read(person, 10_000).decode()
+    os.close(person)
+
+    assert process.returncode == status
+    assert "WARNING: `programming-pm` already appears in the handoff chain for this session" in shown
+    assert "Proceed anyway? [y/N]" in shown
+    assert ("confirmed at the terminal" in out) is (status == 0)
