@@ -215,6 +215,12 @@ def _row_problem(
     if said != meant:
         wrong = sorted(said ^ meant)
         return f"other transitions: {', '.join(f'{outcome} → {target}' for outcome, target in wrong)}"
+    if step.decides is not ways.startswith("done: "):
+        return (
+            "agents report `done`, so the cell begins with `done: `"
+            if step.decides
+            else "agents do not report `done`"
+        )
     return ""
 
 

@@ -89,6 +89,7 @@ def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path
     [
         ("| 2 | Tell |", "| 2 | Say |", "its title is `Tell`, not `Say`"),
         ("ok → 2", "ok → tell, fail → end", "other transitions: fail → end"),
+        ("ok → 2", "done: ok → 2", "agents do not report `done`"),
         ("| 2 | Tell | ok → end |\n", "", "has 1 rows, the workflow 2 steps"),
         ("| Step |", "| What |", "has 2 rows"),
         ("| 1 | Look | ok → 2 |", "| 1 |", "its title is `Look`, not ``"),
