@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 from base64 import b64decode, b64encode
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.handoff.store import Handoffs
@@ -35,7 +36,19 @@ class Copied(NamedTuple):
     sessions: int
     handoffs: int
     known: int
-    files: int
+
+
+class Records(Protocol):
+    """All sessions or all handoffs of a store."""
+
+    def stamps(self) -> Mapping[str, object]:
+        """Return a value for each id."""
+
+    def written(self, key: str, /) -> WrittenRecords:
+        """Return the records of one id as they were written."""
+
+    def restore(self, key: str, written: WrittenRecords, /) -> None:
+        """Store records that were written elsewhere."""
 
 
 def copy_store(source: Store, target: Store) -> Copied:
@@ -43,28 +56,29 @@ def copy_store(source: Store, target: Store) -> Copied:
 
     Working files and payloads are copied too if both stores are folders.
     """
-    sessions = handoffs = known = files = 0
-    both_folders = isinstance(source.backend, FileBackend) and isinstance(target.backend, FileBackend)
-    for session_id in source.stamps():
-        written = source.written(session_id)
-        if session_id in target.stamps():
-            _check_same(session_id, written, target.written(session_id))
-            known += 1
-            continue
-        target.restore(session_id, written)
-        sessions += 1
-        files += _copy_files(source.folder(session_id), target.folder(session_id)) if both_folders else 0
-    from_handoffs = Handoffs(source.path, source.owner, source.backend)
-    to_handoffs = Handoffs(target.path, target.owner, target.backend)
-    for handoff_id in from_handoffs.stamps():
-        written = from_handoffs.written(handoff_id)
-        if handoff_id in to_handoffs.stamps():
-            _check_same(handoff_id, written, to_handoffs.written(handoff_id))
-            known += 1
-            continue
-        to_handoffs.restore(handoff_id, written)
-        handoffs += 1
-    return Copied(sessions, handoffs, known, files)
+    sessions, known = _copy_records(source, target)
+    if isinstance(source.backend, FileBackend) and isinstance(target.backend, FileBackend):
+        for session_id in sessions:
+            _copy_files(source.folder(session_id), target.folder(session_id))
+    handoffs, known_handoffs = _copy_records(
+        Handoffs(source.path, source.owner, source.backend),
+        Handoffs(target.path, target.owner, target.backend),
+    )
+    return Copied(len(sessions), len(handoffs), known + known_handoffs)
+
+
+def _copy_records(source: Records, target: Records) -> tuple[list[str], int]:
+    """Copy what the target does not have. Return the ids, and how many it had."""
+    copied: list[str] = []
+    there = target.stamps()
+    for key in source.stamps():
+        written = source.written(key)
+        if key in there:
+            _check_same(key, written, target.written(key))
+        else:
+            target.restore(key, written)
+            copied.append(key)
+    return copied, len(source.stamps()) - len(copied)
 
 
 def export_session(store: Store, session_id: str) -> bytes:
@@ -110,8 +124,8 @@ def _check_same(key: str, mine: WrittenRecords, theirs: WrittenRecords) -> None:
         )
 
 
-def _copy_files(source: str, target: str) -> int:
-    copied = 0
+def _copy_files(source: str, target: str) -> None:
+    """Copy working files and payloads."""
     for name in os.listdir(source):
         path = os.path.join(source, name)
         if name in _RECORDS or name.startswith(".") or os.path.islink(path):
@@ -120,5 +134,3 @@ def _copy_files(source: str, target: str) -> int:
             shutil.copytree(path, os.path.join(target, name), symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy2(path, os.path.join(target, name))
-        copied += 1
-    return copied
