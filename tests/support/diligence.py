@@ -35,8 +35,10 @@ def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: P
             continue
         pattern = pattern.replace("$notes", str(folder / "work" / "notes.md"))
         pattern = pattern.replace("$work", str(folder / "work"))
-        for number in range(check.get("at_least", 1)):
-            _write_file(Path(pattern.replace("*", str(number))), check, session["revision"], folder)
+        written = sorted(Path(pattern).parent.glob(Path(pattern).name)) if "files" in check else []
+        wanted = [Path(pattern.replace("*", str(number))) for number in range(check.get("at_least", 1))]
+        for path in written if len(written) >= len(wanted) else wanted:
+            _write_file(path, check, session["revision"], folder)
 
 
 def _write_file(path: Path, check: dict[str, Any], revision: int, folder: Path) -> None:
