@@ -62,7 +62,7 @@ ANSWER = (
 LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
-_EVIDENCE = "These checks are made when you report the outcome, and must pass before it is accepted."
+_EVIDENCE = "When you report, the checks of the outcome that the report leads to must pass."
 _RUN_EXACTLY = " Run a command exactly as it is printed, as one command of its own: no pipe, no `cd`, not in the background."
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Said where so many values are asked for that a command line gets unwieldy."""

@@ -15,26 +15,25 @@ from flowrail.machines.sessions.session import NOTES, Session, WorkingFile
 from flowrail.operations.running import working_files
 from flowrail.operations.running.world import World
 
-MOST_FILES = 8
+MOST_FILES = 5
 """At most this many result files are named."""
 _LONGEST_PATH, _MOST_VALUES = 400, 200
 
 
 def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
-    """Return the files that the session's facts name, and its other working files without the notes."""
+    """Return the files that the session's facts name, then its notes, then other working files."""
     project = working_files.project_of(world)
     now = datetime.fromisoformat(world.now()).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
-    kept = [file for file in working_files.listed(world, session) if os.path.basename(file.path) != NOTES]
+    kept = sorted(working_files.listed(world, session), key=lambda file: os.path.basename(file.path) != NOTES)
     found = {file.path: file for file in (*named, *kept) if file is not None}
     return tuple(found.values())[:MOST_FILES]
 
 
 def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
     """Return the handoffs that the session has sent, with the command that receives each."""
-    if not os.path.isdir(os.path.join(world.store.path, "handoffs")):
-        return ()
-    handoffs = (stored.handoff for stored in Handoffs(world.store.path, world.store.owner).all())
+    stored_handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend).all()
+    handoffs = (stored.handoff for stored in stored_handoffs)
     return tuple(
         SentWork(
             handoff.target,
