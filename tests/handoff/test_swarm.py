@@ -63,11 +63,11 @@ def handed_over_by_the_swarm(here: Any = None) -> Any:
     for each in here["dispatches"]:
         finish(run(each["command"]))
     here = told("resume", here["session"])
-    here = run(command_for(here, "ok"))
     folder = sessions_folder() / here["session"] / "work" / "perspectives"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for archetype in ("optimist", "critic", "analyst", "innovator", "pragmatist"):
         (folder / f"{archetype}.md").write_text(archetype)
+    here = run(command_for(here, "ok"))
     Path("facts.json").write_text(json.dumps(FACTS).replace("PERSPECTIVES", str(folder)))
     here = run(
         next(each["command"] for each in here["next"]).split(" -s ")[0],
