@@ -19,7 +19,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types, also in the tests."""
+    """Check types, including those of the tests."""
     session.run("mypy")
 
 

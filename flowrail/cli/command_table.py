@@ -47,7 +47,7 @@ _HANDOFF = {
         "handoff:receive_command", _RECEIVE, "Validate a payload, claim it and take over the work"
     ),
     "validate": Entry("handoff:validate_command", _PAYLOADS, "List every problem of a payload"),
-    "convert": Entry("handoff:convert_command", _PAYLOADS, "Convert a payload to another version"),
+    "convert": Entry("handoff:convert_command", _PAYLOADS, "Convert a payload to a different version"),
     "diagram": Entry("diagrams:handoff_diagram_command", _PAYLOADS, "Draw the lifecycle of a handoff"),
 }
 _HANDOFF_HELP = """

@@ -115,7 +115,7 @@ def _store_of(path: str) -> str:
 
 
 def _is_file(store: str, handoff: Handoff, path: str) -> bool:
-    """Whether the handoff's payload was written to *path*, also if the store was moved since."""
+    """Whether the handoff's payload was written to *path*, even if the store was moved since."""
     recorded = now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, PAYLOAD_FOLDER))
     return bool(recorded) and os.path.realpath(recorded) == os.path.realpath(path)
 

@@ -219,7 +219,7 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
 
 
 def _sender_context(context: HandoffContext, change: HandoffChange) -> HandoffContext:
-    """Return the context whose commands name the store of the handoff."""
+    """Return the context whose commands set the store of the handoff."""
     store = os.path.dirname(os.path.dirname(change.kept.folder))
     same = os.path.realpath(store) == os.path.realpath(context.store.path)
     return context if same else context._replace(shown_store=store)

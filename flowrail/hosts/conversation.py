@@ -1,6 +1,6 @@
 """Which reference texts a conversation has read, so that a step prints each of them once.
 
-The hook at the start of a conversation, also after a compaction, begins the list. Without that hook nobody knows
+The hook at the start of a conversation, including after a compaction, begins the list. Without that hook nobody knows
 what the agent still has in its context, so there is no list and every text is printed.
 """
 

@@ -58,7 +58,7 @@ class LinkedSettingsError(ConflictError):
 
 
 class UnusableSettingsError(DocumentError):
-    """The host's settings are not plain JSON, or have another value where hooks belong."""
+    """The host's settings are not plain JSON, or have a different value where hooks belong."""
 
     code = "SETTINGS_UNUSABLE"
 
@@ -97,7 +97,7 @@ class InstalledHooks(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether a hook of ours is there, of this or another version."""
+        """Whether a hook of ours is there, of this or a different version."""
         return any(state is not None for state in self.events.values())
 
 
@@ -192,7 +192,7 @@ def inspect(file: SettingsFile, forbidden: Iterable[str] = ()) -> InstalledHooks
 def with_hooks(
     settings: Settings, *, permissions: bool, source: str, forbidden: Iterable[str] = ()
 ) -> Settings:
-    """Return *settings* with our hooks; those of another version are replaced."""
+    """Return *settings* with our hooks; those of a different version are replaced."""
     _check_shape(settings, source)
     rules = tuple(forbidden)
     result = copy.deepcopy(settings)

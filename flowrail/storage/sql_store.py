@@ -62,7 +62,7 @@ class DatabaseError(StorageError):
 
 
 class SchemaError(StorageError):
-    """The database has no tables of ours, or those of another version of flowrail."""
+    """The database has no tables of ours, or those of a different version of flowrail."""
 
     code = "SCHEMA_DIFFERS"
 
@@ -302,7 +302,7 @@ def parse_address(address: str, folder: str = "") -> URL:
 
 @contextmanager
 def _committed(transaction: Transaction) -> Iterator[None]:
-    """Commit at the end, also after an error that does not come from the database."""
+    """Commit at the end, even after an error that does not come from the database."""
     try:
         yield
     except SQLAlchemyError:

@@ -201,7 +201,7 @@ class CheckItem(_FlowItem):
     """`flow check` of a workflow."""
 
     def runtest(self) -> None:
-        """Fail with every error; with `--flow-strict`, also with every warning."""
+        """Fail with every error, and under `--flow-strict` with every warning too."""
         collector, file = self.parent.collector, self.parent.file
         path = os.path.join(file.folder, file.path)
         reports = check.check([path], collector.roots, collector.top, problems=fence_problems)

@@ -33,7 +33,7 @@ class Filling:
     """Fills the texts of one step.
 
     A name without a value becomes empty. Placeholders inside a value are not filled. A value never opens or
-    closes one of our blocks, and never becomes a line of its own in one. Repeated values have at most
+    closes one of our blocks, and never becomes a line of its own in one. Repeated values are limited to
     `MOST_AGAIN` characters together; after that, placeholders stay as they are.
 
     With *quoting*, for instructions, the lines of a value after the first become a quotation, so that none of
@@ -124,7 +124,7 @@ class _CurrentLine:
 
 
 class Again:
-    """Texts by name. Repeated texts have at most `MOST_AGAIN` characters together; after that, `KeyError`."""
+    """Texts by name. Repeated texts are limited to `MOST_AGAIN` characters together; after that, `KeyError`."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts

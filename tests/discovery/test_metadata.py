@@ -267,7 +267,7 @@ def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categor
             "handoff:\n  accepts_from: {a: b}\ncategories: [a]\n",
             "INVALID_ACCEPTANCE",
             5,
-            "`handoff.accepts_from` is another value; expected a list of skills, or `true` or `false`",
+            "`handoff.accepts_from` is of the wrong type; expected a list of skills, or `true` or `false`",
         ),
         (
             "metadata:\n  handoff: |\n    accepts_handoff: true\n    handoff_categories: [a\n",

@@ -1,4 +1,4 @@
-"""Any skill can hand off, also without a workflow of ours; its chain continues from the payload that it received."""
+"""Any skill can hand off, even without a workflow of ours; its chain continues from the payload that it received."""
 
 from __future__ import annotations
 

@@ -433,7 +433,7 @@ def receive_command(
 ) -> None:
     """Validate a payload, claim it and take over the work
 
-    Only one receiver gets it. If the target has a workflow, its session starts with parameters from
+    It can be received only once. If the target has a workflow, its session starts with parameters from
     the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
     context, world = contexts(store=store, roots=roots, wait=wait)
@@ -512,7 +512,7 @@ def validate_command(
 def convert_command(
     file: str, version: str, form: str | None, target: str | None, force: bool, as_json: bool
 ) -> None:
-    """Convert a payload to another version
+    """Convert a payload to a different version
 
     Lists the fields that are added and lost. The result gets a new hash, so a payload whose own hash
     is wrong is refused unless forced.

@@ -3,7 +3,7 @@
 The file is edited, not rewritten: comments, order, quotes, entries of other places and additional keys stay. For each
 field of a skill three values are compared: what the last sync wrote, what the registry has now, and what the
 frontmatter declares. If the registry still has what the last sync wrote, it takes the frontmatter's value. If it has
-another value, a person edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The
+a different value, a person edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The
 result is validated before it replaces the file.
 """
 
@@ -195,7 +195,7 @@ def _validated(path: str, text: str, discovery: Discovery) -> yaml_text.Document
 
 
 def _in_home(discovery: Discovery) -> list[Candidate]:
-    """Return the skills in home, also those that a project's skill hides; their paths must be text."""
+    """Return the skills in home, including those that a project's skill hides; their paths must be text."""
     personal = {root.path for root in discovery.places.roots if root.personal}
     own = [
         candidate

@@ -222,7 +222,7 @@ class _DeclarationReader:
             written = (
                 f"`{in_quotes(str(self._raw(path)))}`"
                 if isinstance(self._raw(path), str)
-                else "another value"
+                else "of the wrong type"
             )
             reason = f"{place} is {written}; expected {expected}"
             self._problem = Note("INVALID_ACCEPTANCE", reason, self._file, self._front.line(*path))

@@ -55,7 +55,7 @@ _IN_WORKING_TIER = {
 
 
 class ConvertedPayload(NamedTuple):
-    """A payload in another version, the fields that were added and lost, and the versions on the way."""
+    """A payload in a different version, the fields that were added and lost, and the versions on the way."""
 
     version: str
     handoff: Mapping[str, Any]

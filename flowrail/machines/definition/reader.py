@@ -246,7 +246,7 @@ def _is_field(kind: type[object], name: object) -> bool:
 
 
 def _arguments(part: Any) -> dict[str, object]:
-    """Return what *part* was made of, by key: fields with another value than the default, and unknown arguments."""
+    """Return what *part* was made of, by key: fields whose value differs from the default, and unknown arguments."""
     given = dict(getattr(part, UNKNOWN_ARGUMENTS, {}))
     for name, declared in keys_of(type(part)).items():
         value = getattr(part, declared.field)

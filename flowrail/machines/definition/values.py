@@ -31,7 +31,7 @@ LONGEST_NUMBER = 40
 LARGEST_LEAST = 10_000
 """No text or list need be longer than that: one that fits is made up for examples and trials."""
 MOST_NAMED = 40
-"""Choices that the message about another value lists."""
+"""Choices that the message about an invalid value lists."""
 
 
 class Arg(DefinitionPart):
@@ -160,7 +160,7 @@ def misfit(arg: Arg, value: Any) -> str | None:
         if arg.min_length is not None and len(value) < arg.min_length:
             return f"has at least {arg.min_length} {unit}, not {len(value)}"
         if arg.max_length is not None and len(value) > arg.max_length:
-            return f"has at most {arg.max_length} {unit}, not {len(value)}"
+            return f"can have up to {arg.max_length} {unit}, not {len(value)}"
     return None
 
 

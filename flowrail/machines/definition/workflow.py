@@ -229,7 +229,7 @@ class Workflow:
 
     @property
     def reported(self) -> frozenset[str]:
-        """The names in the `reports` of any step. A report may change them, also if they are parameters."""
+        """The names in the `reports` of any step. A report may change them, even if they are parameters."""
         found: frozenset[str] | None = self.derived.get("reported")
         if found is None:
             lists = [step.reports for step in self.steps if isinstance(step.reports, Mapping)]

@@ -30,7 +30,7 @@ SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
 You cannot ask the user yourself. If the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
 1. Save your work and findings where your task says; a flow session keeps what you reported. You will be launched again and will not remember this turn.
-2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options each. Every option must be something that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header has at most 12 characters. The user can always answer in their own words; do not add an option for that.
+2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options each. Every option must be something that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in their own words; do not add an option for that.
 3. If your work is a flow session, pass the block to `flow ask SESSION -` and return what it prints. Otherwise return the block.
 The block is your whole answer: no word before or after it, no code fence around it.
 <needs_user_input>

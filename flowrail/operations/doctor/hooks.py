@@ -58,7 +58,7 @@ def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[Finding]:
         yield Finding("HOOKS_MISSING", "warning", message, again, file.path)
     if outdated:
         message = (
-            f"our hooks for {', '.join(outdated)} in the settings of {file.host} are from another version"
+            f"our hooks for {', '.join(outdated)} in the settings of {file.host} are from a different version"
         )
         yield Finding("HOOKS_OUTDATED", "warning", message, again, file.path)
     for command in hooks.unknown[:MOST_UNKNOWN]:
