@@ -31,7 +31,7 @@ def test_questions_and_lists_of_work_are_shown() -> None:
     assert "a prompt  one for each of areas; all must succeed" in text
     assert "Apply plan  The planned changes" in text
     assert "Approve → ok, Rework → fail" in text
-    assert "(decided by its questions; at most 3 attempts)" in text
+    assert "(decided by its questions; at most 3 attempts;" in text
 
 
 def test_a_list_that_is_given_and_how_many_are_enough_are_shown() -> None:
