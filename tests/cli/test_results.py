@@ -45,8 +45,9 @@ def test_the_last_answer_names_the_result_files(session: str) -> None:
     out = finish()
 
     assert "Finished. Give the user the result." in out
-    table = f".flow/sessions/{session}/work/table.csv"
-    assert f"Result files: report.md (6 bytes), docs/part.md (5 bytes), {table} (4 bytes)" in out
+    work = f".flow/sessions/{session}/work"
+    others = f"{work}/notes.md (6 bytes), {work}/table.csv (4 bytes)"
+    assert f"Result files: report.md (6 bytes), docs/part.md (5 bytes), {others}" in out
     assert "flow step" not in out
 
 
