@@ -47,7 +47,8 @@ def _write_file(path: Path, check: dict[str, Any], revision: int, folder: Path) 
     lines = "\n".join(check.get("contains", ()))
     if check.get("citations"):
         lines += f"\n{path.relative_to(folder.parents[2])}:1"
-    path.write_text(f"{before}\n{lines}\nat revision {revision}, {len(before)}\n")
+    text = f"{before}\n{lines}\nat revision {revision}, {len(before)}"
+    path.write_text(f"{text:.<{check.get('min_bytes', 1)}}\n")
 
 
 def _option(words: Sequence[str], name: str) -> str | None:
