@@ -31,9 +31,9 @@ def test_skills_are_listed_with_what_they_are_for() -> None:
     assert list(rows) == ["skill", *sorted([*BUNDLED, "asking", "small", "wrong"])]
     assert re.fullmatch(r"small +2 \+ 1 more +project +A small procedure", rows["small"])
     assert "topic, size" in rows["asking"]
-    assert "1 mistake: flow check wrong" in rows["wrong"]
+    assert "1 error: flow check wrong" in rows["wrong"]
     put_skill("wrong", "name: [\n")
-    assert " 1 mistake: flow check wrong" in flow("list").out
+    assert " 1 error: flow check wrong" in flow("list").out
     assert max(map(len, rows.values())) < 200
     assert [item["name"] for item in told("list")["skills"]] == list(rows)[1:]
 

@@ -109,10 +109,10 @@ def diagram_command(
             ["parts of the workflow are only known when its Python runs, and are left out: add --run"]
         )
     for each in subjects:
-        if each.mistakes:
-            mistakes = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
+        if each.errors:
+            errors = count(each.errors, "error")
             line = Command("check", each.address)
-            output.notes([f"`{each.address}` has {mistakes} and is drawn as far as it goes: {line}"])
+            output.notes([f"`{each.address}` has {errors} and is drawn as far as it goes: {line}"])
     drawn = [
         WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
     ]

@@ -43,7 +43,7 @@ def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
 def _skill_row(item: dict[str, object]) -> list[str]:
     params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
     errors = (
-        f"{count(int(str(item['errors'])), 'mistake')}: flow check {item['name']}" if item["errors"] else ""
+        f"{count(int(str(item['errors'])), 'error')}: flow check {item['name']}" if item["errors"] else ""
     )
     what = errors or str(item["description"])
     inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]

@@ -161,12 +161,12 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 class WorkflowError(FlowError):
-    """A workflow with mistakes; all of them, in ``findings``."""
+    """A workflow with errors. ``findings`` holds all of them."""
 
     code = "INVALID_WORKFLOW"
 
     def __init__(self, name: str, findings: Sequence[Finding]) -> None:
-        count = f"{len(findings)} mistake{'s' if len(findings) != 1 else ''}"
+        count = f"{len(findings)} error{'s' if len(findings) != 1 else ''}"
         lines = "\n".join(f"  {finding.line}" for finding in findings)
         super().__init__(
             f"workflow `{name}` has {count}\n{lines}",

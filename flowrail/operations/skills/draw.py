@@ -24,14 +24,14 @@ MOST_WORKFLOWS = 60
 class Subject(NamedTuple):
     """A workflow to draw. ``records`` are those of a session, read once; ``computed`` is true if code was left out.
 
-    ``mistakes`` is the number of its errors; what they are about may be missing in the drawing. ``address`` is the name
+    ``errors`` is the number of its errors; what they are about may be missing in the drawing. ``address`` is the name
     it was read by, which may differ from the name in it.
     """
 
     workflow: Workflow
     records: Iterable[Record] = ()
     computed: bool = False
-    mistakes: int = 0
+    errors: int = 0
     address: str = ""
 
 
@@ -53,7 +53,7 @@ def of_skill(address: str, roots: Sequence[Root], read: ReadFile = skill_folder.
     return Subject(
         definition,
         computed=any(finding.code == COMPUTED for finding in findings),
-        mistakes=sum(finding.severity == "error" for finding in findings),
+        errors=sum(finding.severity == "error" for finding in findings),
         address=address,
     )
 

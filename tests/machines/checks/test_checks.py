@@ -192,7 +192,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_steps() -> None:
         *("FR107", "FR104", "FR122"),
     ]
     assert (error.code, error.exit_status) == ("INVALID_WORKFLOW", 1)
-    assert error.message.startswith("workflow `Not A Name` has 13 mistakes\n")
+    assert error.message.startswith("workflow `Not A Name` has 13 errors\n")
     assert len(error.message.splitlines()) == 14
     assert error.details["findings"][0]["code"] == "FR107"  # type: ignore[index]
 
