@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.handing import ours, payload_of, phases, receive, send, session, target
@@ -146,3 +147,68 @@ def test_an_expired_payload_is_accepted_with_force_at_any_time(monkeypatch: pyte
     assert forced["phase"] == "acknowledgment"
     assert phases(sent["handoff"])[5:] == ["expired", "claim", "acknowledgment"]
     assert verify_codes() == set()
+
+
+COMMANDS = ("send", "retry", "receive", "status", "audit", "audit verify")
+#: What each command answers, in the order of COMMANDS: an error's code, what is missing, a finding, or nothing.
+ANSWERS = {
+    ("3.0", "payload deleted"): ("", "", "FILE_MISSING", "payload", "payload", "PAYLOAD_GONE"),
+    ("2.0", "payload deleted"): ("", "", "FILE_MISSING", "payload", "payload", "PAYLOAD_GONE"),
+    ("3.0", "target deleted"): ("TARGET_NOT_FOUND", "PAYLOAD_GONE", "", "target", "target", "TARGET_GONE"),
+    ("2.0", "target deleted"): ("TARGET_NOT_FOUND", "PAYLOAD_GONE", "", "target", "target", "TARGET_GONE"),
+    ("3.0", "session deleted"): (
+        "UNKNOWN_SESSION", "PAYLOAD_GONE", "FILE_MISSING", "payload session", "payload session",
+        "PAYLOAD_GONE SESSION_GONE",
+    ),
+    ("2.0", "session deleted"): (
+        "UNKNOWN_SESSION", "PAYLOAD_GONE", "FILE_MISSING", "payload session", "payload session",
+        "PAYLOAD_GONE SESSION_GONE",
+    ),
+    ("3.0", "25 hours later"): ("", "", "", "", "", ""),
+    ("2.0", "25 hours later"): ("", "HANDOFF_CLOSED", "VALIDATION_FAILED", "expired", "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "damage"), ANSWERS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_says_what_became_of_a_sent_handoff(
+    command: str, version: str, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target("digger", schema_version=f'"{version}"')
+    here = session()
+    sent = send("digger", here)
+    if damage == "payload deleted":
+        Path(sent["payload"]).unlink()
+    elif damage == "target deleted":
+        (Path.home() / ".claude/skills/digger/SKILL.md").unlink()
+    elif damage == "session deleted":
+        shutil.rmtree(sessions_folder() / here)
+    else:
+        later = time.time() + 25 * 3600
+        monkeypatch.setattr("time.time", lambda: later)
+    words = {
+        "send": ["handoff", "send", "digger", "--session", here],
+        "retry": ["handoff", "retry", sent["handoff"]],
+        "receive": sent["receive_command"].split()[1:],
+        "status": ["handoff", "status", sent["handoff"]],
+        "audit": ["audit", sent["handoff"]],
+        "audit verify": ["audit", "verify"],
+    }[command]
+
+    answer = flow(*words, "--json").data
+
+    expected = ANSWERS[version, damage][COMMANDS.index(command)]
+    assert _answer(answer) == expected
+    if "error" in answer:
+        assert {"code", "message", "details", "recoverable", "payload_preserved"} <= answer["error"].keys()
+
+
+def _answer(answer: dict[str, Any]) -> str:
+    """Return an error's code, the kinds of things that are missing, the codes of findings, or nothing."""
+    if "error" in answer:
+        return str(answer["error"]["code"])
+    if answer.get("findings"):
+        return " ".join(sorted({finding["code"] for finding in answer["findings"]}))
+    handoff = answer["handoffs"][0] if isinstance(answer.get("handoffs"), list) else answer
+    kinds = sorted(missing.split()[1] for missing in handoff.get("missing") or ())
+    return " ".join(kinds) or ("expired" if handoff.get("expired") else "")
