@@ -209,6 +209,8 @@ class Database:
         """Return the engine after the version of the tables was checked, once per process."""
         if self._engine is not None:
             return self._engine
+        if self.is_sqlite and not os.path.exists(str(self._url.database)):
+            raise self._schema_error(None)  # connecting would create an empty file
         engine = self._open()
         try:
             with engine.connect() as connection:
@@ -220,6 +222,10 @@ class Database:
         if version == SCHEMA_VERSION:
             return engine
         self.close()
+        raise self._schema_error(version)
+
+    def _schema_error(self, version: int | None) -> SchemaError:
+        """Return the refusal of tables of this version, or of a database without tables."""
         if version is None:
             message, hint = "has no tables of flowrail", f"create them: flow store init {self.shown}"
         elif version > SCHEMA_VERSION:
@@ -227,7 +233,7 @@ class Database:
         else:
             message = f"has tables of version {version}; this flowrail needs {SCHEMA_VERSION}"
             hint = f"upgrade them: flow store upgrade {self.shown}"
-        raise SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
+        return SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

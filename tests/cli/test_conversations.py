@@ -296,3 +296,26 @@ def test_a_loop_without_hooks_names_its_conversation_itself() -> None:
         answer = within("ci-17", "step", "long", "ok", variable="FLOW_HOST_SESSION")
 
     assert (answer["session"], answer["status"]) == (session, "completed")
+
+
+def test_migrating_and_cancelling_in_the_session_of_another_conversation_are_refused() -> None:
+    session = begin(A)
+    put_skill("long", LONG.replace("title: Two", "title: Second"))
+    put_lead("lead")
+    lead = within(A, "start", "lead")["session"]
+
+    migrated = refused_within(B, "session", "migrate", session)
+    cancelled = refused_within(B, "finish", lead, "d0-1", "--cancel")
+
+    assert (migrated["code"], cancelled["code"]) == ("OTHER_CONVERSATION", "OTHER_CONVERSATION")
+    within(A, "session", "migrate", session)
+    within(A, "finish", lead, "d0-1", "--cancel")
+
+
+def test_a_conflict_names_the_topic_of_the_session() -> None:
+    session = begin(A)
+    within(A, "step", "long", "ok", "--session", session)
+
+    error = refused_within(A, "step", "long", "fail", "--session", session, "--expect", "0")
+
+    assert '("slow login") is at revision 1, not 0' in error["message"]

@@ -41,6 +41,7 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import finished_dispatch, reconciled
+from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
@@ -281,6 +282,7 @@ def _fitting(result: dict[str, object], most: int) -> dict[str, object]:
 def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
     """Cancel a dispatch that has not ended; the agent that holds it is refused from then on."""
     with world.store.change(session_id, wait=world.wait) as change:
+        owned(world, change.kept)
         _, session, _ = _at_work(world, change)
         dispatch = agents.find_dispatch(session, dispatch_id)
         if dispatch.ended:

@@ -57,6 +57,7 @@ from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.records import to_plain
+from flowrail.text.safe_text import one_line
 
 
 class RevisionConflictError(ConflictError):
@@ -445,8 +446,9 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
     moved = f"; `{last.reported}` was reported for step `{last.step}` at {last.at}" if last else ""
     if after and after.kind in _MOVED:
         moved = f"; {_MOVED[after.kind]} at {after.at}"
+    topic = f' ("{one_line(session.topic)}")' if session.topic else ""
     return RevisionConflictError(
-        f"session `{session.id}` is at revision {session.revision}, not {expect}{moved}",
+        f"session `{session.id}`{topic} is at revision {session.revision}, not {expect}{moved}",
         hint=Hint("see its state: ", Command("resume", session.id, store=world.shown_store)),
         session=session.id,
         revision=session.revision,

@@ -24,6 +24,7 @@ from flowrail.machines.engine.migration import (
 from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
+from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
     OpenedWorkflow,
@@ -91,6 +92,7 @@ def migrate(
             raise _needs(world, decided, missing, workflow)
         if not seen.new and not decided.renamed:
             return Done(decided, answer_of(world, change.kept, seen.opened), changed=False)
+        owned(world, change.kept)
         now = world.now()
         after = migrated(decided, session, workflow, now)
         after = with_baseline(world, workflow, None, after, how="complete")
