@@ -1,6 +1,7 @@
 """The meaning of each key in JSON answers. The reference cannot be generated while one is missing."""
 
 MEANINGS = {
+    "attempt": "which run of the step this is",
     "edited": "values that a person edited",
     "overridden": "the skill's own values of fields that a person edited in the registry",
     "removed": "what a person removed",
@@ -313,7 +314,6 @@ MEANINGS = {
     "vars": "the variables of the dispatch",
     "verdict": "the result; of a check: pass, fail, error, stale, empty or not_run",
     "version": "the version of the finding",
-    "visit": "the attempt: how often the step has been entered",
     "visits": "how often it was entered",
     "waits_for": "what must happen first, such as `any 4 of d1-1 … d1-5` or the user's answer",
     "waived": "whether a person waived the check",

@@ -1,100 +1,131 @@
-"""Step one skill from start to end, as an agent would: each command was printed by the previous answer.
+"""A story in five scenes: a refused report, a killed process, a review that fails once, a handoff, and a replay.
 
-Runs the installed `flow` in a temporary project, so it leaves nothing behind.
+Runs the installed `flow` in a temporary project, so it leaves nothing behind but the page of the replay.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-SKILL = "problem-analysis"
-REPORTED = ["low", "medium", "high"]
-"""What the demo's agent reports as its confidence, attempt by attempt."""
-LINES = 7
+HERE = Path(__file__).resolve().parent
+PAGE = Path(tempfile.gettempdir()) / "flowrail-demo.html"
+LINES, WIDTH = 5, 110
+
+
+class Demo:
+    """A temporary project, and an agent in it that runs what `flow` prints."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.environ = {**os.environ, "XDG_STATE_HOME": str(project / "state"), "HOME": str(project)}
+        self.environ["PATH"] = (
+            f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        )
+        for name in ("FLOW_STORE", "CLAUDE_CODE_SESSION_ID"):
+            self.environ.pop(name, None)
+        (project / ".git").mkdir()
+        shutil.copytree(HERE / "demo" / "release", project / ".claude" / "skills" / "release")
+
+    def run(self, command: str, *, refused: bool = False, shown: int = LINES) -> str:
+        """Run a command, print it with the first lines of its answer, and return the answer."""
+        process = self._process(command)
+        out, error = (text.decode() for text in process.communicate())
+        answer = out or error
+        if bool(process.returncode) != refused:
+            sys.exit(f"{command}\n{answer}")
+        print(f"  $ {command}")
+        lines = [line for line in answer.splitlines() if line.strip()]
+        for line in lines[:shown]:
+            print(f"    {line[:WIDTH]}{'…' if len(line) > WIDTH else ''}")
+        if len(lines) > shown:
+            print(f"    … {len(lines) - shown} more lines")
+        print()
+        return answer
+
+    def kill(self, command: str) -> None:
+        """Start a command and kill it at once."""
+        process = self._process(command)
+        process.kill()
+        process.wait()
+        print(f"  $ {command}\n    Killed\n")
+
+    def read(self, command: str) -> Any:
+        """Return the answer of a command as data."""
+        return json.loads(self._process(f"{command} --json").communicate()[0])
+
+    def printed(self, session: str, outcome: str) -> str:
+        """Return the command that was printed for an outcome."""
+        ways = self.read(f"flow resume {session}")["next"]
+        return str(next(way["command"] for way in ways if way["outcome"] == outcome))
+
+    def _process(self, command: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            shlex.split(command),
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
 
 def main() -> int:
-    """Run the demo and return its exit status."""
+    """Play the demo and return its exit status."""
     with tempfile.TemporaryDirectory(prefix="flowrail demo ") as folder:
-        project = Path(folder)
-        environment = {**os.environ, "XDG_STATE_HOME": str(project / "state"), "HOME": str(project)}
-        environment["PATH"] = (
-            f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
-        )
-        environment.pop("FLOW_STORE", None)
-
-        def flow(command: str) -> str:
-            done = subprocess.run(
-                shlex.split(command),
-                cwd=project,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                sys.exit(f"{command}\n{done.stdout}{done.stderr}")
-            return done.stdout
-
-        print(f"A new project in {project}, and an agent that has to find out why the login is slow.\n")
-        walk(flow)
+        play(Demo(Path(folder)))
     return 0
 
 
-def walk(flow) -> None:  # type: ignore[no-untyped-def]
-    """Follow the printed commands from the first step to the end, and say so."""
-    command = f"flow step {SKILL} -p topic='slow login'"
-    confidence = iter(REPORTED)
-    answer: dict[str, object] = {}
-    while command:
-        print(f"$ {command}")
-        answer = json.loads(flow(f"{command} --json"))
-        tell(answer)
-        command = choose(answer, confidence)
-    session = str(answer["session"])
-    print(f"\n$ flow history {session}\n{indented(flow(f'flow history {session}'))}")
-    print(
-        f"The session is in .flow/sessions/{session}/: journal.jsonl is the truth, session.json a readable copy."
+def play(demo: Demo) -> None:
+    """Play the five scenes."""
+    changes = demo.project / "CHANGES.md"
+
+    scene("1. The agent says it is done, but the changelog does not exist. Its report is refused.")
+    demo.run("flow step release -p version=1.4.0 --format text")
+    session = str(demo.read("flow sessions")["sessions"][0]["session"])
+    report = demo.printed(session, "ok")
+    demo.run(report, refused=True)
+
+    scene("2. It writes the file. The process that reports it is killed; the same command counts once.")
+    changes.write_text("## 1.4.0\n- perf\n", encoding="utf-8")
+    demo.kill(report)
+    demo.run(f"{report} --format text", shown=3)
+
+    scene("3. The review finds something, so the gate sends the agent back. Then it passes.")
+    demo.run(
+        f'flow finding add {session} --severity MUST --text "perf: faster for whom?" --place CHANGES.md:2'
     )
-    print(f"\n$ flow diagram {SKILL}\n{indented(flow(f'flow diagram {SKILL}'))}")
+    demo.run(demo.printed(session, "ok") + " --format text", shown=1)
+    demo.run(demo.printed(session, "done") + " --format text", shown=3)
+    changes.write_text("## 1.4.0\n- Logging in takes half as long.\n", encoding="utf-8")
+    demo.run(demo.printed(session, "ok") + " --format text", shown=1)
+    demo.run(f"flow finding resolve {session} F1", shown=1)
+    demo.run(demo.printed(session, "ok") + " --format text", shown=1)
+    demo.run(demo.printed(session, "done") + " --format text", shown=1)
+
+    scene("4. The work is done. Its result goes to another skill.")
+    demo.run(f'{demo.printed(session, "ok")} -s summary="1.4.0 is tagged" --format text', shown=3)
+    demo.run(f"flow handoff send decision-critic --session {session}", shown=4)
+
+    scene("5. What happened, and the page that plays it back.")
+    demo.run(f"flow history {session}", shown=20)
+    demo.run(f"flow diagram --session {session} --format html -o {shlex.quote(str(PAGE))}", shown=1)
+    records = demo.read(f"flow history {session}")["steps"]
+    moves = sum(record["kind"] == "move" for record in records)
+    print(f"4 steps, {moves} accepted reports. Open {PAGE} in a browser.")
 
 
-def tell(answer: dict) -> None:  # type: ignore[type-arg]
-    """Print what the agent reads; long texts are cut."""
-    step = answer["step"]
-    if step is None:
-        print(indented("\n".join(answer["actions"])))
-        return
-    visit = f", visit {step['visit']} of {step['limit']}" if step["limit"] else ""
-    print(f"    Step {step['number']} of {step['total']}: {step['title']} ({step['phase']}{visit})")
-    lines = "\n\n".join(answer["actions"]).splitlines()
-    shown = "\n".join(lines[:LINES])
-    print(indented(shown) + (f"\n    … {len(lines) - LINES} more lines" if len(lines) > LINES else ""))
-    for way in answer["next"]:
-        facts = "".join(f" {name}={value}" for name, value in way["facts"].items())
-        print(f"    {way['outcome']}{facts} leads to {way['to'] or 'the end'}")
-    print()
-
-
-def choose(answer: dict, confidence) -> str:  # type: ignore[no-untyped-def, type-arg]
-    """Return the command of the outcome that the demo's agent reports, or nothing at the end."""
-    ways = answer["next"]
-    if not ways:
-        return ""
-    if len(ways) == 1:
-        return str(ways[0]["command"])
-    reported = next(confidence, "high")
-    print(f"    (the agent investigates, and reports the confidence {reported})\n")
-    return next(str(way["command"]) for way in ways if way["facts"].get("confidence") == reported)
-
-
-def indented(text: str) -> str:
-    """Return *text* indented by four spaces, long lines cut."""
-    return "\n".join(f"    {line[:150]}" for line in text.splitlines())
+def scene(title: str) -> None:
+    """Print the title of a scene."""
+    print(f"{title}\n")
 
 
 if __name__ == "__main__":

@@ -182,4 +182,4 @@ def test_a_deadline_answers_by_itself() -> None:
     assert [each["answer"] for each in here["questions"]] == [["No"], ["Docs"]]
     assert here["status"] == "active"
     after = told(*here["next"][0]["command"].split()[1:])
-    assert (after["step"]["id"], after["step"]["visit"], after["status"]) == ("plan", 2, "waiting")
+    assert (after["step"]["id"], after["step"]["attempt"], after["status"]) == ("plan", 2, "waiting")

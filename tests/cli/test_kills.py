@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.diligence import provide_evidence
 from support.killing import every_few_calls, killed_at_calls
 from support.sandbox import (
     ENTRY,
@@ -76,8 +77,10 @@ def test_processes_killed_at_random_moments_lose_nothing() -> None:
 
     for moment in range(8):
         here = told("resume", session)
+        words = here["next"][0]["command"].split()[1:]
+        provide_evidence(words)
         child = subprocess.Popen(
-            [sys.executable, "-c", ENTRY, *here["next"][0]["command"].split()[1:]],
+            [sys.executable, "-c", ENTRY, *words],
             env=clean_environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -86,7 +89,7 @@ def test_processes_killed_at_random_moments_lose_nothing() -> None:
         child.send_signal(signal.SIGKILL)
         child.wait()
         revisions.append(told("resume", session)["revision"])
-        after = told(*here["next"][0]["command"].split()[1:])
+        after = told(*words)
         assert after["revision"] == here["revision"] + 1
         if after["step"] is None:
             break

@@ -41,7 +41,7 @@ def test_status_is_that_of_a_step_without_its_text() -> None:
     assert told("status", here["session"]) == told("status")
     text = flow("status").out
     assert text.splitlines()[:3] == [
-        "asking · step 1 of 2 · Look at login · visit 1 of 3",
+        "asking · step 1 of 2 · Look at login · attempt 1 of 3",
         f"{here['session']} · revision 0 · active",
         f"started {here['started_at']} with topic=login, size=3",
     ]

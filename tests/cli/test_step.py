@@ -56,7 +56,7 @@ def test_the_json_of_a_step_is_what_was_promised() -> None:
             "number": 1,
             "total": 2,
             "phase": None,
-            "visit": 1,
+            "attempt": 1,
             "limit": None,
         },
         "actions": ["Do the first thing."],
@@ -221,7 +221,7 @@ def test_facts_are_taken_from_standard_input() -> None:
 
     here = told("step", "asking", "done", "--facts", "-", stdin=b'{"where": [], "sure": "low"}')
 
-    assert here["step"]["visit"] == 2
+    assert here["step"]["attempt"] == 2
 
 
 def _ids() -> list[str]:

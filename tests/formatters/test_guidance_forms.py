@@ -222,7 +222,7 @@ def test_the_keys_of_the_contract_are_all_there() -> None:
 
     assert set(first) >= KEYS
     assert set(ended) >= KEYS
-    assert set(first["step"]) >= {"id", "title", "number", "total", "phase", "visit", "limit"}
+    assert set(first["step"]) >= {"id", "title", "number", "total", "phase", "attempt", "limit"}
     assert set(first["next"][0]) >= {"outcome", "facts", "wants", "to", "ends", "waits_for", "command"}
     assert set(first["next"][0]["wants"][0]) >= {"name", "type", "example"}
     assert (ended["step"], ended["next"]) == (None, [])

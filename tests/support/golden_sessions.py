@@ -131,7 +131,11 @@ def standing(session: str, store: str) -> dict[str, Any]:
         "status": here["status"],
         "revision": here["revision"],
         "head": here["head"],
-        "step": here["step"] and {name: here["step"][name] for name in ("id", "title", "number", "visit")},
+        "step": here["step"]
+        and {
+            **{name: here["step"][name] for name in ("id", "title", "number")},
+            "visit": here["step"]["attempt"],
+        },
         "params": here["params"],
         "outcomes": [way["outcome"] for way in here["next"]],
         "dispatches": [[each["id"], each["status"], each["child"]] for each in here["dispatches"]],

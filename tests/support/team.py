@@ -229,7 +229,7 @@ def read(out: str) -> Told:
         skill=root.get("skill", ""),
         status=root.get("status", ""),
         step=head.get("id", ""),
-        visit=int(head.get("visit", 1)),
+        visit=int(head.get("attempt", 1)),
         limit=int(head.get("limit", 0)),
         text="".join(root.find("current_action").itertext()),  # type: ignore[union-attr]
         cases=tuple(

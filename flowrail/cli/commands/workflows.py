@@ -135,11 +135,12 @@ def _count(number: int, what: str) -> str:
 @options.assignments
 @options.params
 @click.option(
-    "--visit",
+    "--attempt",
+    "visit",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often the step was entered.",
+    help="Which attempt at the step this is.",
 )
 @options.form
 @options.root

@@ -46,8 +46,8 @@ def _header(guidance: Guidance) -> str:
     if step is None:
         return marks
     phase = f" · {one_line(step.phase)}" if step.phase else ""
-    visit = f" · visit {step.visit} of {step.limit}" if step.limit else ""
-    title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{visit}"
+    attempt = f" · attempt {step.attempt} of {step.limit}" if step.limit else ""
+    title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{attempt}"
     return f"{title}\n{marks}" if guidance.session else title  # a preview has no session
 
 

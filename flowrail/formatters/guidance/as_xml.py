@@ -84,7 +84,7 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
             number=step.number,
             total=step.total,
             phase=step.phase,
-            visit=step.visit if step.limit or step.visit > 1 else None,
+            attempt=step.attempt if step.limit or step.attempt > 1 else None,
             limit=step.limit,
         )
         parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")

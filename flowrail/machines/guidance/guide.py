@@ -78,7 +78,7 @@ class StepView(NamedTuple):
     number: int
     total: int
     phase: str | None
-    visit: int
+    attempt: int
     limit: int | None
 
 
@@ -281,7 +281,7 @@ def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
         number=workflow.number(step.id),
         total=workflow.total_steps,
         phase=step.phase,
-        visit=session.visit,
+        attempt=session.visit,
         limit=None if step.bound is None else session.allowed(step.id, step.bound),
     )
 

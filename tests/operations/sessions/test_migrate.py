@@ -118,7 +118,7 @@ def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: s
     assert (done["verdict"], done["at"], done["to"]) == ("renamed", "second", "middle")
     assert (done["revision"], done["step"]) == (2, "middle")
     here = told("resume", session)
-    assert (here["step"]["id"], here["step"]["visit"], here["actions"]) == ("middle", 2, ["Do the middle."])
+    assert (here["step"]["id"], here["step"]["attempt"], here["actions"]) == ("middle", 2, ["Do the middle."])
     assert told(*again)["replayed"]
     assert told(*command)["step"]["id"] == "third"
     last = records(session)[-2]
@@ -187,7 +187,7 @@ def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -
 
     assert (done["verdict"], done["revision"]) == ("changed", 3)
     assert refused(*command)[0] == 4
-    assert told("resume", session)["step"]["visit"] == 2
+    assert told("resume", session)["step"]["attempt"] == 2
     assert told("step", "loop", "fail", "--session", session)["status"] == "failed"
     assert flow("session", "verify", session).status == 0
 

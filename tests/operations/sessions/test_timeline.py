@@ -62,7 +62,7 @@ def test_a_session_goes_back_and_its_revision_counts_on(session: str) -> None:
 
     here = told("session", "rewind", session, "--to", "1", "--reason", "the wrong file")
 
-    assert (here["revision"], here["step"]["id"], here["step"]["visit"]) == (4, "second", 1)
+    assert (here["revision"], here["step"]["id"], here["step"]["attempt"]) == (4, "second", 1)
     assert here["actions"] == ["Noted: one"]
     assert (sessions_folder() / session / "journal.jsonl").read_bytes().startswith(before)
     last = records(session)[-1]

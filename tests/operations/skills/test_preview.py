@@ -48,7 +48,7 @@ def test_values_and_visits_may_be_supposed() -> None:
     after = preview("asking", "tell", facts=("sure=low", "where=a,b"))
 
     assert told.step is not None
-    assert (told.step.title, told.step.visit) == ("Look at login", 3)
+    assert (told.step.title, told.step.attempt) == ("Look at login", 3)
     assert all(way.to == "tell" for way in told.next)
     assert after.actions == ("Sure: low, where: a, b.",)
 
