@@ -63,7 +63,7 @@ def test_rules_decide_by_the_results_and_the_chosen_outcome_needs_its_evidence()
 
     write("notes.md", "notes")
     session = begin()
-    assert told("step", "built", "done", "--session", session)["step"]["visit"] == 2
+    assert told("step", "built", "done", "--session", session)["step"]["attempt"] == 2
     write("plan.md", "plan")
     assert told("step", "built", "done", "--session", session)["status"] == "completed"
 
