@@ -1,10 +1,11 @@
-"""The checks, by the same names here and in CI. Run all of them: python3 bootstrap.py check."""
+"""The checks, under the same names here and in CI. Run all of them: python3 bootstrap.py check."""
 
 import os
+import shutil
 
 import nox
 
-nox.options.default_venv_backend = "none"  # the environment that nox itself stands in
+nox.options.default_venv_backend = "none"  # the environment of nox itself
 nox.options.sessions = ["lint", "types", "imports", "docs", "tests", "bare"]
 nox.options.stop_on_first_error = False
 nox.options.error_on_missing_interpreters = False
@@ -58,8 +59,22 @@ def bare(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="venv", default=False)
+def release(session: nox.Session) -> None:
+    """Build the sdist and the wheel, check their metadata, and run the demo with the wheel built from the sdist."""
+    session.install("--disable-pip-version-check", "build", "twine")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", silent=True)
+    built = [os.path.join("dist", name) for name in sorted(os.listdir("dist"))]
+    session.run("twine", "check", "--strict", *built)
+    session.install("--disable-pip-version-check", *(name for name in built if name.endswith(".whl")))
+    demo = os.path.abspath(os.path.join("examples", "demo.py"))
+    session.chdir(session.create_tmp())
+    session.run("python", demo, silent=True)
+
+
+@nox.session(venv_backend="venv", default=False)
 def lowest(session: nox.Session) -> None:
-    """The oldest versions of everything that is declared."""
+    """Run the tests of the core with the oldest versions that pyproject.toml allows."""
     session.install("--disable-pip-version-check", "--upgrade", "pip>=25.1")
     session.install(
         "--disable-pip-version-check", "-e", ".", "--group", "test", "-c", "constraints-lowest.txt"
@@ -71,7 +86,7 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def pictures(session: nox.Session) -> None:
-    """Pictures, against Mermaid itself (npm), Chromium, Graphviz and rsvg-convert (apt)."""
+    """Test pictures and pages with Mermaid and axe (npm), Chromium, Graphviz and rsvg-convert (apt)."""
     session.run(
         "npm", "install", "--no-save", "--no-audit", "--no-fund", "mermaid@11", "axe-core@4", external=True
     )
@@ -90,12 +105,12 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def long(session: nox.Session) -> None:
-    """The long forms: thousands of kills, every system call, newly drawn values."""
+    """Run the long forms of tests: thousands of kills, every system call, newly drawn values."""
     session.run("pytest", "-q", "-m", "long", "-n", "auto", "--hypothesis-profile=drawn", *session.posargs)
 
 
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Readers of strangers' documents, by coverage with atheris (Linux): FUZZ_SECONDS for each."""
+    """Fuzz the readers of foreign documents with atheris (Linux), FUZZ_SECONDS for each."""
     session.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--group", "fuzz")
     session.run("pytest", "-q", "-m", "fuzz", *(session.posargs or ["tests/fuzz"]))

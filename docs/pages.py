@@ -1,4 +1,4 @@
-"""Generate the parts of the reference pages that come from the code.
+"""Generate the parts of the reference pages that come from the code, and the Claude Code plugin of this repository.
 
 Write: python docs/pages.py     Check only: python docs/pages.py --check
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -25,9 +26,11 @@ from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
 from flowrail.machines.definition.keys import Key
+from flowrail.operations.skills import plugin
 
 HERE = Path(__file__).parent
-GOLDEN = HERE.parent / "tests" / "golden"
+ROOT = HERE.parent
+GOLDEN = ROOT / "tests" / "golden"
 
 
 def out(*lines: str) -> None:
@@ -400,10 +403,28 @@ def _default(value: Any) -> str:
     return repr(value)
 
 
+def outdated_plugin_files() -> Iterator[str]:
+    """Yield the paths of the plugin's files that differ from what `flow hook plugin .` writes, and of extra files."""
+    expected = plugin.contents()
+    for path, data in expected.items():
+        file = ROOT / path
+        if not file.is_file() or file.read_bytes() != data:
+            yield path
+    present = (file.relative_to(ROOT).as_posix() for file in (ROOT / "plugins").rglob("*") if file.is_file())
+    yield from sorted(set(present) - set(expected))
+
+
 def main(words: list[str]) -> int:
-    """Generate all reference pages, or with --check report the outdated ones."""
+    """Generate all reference pages and the plugin, or with --check report what is outdated."""
     from cogapp import Cog
 
+    if "--check" in words:
+        if outdated := list(outdated_plugin_files()):
+            out("The plugin is outdated. Run: python docs/pages.py", *outdated)
+            return 1
+    else:
+        shutil.rmtree(ROOT / "plugins", ignore_errors=True)
+        plugin.build(str(ROOT))
     marked = [
         str(each) for each in sorted((HERE / "reference").glob("*.md")) if "[[[cog" in each.read_text("utf-8")
     ]

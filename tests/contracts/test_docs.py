@@ -53,15 +53,18 @@ def name(page: Path) -> str:
 def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
     ids: dict[str, str] = {}
 
+    if blocks(page, "transcript"):  # it shows what comes of the files before it shows the files
+        for block in fences(page):
+            write(block)
     for block in fences(page):
         if block["path"]:
-            file = Path(block["path"])
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block["body"], encoding="utf-8")
+            write(block)
         elif block["kind"] == "console":
             for command, shown in commands(block["body"]):
                 printed = run(command, ids)
                 assert matches(shown, printed, ids), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
+        elif block["kind"] == "transcript":
+            replay(block["body"], ids)
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)
@@ -96,6 +99,27 @@ def headings(page: Path) -> set[str]:
     text = re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", each.strip().lower()).replace(" ", "-") for each in found}
+
+
+def write(block: re.Match[str]) -> None:
+    """Write the file that *block* shows, if it names one."""
+    if block["path"]:
+        file = Path(block["path"])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block["body"], encoding="utf-8")
+
+
+def replay(transcript: str, ids: dict[str, str]) -> None:
+    """Do what the agent does in a transcript: `● Bash(COMMAND)` prints what is shown, `● Write(FILE)` writes it."""
+    turns = re.findall(r"^● (Bash|Write)\((.*)\)\n((?:  .*\n)*)", transcript, re.MULTILINE)
+    assert len(turns) == transcript.count("●")
+    for tool, argument, answer in turns:
+        shown = "".join(line[4:] + "\n" for line in answer.splitlines())
+        if tool == "Write":
+            Path(argument).write_text(shown, encoding="utf-8")
+        else:
+            printed = "\n".join(line.strip() for line in run(argument, ids).splitlines() if line.strip())
+            assert matches(shown, printed, ids), f"{argument}\n--- shown\n{shown}\n--- printed\n{printed}"
 
 
 def commands(block: str) -> list[tuple[str, str]]:

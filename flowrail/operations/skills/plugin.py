@@ -1,14 +1,17 @@
-"""Build a Claude Code plugin from the bundled skills: SKILL.md files, hooks, and the marketplace that lists it.
+"""Build a Claude Code plugin: the bundled skills, hooks, agents, and the marketplace that lists the plugin.
 
-The steps stay in the package, so an upgrade of flowrail needs no new plugin. The same sources give the same bytes.
+A skill in it is only its SKILL.md: the steps stay in the package, so an upgrade of flowrail needs no new plugin. The
+same sources give the same bytes. The repository's own plugin is made by `flow hook plugin .`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import NamedTuple
 
+import flowrail.hosts
 from flowrail import __version__
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.settings import hooks
@@ -25,7 +28,11 @@ from flowrail.text import limits
 NAME = "flowrail"
 MARKET = ".claude-plugin/marketplace.json"
 _ROOT = f"plugins/{NAME}"
-_ABOUT = "Makes an agent follow a procedure: skills as workflows, and hooks that show the current step"
+_ABOUT = (
+    "Makes agents follow procedures: skills as workflows, hooks that show the current step, and three agents"
+)
+#: The agents that bundled skills dispatch work to and that Claude Code does not have itself.
+_AGENTS = Path(flowrail.hosts.__file__).with_name("agents")
 
 
 class NotOurFolderError(ConflictError):
@@ -72,7 +79,8 @@ def contents() -> dict[str, bytes]:
         f"{_ROOT}/hooks/hooks.json": _json({"description": _ABOUT, "hooks": hooks()}),
     }
     cards = {f"{_ROOT}/skills/{name}/{CARD}": shipped(name).contents[CARD] for name in bundled()}
-    return files | cards
+    agents = {f"{_ROOT}/agents/{path.name}": path.read_bytes() for path in sorted(_AGENTS.glob("*.md"))}
+    return files | agents | cards
 
 
 def build(folder: str) -> Built:
