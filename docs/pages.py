@@ -25,7 +25,7 @@ from flowrail.discovery.diagnostics import CODES
 from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.parts import Key
 from flowrail.operations.skills import plugin
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from flowrail.errors import UsageError
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 
 class Entry(NamedTuple):

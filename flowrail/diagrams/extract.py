@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
-from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.transitions import is_limited
 from flowrail.text.phrases import times

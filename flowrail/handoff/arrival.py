@@ -28,7 +28,7 @@ from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, text_at, 
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.storage import files
-from flowrail.storage.locking import locked
+from flowrail.storage.files import locked
 
 
 class ReceiveRequest(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.sessions.session import ReceivedWork
 
 DISCOVERY, SELECTION, VALIDATION = "discovery", "selection", "validation"

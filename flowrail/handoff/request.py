@@ -36,8 +36,8 @@ from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage import files
 from flowrail.text import limits
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
-from flowrail.text.suggestions import did_you_mean
 
 
 class HandoffRequest(NamedTuple):

@@ -35,7 +35,7 @@ from flowrail.storage.file_store import (
 from flowrail.storage.journal import Encoding
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import from_plain, to_plain
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 

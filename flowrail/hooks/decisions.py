@@ -44,7 +44,7 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
 from flowrail.operations.running.conversations import RESULT_SECONDS, release
-from flowrail.storage.locking import LockTimeoutError
+from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.ownership import Owner
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import in_quotes, shortened

@@ -14,7 +14,7 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.running.evidence_records import ObservedCommand
 from flowrail.operations.running.evidence_records import observe as record
 from flowrail.operations.running.world import World
-from flowrail.storage.locking import LockTimeoutError
+from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.ownership import Owner
 
 _WAIT = 5.0

@@ -11,11 +11,11 @@ from flowrail import lazy_exports
 
 if TYPE_CHECKING:
     from flowrail.machines.checks.check import check_workflow as check_workflow
-    from flowrail.machines.definition.delegation import (
+    from flowrail.machines.definition.step_parts import (
         AgentRole as AgentRole,
         Dispatch as Dispatch,
     )
-    from flowrail.machines.definition.domains import (
+    from flowrail.machines.definition.values import (
         BoundedInt as BoundedInt,
         ChoiceSet as ChoiceSet,
         Constant as Constant,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Suppression as Suppression,
         WorkflowError as WorkflowError,
     )
-    from flowrail.machines.definition.gates import (
+    from flowrail.machines.definition.step_parts import (
         Confidence as Confidence,
         DocumentAvailability as DocumentAvailability,
         GateConfig as GateConfig,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Severity as Severity,
         blocking_severities as blocking_severities,
     )
-    from flowrail.machines.definition.questions import (
+    from flowrail.machines.definition.step_parts import (
         Option as Option,
         Question as Question,
     )
@@ -109,21 +109,18 @@ __all__, __dir__, _load = lazy_exports(
     __name__,
     {
         "flowrail.machines.checks.check": "check_workflow",
-        "flowrail.machines.definition.delegation": "AgentRole Dispatch",
-        "flowrail.machines.definition.domains": "BoundedInt ChoiceSet Constant",
+        "flowrail.machines.definition.values": "Arg BoundedInt ChoiceSet Constant",
         "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
         "flowrail.machines.definition.findings": "Finding Suppression WorkflowError",
-        "flowrail.machines.definition.gates": (
-            "Confidence DocumentAvailability GateConfig LoopState QRState QRStatus Severity "
-            "blocking_severities"
+        "flowrail.machines.definition.step_parts": (
+            "AgentRole Confidence Dispatch DocumentAvailability GateConfig LoopState Option QRState QRStatus "
+            "Question Severity blocking_severities"
         ),
-        "flowrail.machines.definition.questions": "Option Question",
         "flowrail.machines.definition.script_steps": (
             "BranchCommand BranchRouting FlatCommand GuidanceResult LinearRouting NextCommand Routing "
             "Step StepOutput TerminalRouting"
         ),
         "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
-        "flowrail.machines.definition.values": "Arg",
         "flowrail.machines.definition.workflow": "Workflow",
         "flowrail.machines.engine.advance": "advance start",
         "flowrail.machines.engine.errors": "OutcomeNotOpenError SessionEndedError ValuesError",

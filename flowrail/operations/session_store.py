@@ -33,7 +33,7 @@ from flowrail.operations.sessions import adopt, migrate, timeline
 from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.questions import Question
+    from flowrail.machines.definition.step_parts import Question
     from flowrail.machines.engine.agents import Assignment, DispatchResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView

@@ -25,10 +25,9 @@ from flowrail.skills.catalog import Skill, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
-from flowrail.text.phrases import listed
+from flowrail.text.phrases import Suggestions, listed
+from flowrail.text.phrases import near as near_names
 from flowrail.text.safe_text import decode
-from flowrail.text.suggestions import Suggestions
-from flowrail.text.suggestions import near as near_names
 
 CARD = "SKILL.md"
 SKILLS_FOLDER = "skills"

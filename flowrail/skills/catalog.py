@@ -24,7 +24,7 @@ from flowrail.machines.loading.skill_folder import (
 )
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 BUNDLED = "bundled"
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})

@@ -29,7 +29,7 @@ from flowrail.skills.bundled_copies import (
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.digests import sha256
 from flowrail.storage.files import read_bounded, sweep, write_atomic
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
 """The state of a file: written, unchanged, replaced, kept because it is not ours, removed, missing."""

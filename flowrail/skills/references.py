@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.findings import Finding, Path, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -20,7 +20,7 @@ from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.storage.files import read_bounded
-from flowrail.text import limits, phrases, placeholders, suggestions
+from flowrail.text import limits, phrases, placeholders
 from flowrail.text.safe_text import decode
 
 MOST_TRIED = 50
@@ -116,7 +116,7 @@ class _Lookup:
         self.interfaces = interfaces
         self.known: dict[str, WorkflowFile | None] = {}
         self.siblings = interfaces.in_folder(self.own, self.folder)
-        self.suggestions = suggestions.Suggestions()
+        self.suggestions = phrases.Suggestions()
 
     def get(self, address: str) -> WorkflowInterface | None:
         """Return the workflow at *address*, or `None` if it cannot be read."""

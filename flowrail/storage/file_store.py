@@ -1,26 +1,19 @@
-"""Records in files: a folder for each session or handoff, with its journal, snapshot, mark and lock.
-
-    <kind>s/<id>/journal.jsonl    the truth: appended and flushed before anything is printed
-    <kind>s/<id>/<kind>.json      snapshot of the newest record
-    <kind>s/<id>/owner            the mark of the user who owns it; see `ownership`
-    <kind>s/<id>/lock             held while a record is added
-
-Readers take no lock: an incomplete line does not count yet. `RecordStore` is what a store in a database has to
-offer instead.
-"""
+"""Records in files: a folder for each session or handoff, with its journal, snapshot, mark and lock."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from flowrail.errors import FlowError, StorageError
-from flowrail.storage import files, journal, snapshot
+from flowrail.errors import DocumentError, FlowError, StorageError
+from flowrail.storage import files, journal
+from flowrail.storage.digests import sha256
+from flowrail.storage.files import locked
 from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
-from flowrail.storage.locking import locked
 from flowrail.storage.ownership import Owner
 from flowrail.text import limits
 
@@ -191,7 +184,7 @@ class HeldFolder(Generic[T]):
         self.torn = 0
         with suppress(StorageError):  # the record counts; the next one renews the copy
             copy = f"{self._folder}/{self._noun}.json"
-            snapshot.write(copy, self._noun, line.data[self._noun], record.seq, line.hash)
+            write_snapshot(copy, self._noun, line.data[self._noun], record.seq, line.hash)
         return line.hash
 
     def has_room(self, reserve: int) -> bool:
@@ -261,7 +254,7 @@ class FileStore(Generic[T]):
             opened.append(line)
         journal.flush_names(folder)
         with suppress(StorageError):
-            snapshot.write(self._copy(folder), noun, line.data[noun], 0, line.hash)
+            write_snapshot(self._copy(folder), noun, line.data[noun], 0, line.hash)
         return line.hash
 
     def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
@@ -299,12 +292,12 @@ class FileStore(Generic[T]):
         """Yield all records, oldest first, each checked against the one before it, the last against the copy."""
         with self._opened(key, foreign=foreign) as (opened, folder):
             copy = self._copy(folder)
-            seen, seq, digest = snapshot.read(copy), -1, ""
+            seen, seq, digest = read_snapshot(copy), -1, ""
             for record in opened.records():
                 self._check_id(opened.path, record, key)
                 seq, digest = record.seq, record.hash
                 yield record
-            snapshot.check(copy, seen, seq, digest)
+            check_snapshot(copy, seen, seq, digest)
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
@@ -389,7 +382,7 @@ class FileStore(Generic[T]):
                 opened = stack.enter_context(journal.opened(f"{folder}/{JOURNAL}", encoding, mode))
             except FileNotFoundError:
                 copy = self._copy(folder)
-                snapshot.check(copy, snapshot.read(copy), -1, "")
+                check_snapshot(copy, read_snapshot(copy), -1, "")
                 known = (
                     list if os.path.lexists(folder) else self.ids
                 )  # an interrupted start is not a misspelt id
@@ -404,13 +397,13 @@ class FileStore(Generic[T]):
     def _load(self, opened: Journal[T], folder: str, key: str) -> tuple[T, bool]:
         """Return the newest record, and whether the snapshot is older."""
         copy = self._copy(folder)
-        seen = snapshot.read(copy)  # before the journal, which can only have more records by then
+        seen = read_snapshot(copy)  # before the journal, which can only have more records by then
         record = opened.newest()
         if record is None:
-            snapshot.check(copy, seen, -1, "")
+            check_snapshot(copy, seen, -1, "")
             raise self._kind.unknown(key, list)
         self._check_id(opened.path, record, key)
-        snapshot.check(copy, seen, record.seq, record.hash)
+        check_snapshot(copy, seen, record.seq, record.hash)
         return record, seen is None or seen.seq < record.seq
 
     def _check_id(self, path: str, record: T, key: str) -> None:
@@ -473,3 +466,73 @@ def remove_folder(path: str) -> None:
         import shutil  # 2 ms with the archive formats that it imports, and only deletions need it
 
         shutil.rmtree(path)
+
+
+_SNAPSHOT_END = re.compile(
+    rb',\n "seq": (\d{1,15}),\n "hash": "([0-9a-f]{64})",\n "check": "([0-9a-f]{16})"\n}\n\Z'
+)
+_SNAPSHOT_CHECK_LENGTH = len(',\n "check": "0123456789abcdef"\n}\n')
+_LARGEST_SNAPSHOT = 4 * limits.RECORD_BYTES
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",\n  ", ": ")).encode
+
+
+class LinesLostError(StorageError):
+    """The snapshot names a record that the journal does not have."""
+
+    code = "LINES_LOST"
+
+
+class Snapshot(NamedTuple):
+    """Number and hash of the record of a snapshot."""
+
+    seq: int
+    hash: str
+
+
+def write_snapshot(path: str, noun: str, value: Mapping[str, object], seq: int, digest: str) -> None:
+    """Replace the snapshot at *path*: *value* under *noun*, one line for each of its keys."""
+    text = f'{{\n "{noun}": {_json(value)},\n "seq": {seq},\n "hash": "{digest}"'
+    body = text.encode("utf-8", "backslashreplace")
+    files.write_over(path, body + f',\n "check": "{_snapshot_check(body)}"\n}}\n'.encode())
+
+
+def read_snapshot(path: str) -> Snapshot | None:
+    """Return which record the snapshot at *path* is of, or `None` if it is incomplete."""
+    data = _snapshot_bytes(path)
+    end = _SNAPSHOT_END.search(data)
+    if end is None or end[3].decode() != _snapshot_check(data[:-_SNAPSHOT_CHECK_LENGTH]):
+        return None
+    return Snapshot(int(end[1]), end[2].decode())
+
+
+def snapshot_content(path: str) -> dict[str, object] | None:
+    """Return the content of the snapshot at *path*, or `None` if it is not JSON."""
+    try:
+        data = json.loads(_snapshot_bytes(path))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def check_snapshot(path: str, seen: Snapshot | None, seq: int, digest: str) -> None:
+    """Refuse a journal that ends with record *seq* if its snapshot has *seen* a later or another one; -1 is none."""
+    if seen is None or seen.seq < seq or (seen.seq, seen.hash) == (seq, digest):
+        return
+    another = "another " if seen.seq == seq else ""
+    ends = f"ends with {another}record {seq}" if seq >= 0 else "has no record"
+    raise LinesLostError(
+        f"{path} is a snapshot of record {seen.seq}, but the journal {ends}",
+        hint="nothing was changed; restore journal.jsonl from a backup, or start again",
+        place=path,
+    )
+
+
+def _snapshot_check(body: bytes) -> str:
+    return sha256(body).hexdigest()[:16]
+
+
+def _snapshot_bytes(path: str) -> bytes:
+    try:
+        return files.read_bounded(path, limit=_LARGEST_SNAPSHOT, what="the snapshot")
+    except DocumentError:
+        return b""

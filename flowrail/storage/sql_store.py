@@ -41,9 +41,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, Operationa
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
 from flowrail.storage import journal
 from flowrail.storage.file_store import ALPHABET, Kind, SideFiles, Stamp
-from flowrail.storage.files import MissingFileError
+from flowrail.storage.files import LockTimeoutError, MissingFileError
 from flowrail.storage.journal import Chained, DamagedError, Encoding, JournalFullError
-from flowrail.storage.locking import LockTimeoutError
 from flowrail.text import limits
 
 SCHEMA_VERSION = 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flowrail import lazy_exports
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.domains import (
+    from flowrail.machines.definition.values import (
         BoundedInt as BoundedInt,
         ChoiceSet as ChoiceSet,
         Constant as Constant,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__, __dir__, _load = lazy_exports(
     __name__,
     {
-        "flowrail.machines.definition.domains": "BoundedInt ChoiceSet Constant",
+        "flowrail.machines.definition.values": "BoundedInt ChoiceSet Constant",
         "flowrail.machines.exploration.actions": "Act acts perform",
         "flowrail.machines.exploration.inputs": "extract_schema generate_inputs input_id",
         "flowrail.machines.exploration.walks": "Plan Walk plan",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, entered, reportable_outcomes

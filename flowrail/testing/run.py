@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines.definition.frozen import freeze_deep
+from flowrail.machines.definition.parts import freeze_deep
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions, reviews
 from flowrail.machines.engine.advance import advance, start

@@ -12,10 +12,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start

@@ -1,8 +1,9 @@
-"""Text as XML. This is the only module that turns text into markup."""
+"""Text as XML: escaped text, attributes and elements. This is the only module that turns text into markup."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import chain
 from typing import Self
 
@@ -116,3 +117,25 @@ def _attribute_text(text: str) -> str:
 
 def _as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def content(text: str) -> str:
+    """Return *text* as it is written inside an element."""
+    if isinstance(text, Verbatim):
+        return xml_verbatim(text)
+    return "".join(part if isinstance(part, Markup) else xml_text(part) for part in parts(text))
+
+
+def element(tag: str, text: str, /, **values: object) -> Markup:
+    """Return an element on one line; attributes that are `None` are left out."""
+    return Markup(f"<{tag}{attributes(**values)}>{content(text)}</{tag}>")
+
+
+def block(tag: str, lines: Iterable[str], /, **values: object) -> Markup:
+    """Return an element with each of *lines* on a line of its own."""
+    return Markup("\n".join([f"<{tag}{attributes(**values)}>", *map(content, lines), f"</{tag}>"]))
+
+
+def listing(tag: str, item: str, texts: Iterable[str], /, **values: object) -> Markup:
+    """Return an element with one *item* for each of *texts*."""
+    return block(tag, [element(item, text) for text in texts], **values)

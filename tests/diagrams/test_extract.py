@@ -10,10 +10,8 @@ from flowrail.diagrams.extract import machine_picture, picture, ways_of
 from flowrail.diagrams.model import Arrow, NodeKind, Picture
 from flowrail.handoff.handoff import PHASES
 from flowrail.handoff.lifecycle import HandoffMachine
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Outcome, Rule
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.workflow import Workflow
 
 

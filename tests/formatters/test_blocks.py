@@ -23,9 +23,8 @@ from flowrail.formatters.blocks import (
 from flowrail.formatters.blocks import (
     step as block_step,
 )
-from flowrail.machines.definition.delegation import AgentRole
-from flowrail.machines.definition.gates import POLICIES, GateConfig, QRState
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
+from flowrail.machines.definition.step_parts import POLICIES, AgentRole, GateConfig, QRState
 from flowrail.machines.guidance.question_relay import Option, Question, as_xml
 from flowrail.text.markup import Markup
 from flowrail.text.safe_text import one_line, visible

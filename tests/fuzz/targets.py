@@ -143,8 +143,8 @@ def questions(data: bytes) -> None:
 
 def told(data: bytes) -> None:
     """A text of a step becomes blocks and text that any XML parser takes."""
-    from flowrail.formatters.blocks.elements import content
     from flowrail.formatters.blocks.fences import fence_problems, with_blocks
+    from flowrail.text.markup import content
 
     text = data.decode("utf-8", "replace")
     fence_problems(text)

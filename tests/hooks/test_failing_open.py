@@ -18,7 +18,7 @@ from support.hooks import EVENTS, A, claude_code, hook, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
 from flowrail.hosts.protocol import read_input
-from flowrail.storage.locking import locked
+from flowrail.storage.files import locked
 from flowrail.text import limits
 
 STRICT = """\

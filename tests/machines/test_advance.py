@@ -22,7 +22,7 @@ from support.workflows import (
 )
 
 from flowrail.errors import ConflictError
-from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.parts import Frozen, freeze_deep
 from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.storage.files import WriteFailedError
-from flowrail.storage.locking import LockTimeoutError, locked
+from flowrail.storage.files import LockTimeoutError, WriteFailedError, locked
 
 
 def python(code: str, *arguments: object) -> list[str]:
@@ -22,7 +21,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lock until it is killed."""
     code = """
         import sys, time
-        from flowrail.storage.locking import locked
+        from flowrail.storage.files import locked
 
         with locked(sys.argv[1], wait=0, what="the session"):
             print("held", flush=True)
@@ -78,7 +77,7 @@ def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
     code = """
         import pathlib, sys
         from flowrail.storage.files import write_atomic
-        from flowrail.storage.locking import locked
+        from flowrail.storage.files import locked
 
         count = pathlib.Path(sys.argv[1], "count")
         for _ in range(20):

@@ -20,8 +20,8 @@ pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles
+from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError, Encoding
-from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import Database, SchemaError, SqlStore
 

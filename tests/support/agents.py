@@ -10,7 +10,7 @@ from support.sandbox import put_skill
 
 from flowrail.cli.environment import world
 from flowrail.cli.facts import given_answers
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance

@@ -9,7 +9,7 @@ from support.blocks import SAMPLES, TEXT_SAMPLES
 from support.fences import FENCES
 
 import flowrail
-from flowrail.machines.definition.gates import Policy
+from flowrail.machines.definition.step_parts import Policy
 
 GROUPS = {
     "The frame of a step": (

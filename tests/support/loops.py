@@ -7,10 +7,8 @@ from typing import Any
 
 from support.workflows import step, workflow
 
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions

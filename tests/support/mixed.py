@@ -12,10 +12,8 @@ from typing import Any
 from hypothesis import strategies as st
 from support.workflows import FAIL, ITERATE, OK, step, workflow
 
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.workflow import Workflow
 
 TABLES: Mapping[str | None, Sequence[str]] = {

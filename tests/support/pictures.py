@@ -5,10 +5,8 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.workflow import Workflow
 
 PHASES = ("prepare", "look around", "design", "build", "verify", "review", "document", "deliver")

@@ -9,10 +9,8 @@ import pytest
 from support.workflows import linear, step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Outcome, StepContext
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder

@@ -1,6 +1,6 @@
 """A wrong name gets a suggestion."""
 
-from flowrail.text.suggestions import Suggestions, did_you_mean, near
+from flowrail.text.phrases import Suggestions, did_you_mean, near
 
 
 def test_the_closest_names_are_suggested_in_any_case() -> None:

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
 from flowrail.storage.files import WriteFailedError, read_bounded, write_atomic
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
 LARGEST_FILE = 1_000_000

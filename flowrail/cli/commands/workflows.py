@@ -15,15 +15,15 @@ from flowrail.discovery.git import Revision
 from flowrail.errors import UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import render as render_summary
-from flowrail.machines.definition.gates import QRState
 from flowrail.machines.definition.schema import json_schema
+from flowrail.machines.definition.step_parts import QRState
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport, WorkflowChange
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import one_line
-from flowrail.text.suggestions import did_you_mean
 
 
 @click.command(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flowrail.command import Command
-from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.blocks.plain_text import format_invoke_command
-from flowrail.machines.definition.delegation import AgentRole
 from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.text.markup import Markup, Verbatim
+from flowrail.machines.definition.step_parts import AgentRole
+from flowrail.text.markup import Markup, Verbatim, block, element
 from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import placeholders
 

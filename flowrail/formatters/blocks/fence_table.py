@@ -11,12 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.formatters.blocks import dispatch, instructions, plain_text, review, step
-from flowrail.formatters.blocks.elements import content
-from flowrail.machines.definition.delegation import AgentRole
-from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, GateConfig, Policy, QRState
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
+from flowrail.machines.definition.step_parts import (
+    DEFAULT_POLICY,
+    POLICIES,
+    AgentRole,
+    GateConfig,
+    Policy,
+    QRState,
+)
 from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, content
 
 NOTHING, ITEMS, CASES, ENTRIES, TEXT, BLOCKS = "nothing", "items", "cases", "entries", "text", "blocks"
 NUMBERS = frozenset({"step", "total", "limit", "work_step", "pass_step"})

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flowrail.formatters.blocks.elements import block, element, listing
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, block, element, listing
 
 
 def format_state_banner(

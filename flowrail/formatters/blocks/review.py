@@ -7,13 +7,13 @@ carries the round, so that fixes are reviewed).
 
 from __future__ import annotations
 
-from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.formatters.blocks.step import format_step_output
-from flowrail.machines.definition.delegation import AgentRole
-from flowrail.machines.definition.gates import (
+from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
+from flowrail.machines.definition.step_parts import (
     DEFAULT_POLICY,
+    AgentRole,
     GateConfig,
     LoopState,
     Policy,
@@ -21,8 +21,7 @@ from flowrail.machines.definition.gates import (
     QRStatus,
     Severity,
 )
-from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
-from flowrail.text.markup import Markup, Verbatim, xml_text
+from flowrail.text.markup import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5
 """The number of rounds after which the user is asked."""

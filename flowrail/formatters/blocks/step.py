@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.blocks.plain_text import format_invoke_command
-from flowrail.machines.definition.gates import QRStatus
 from flowrail.machines.definition.script_steps import (
     BranchCommand,
     BranchRouting,
@@ -15,7 +13,8 @@ from flowrail.machines.definition.script_steps import (
     NextCommand,
     Routing,
 )
-from flowrail.text.markup import Markup, Verbatim
+from flowrail.machines.definition.step_parts import QRStatus
+from flowrail.text.markup import Markup, Verbatim, block, element
 
 
 def format_step_header(script: str, step: int, total: int, title: str, phase: str | None = None) -> Markup:

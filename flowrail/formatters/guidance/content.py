@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
-from flowrail.formatters.blocks.elements import element
-from flowrail.machines.definition.gates import Severity
+from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
-from flowrail.text.markup import Markup, Verbatim, parts
+from flowrail.text.markup import Markup, Verbatim, element, parts
 from flowrail.text.phrases import in_words, size
 from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import shortened

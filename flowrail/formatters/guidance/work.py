@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from flowrail.command import Command
-from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.guidance.content import FINDING, Keep, Show, plain, result_lines, text_pieces
 from flowrail.machines.engine.agents import Assignment, DispatchResult
 from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
-from flowrail.text.markup import Markup, Verbatim
+from flowrail.text.markup import Markup, Verbatim, block, element
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import one_line, visible

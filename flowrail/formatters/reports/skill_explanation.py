@@ -9,9 +9,8 @@ from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
 from flowrail.discovery.ranking.scores import Score
 from flowrail.formatters.reports.menu import hidden, skipped_section
 from flowrail.formatters.reports.notes import notes
-from flowrail.text.phrases import count, joined, section
+from flowrail.text.phrases import count, joined, near, section
 from flowrail.text.safe_text import shortened
-from flowrail.text.suggestions import near
 
 _FIELDS = (
     "name", "description", "categories", "accepts_from", "provides_to", "schema_version", "schema_type",

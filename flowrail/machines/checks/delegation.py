@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowrail.machines.definition.delegation import AgentRole
 from flowrail.machines.definition.findings import UnplacedFinding
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.step_parts import AgentRole
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text import placeholders, suggestions
+from flowrail.text import phrases, placeholders
 
 
 def _successes(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -44,7 +44,7 @@ def _roles(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Warn about agents whose name looks like a misspelt role. Any other name is an agent of the host."""
     for index, step in enumerate(workflow.steps):
         work = step.work
-        guess = suggestions.did_you_mean(work.agent, AgentRole, "") if work is not None else ""
+        guess = phrases.did_you_mean(work.agent, AgentRole, "") if work is not None else ""
         if work is not None and guess and work.agent not in list(AgentRole):
             what = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
             yield UnplacedFinding(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text import phrases, suggestions
+from flowrail.text import phrases
 
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
@@ -25,7 +25,7 @@ WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
 
 def _texts(workflow: Workflow) -> Iterator[UnplacedFinding]:
     ids = dict.fromkeys(step.id for step in workflow.steps)
-    guesses = suggestions.Suggestions()
+    guesses = phrases.Suggestions()
     for index, step in enumerate(workflow.steps):
         for path, text in _told(index, step):
             plain = _without_fences(text)
@@ -56,7 +56,7 @@ def _without_fences(text: str) -> str:
 
 
 def _steps(
-    path: Path, text: str, step: StepDef, ids: Collection[str], guesses: suggestions.Suggestions
+    path: Path, text: str, step: StepDef, ids: Collection[str], guesses: phrases.Suggestions
 ) -> Iterator[UnplacedFinding]:
     for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
         if name not in ids:
@@ -73,13 +73,11 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Unpla
         if word not in {*here, *decided, *step.reports} or (word in run and word not in here):
             known = "the step does not accept it" if word in WORDS else "it is not an outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
-            hint = suggestions.did_you_mean(word, here, f"it takes {phrases.listed(here)}")
+            hint = phrases.did_you_mean(word, here, f"it takes {phrases.listed(here)}")
             yield UnplacedFinding("FR167", (*path, word), what, hint, step.id, "warning")
 
 
-def _facts(
-    path: Path, text: str, step: StepDef, guesses: suggestions.Suggestions
-) -> Iterator[UnplacedFinding]:
+def _facts(path: Path, text: str, step: StepDef, guesses: phrases.Suggestions) -> Iterator[UnplacedFinding]:
     """Judge what a text asks to be reported, in bold letters."""
     if callable(step.handler):
         return  # what it takes is its own affair

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.fingerprint import structure
-from flowrail.machines.definition.keys import keys_of
+from flowrail.machines.definition.parts import keys_of
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, structure
 
 IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
     "identical",

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Final
 
-from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
-from flowrail.machines.definition.keys import DefinitionPart, Key
+from flowrail.machines.definition.parts import DefinitionPart, Frozen, Key, freeze, freeze_items
 
 CHECK_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 DEFAULT_TIMEOUT = 600.0

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
-from flowrail.machines.definition.keys import DefinitionPart, Key
+from flowrail.machines.definition.parts import DefinitionPart, Key
 
 Path = tuple[str | int, ...]
 Locate = Callable[[Path], str]

@@ -8,8 +8,14 @@ from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.frozen import freeze
-from flowrail.machines.definition.keys import UNKNOWN_ARGUMENTS, DeclaredKey, Shape, is_default, keys_of
+from flowrail.machines.definition.parts import (
+    UNKNOWN_ARGUMENTS,
+    DeclaredKey,
+    Shape,
+    freeze,
+    is_default,
+    keys_of,
+)
 from flowrail.machines.definition.step import UNWRITTEN, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.values import Arg
 from flowrail.text.markup import Markup

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import MISSING
 from typing import Any
 
-from flowrail.machines.definition.keys import DeclaredKey, Shape, keys_of
+from flowrail.machines.definition.parts import DeclaredKey, Shape, keys_of
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.workflow import Workflow
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from inspect import Parameter
 from typing import Any, NoReturn
 
-from flowrail.machines.definition.keys import is_default, keys_of
+from flowrail.machines.definition.parts import is_default, keys_of
 from flowrail.machines.definition.reader import CODE, DECIDING, Reader
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow

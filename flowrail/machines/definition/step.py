@@ -14,12 +14,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 from flowrail.errors import UsageError
-from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
-from flowrail.machines.definition.frozen import Frozen, FrozenObject, freeze, freeze_deep, freeze_items
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.keys import DefinitionPart, Key
-from flowrail.machines.definition.questions import OUTCOME, Question
+from flowrail.machines.definition.parts import (
+    DefinitionPart,
+    Frozen,
+    FrozenObject,
+    Key,
+    freeze,
+    freeze_deep,
+    freeze_items,
+)
+from flowrail.machines.definition.step_parts import OUTCOME, Dispatch, GateConfig, Question
 from flowrail.machines.definition.values import Arg, arg_from, part_from
 
 if TYPE_CHECKING:

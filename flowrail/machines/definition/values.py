@@ -1,27 +1,75 @@
-"""Declared parameters and reported facts: what values they take, and domains small enough to try.
-
-An `Arg` describes one value, whether it is fixed when a workflow starts (a parameter) or arrives
-with the report of a step (a fact). It reads text from a command line, judges a value from JSON,
-and says which values are worth trying.
-"""
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+"""Declared parameters and reported facts: what values they take, and domains small enough to try all their values."""
 
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from flowrail.machines.definition.frozen import freeze_items
-from flowrail.machines.definition.keys import DefinitionPart, Key, Scalar, Value, keys_of
+from flowrail.machines.definition.parts import (
+    DefinitionPart,
+    FrozenObject,
+    Key,
+    Scalar,
+    Value,
+    freeze_deep,
+    freeze_items,
+    keys_of,
+)
 from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
 
-if TYPE_CHECKING:
-    from flowrail.machines.definition.domains import Domain
+
+class BoundedInt(FrozenObject):
+    """All whole numbers from ``lo`` to ``hi``, both included."""
+
+    lo: int
+    hi: int
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.lo, self.hi + 1))
+
+    def __len__(self) -> int:
+        return max(0, self.hi - self.lo + 1)
+
+
+class ChoiceSet(FrozenObject):
+    """The choices, in the order in which they were declared."""
+
+    choices: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", tuple(freeze_deep(each) for each in self.choices))
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+
+class Constant(FrozenObject):
+    """One value and no other."""
+
+    value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", freeze_deep(self.value))
+
+    def __iter__(self) -> Iterator[object]:
+        return iter((self.value,))
+
+    def __len__(self) -> int:
+        return 1
+
+
+Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
+
+
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
 
 KINDS = ("string", "integer", "number", "boolean", "list")
 TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
@@ -118,9 +166,6 @@ class Arg(DefinitionPart):
     @property
     def domain(self) -> "Domain | None":
         """Return the values to try, all of them, or `None` where they are too many to name."""
-        # only tests and checks try values
-        from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
-
         if self.choices is not None:
             return ChoiceSet(tuple(self.choices))
         if self.kind == "boolean":

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.evidence import Verdict
-from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
-from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as review_gates
 from flowrail.machines.engine.errors import (

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, needed_by
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.sessions.record import is_short
 from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
 from flowrail.storage.journal import too_large
 from flowrail.storage.records import from_plain
-from flowrail.text import limits, placeholders, suggestions
+from flowrail.text import limits, phrases, placeholders
 
 RESULTS = 400_000
 """Bytes of the results of a step's agents together; each may use an equal share."""
@@ -140,7 +140,7 @@ def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:
             )
         raise UnknownDispatchError(
             f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
-            hint=suggestions.did_you_mean(
+            hint=phrases.did_you_mean(
                 dispatch_id[:40], known, Hint("see what it waits for: ", Command("status", session.id))
             ),
             dispatches=list(known),

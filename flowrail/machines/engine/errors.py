@@ -8,8 +8,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, UsageError
 from flowrail.machines.definition.step import DONE, REPORTABLE
 from flowrail.machines.sessions.evidence import EvidenceResult
-from flowrail.text.phrases import listed
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean, listed
 
 
 class UnknownOutcomeError(UsageError):

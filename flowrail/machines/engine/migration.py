@@ -24,17 +24,15 @@ from flowrail.machines.definition.diff import (
     recognised,
     same_work,
 )
-from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
-from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.parts import Frozen, freeze_deep
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import check_params
 from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, Session
-from flowrail.text.phrases import listed
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean, listed
 
 MAP, ACCEPT, PARAMS = "map", "accept", "params"
 ENDED = "(ended)"

@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from flowrail.command import Hint
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.questions import (
+from flowrail.machines.definition.step_parts import (
     Option,
     Path,
     Question,

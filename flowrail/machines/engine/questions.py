@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.questions import (
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step_parts import (
     LONGEST_DESCRIPTION,
     LONGEST_LABEL,
     LONGEST_TEXT,
     OWN_WORDS,
     Question,
 )
-from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.sessions.session import (
     ACTIVE,
     BY_AGENT,
@@ -30,7 +30,7 @@ from flowrail.machines.sessions.session import (
     AskedQuestion,
     Session,
 )
-from flowrail.text import phrases, placeholders, safe_text, suggestions
+from flowrail.text import phrases, placeholders, safe_text
 from flowrail.text.safe_text import blanked, visible
 
 LIMIT = "limit"
@@ -115,7 +115,7 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
             return option.label
     raise BadAnswerError(
         f"question `{question.id}` has no option `{word[:60]}`",
-        hint=suggestions.did_you_mean(word[:60], labels, f"answer with one of {phrases.listed(labels)}"),
+        hint=phrases.did_you_mean(word[:60], labels, f"answer with one of {phrases.listed(labels)}"),
         question=question.id,
         options=labels,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
-from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.parts import Frozen, freeze_deep
 from flowrail.machines.definition.step import (
     BUILT_IN,
     VALUE_NAME,
@@ -20,9 +20,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.text import json
-from flowrail.text.phrases import MOST_LISTED, listed
+from flowrail.text.phrases import MOST_LISTED, listed, near
 from flowrail.text.safe_text import in_quotes
-from flowrail.text.suggestions import near
 
 
 class MemoryTooLongError(UsageError):

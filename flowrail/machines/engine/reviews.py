@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, GateConfig, Severity
 from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step_parts import DEFAULT_POLICY, POLICIES, GateConfig, Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import RecordedFinding, Session
-from flowrail.text import phrases, safe_text, suggestions
+from flowrail.text import phrases, safe_text
 
 MOST = 500
 MOST_NAMED = 12
@@ -91,7 +91,7 @@ def record(
     if word not in Severity.__members__:
         raise BadFindingError(
             f"unknown severity `{severity[:40]}`",
-            hint=suggestions.did_you_mean(word[:40], Severity, f"use one of {phrases.listed(Severity)}"),
+            hint=phrases.did_you_mean(word[:40], Severity, f"use one of {phrases.listed(Severity)}"),
         )
     if not text.strip():
         raise BadFindingError("the finding has no text", hint="describe the problem")
@@ -141,7 +141,7 @@ def resolve(
         ids = [each.id for each in known]
         raise UnknownFindingError(
             f"session `{session.id}` has no finding `{finding_id[:40]}`",
-            hint=suggestions.did_you_mean(
+            hint=phrases.did_you_mean(
                 finding_id[:40], ids, Hint("see all: ", Command("finding list", session.id))
             ),
             findings=ids,

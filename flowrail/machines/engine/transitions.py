@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import leads_back, outcome_at_limit, possible_edges, skip_outcome
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 

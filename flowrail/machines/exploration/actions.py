@@ -11,10 +11,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
-from flowrail.machines.definition.frozen import Frozen, freeze_deep
-from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.graph import reviews
+from flowrail.machines.definition.parts import Frozen, freeze_deep
 from flowrail.machines.definition.step import Outcome, StepDef, accepts_any_fact, fact_args
+from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions

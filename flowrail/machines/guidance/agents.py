@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.command import Command
-from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions

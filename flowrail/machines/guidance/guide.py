@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
-from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.engine.question_input import QuestionsError, parse_questions
 from flowrail.text.markup import Markup
 from flowrail.text.safe_text import HIDDEN

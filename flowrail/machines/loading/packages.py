@@ -19,7 +19,7 @@ from flowrail.machines.loading.python_source import (
 )
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 MOST_FILES = 5_000
 

@@ -16,13 +16,11 @@ from enum import Enum
 from inspect import Signature
 from typing import Any
 
-from flowrail.machines.definition.delegation import AgentRole, Dispatch
 from flowrail.machines.definition.findings import Finding, Path, Suppression
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.keys import keys_of
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.parts import keys_of
 from flowrail.machines.definition.reader import Call, Reader
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
+from flowrail.machines.definition.step_parts import AgentRole, Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.document import ReadWorkflow, read

@@ -12,8 +12,8 @@ from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import decode
-from flowrail.text.suggestions import did_you_mean
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.md)?\Z")
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from flowrail.machines.definition.evidence import Level, Verdict
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 
 
 class Baseline(NamedTuple):

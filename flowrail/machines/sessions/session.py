@@ -8,10 +8,9 @@ The records of the journal hold exactly these classes; `flowrail.storage.records
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.delegation import LEASE_SECONDS
-from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.questions import OWN_WORDS
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
 from flowrail.machines.sessions.evidence import EvidenceResult, StepEvidence
 
 FORMAT = 2

@@ -20,7 +20,6 @@ from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
 from flowrail.machines.sessions.upgrades import definition_of_today
-from flowrail.storage import snapshot
 from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import (
     Backend,
@@ -32,13 +31,14 @@ from flowrail.storage.file_store import (
     WrittenRecords,
     prepare_folder,
     remove_folder,
+    snapshot_content,
     written_records,
 )
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
 from flowrail.text import json as strict_json
 from flowrail.text import limits
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 DEFINITION = "definition.json"
 SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
@@ -217,7 +217,7 @@ class Store:
 
     def had_ended(self, session_id: str) -> bool:
         """Return whether a session had ended, as far as its snapshot says."""
-        seen = snapshot.content(f"{self.folder(session_id)}/session.json") or {}
+        seen = snapshot_content(f"{self.folder(session_id)}/session.json") or {}
         session = seen.get("session")
         return isinstance(session, dict) and session.get("status") in ENDED
 

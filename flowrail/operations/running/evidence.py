@@ -12,7 +12,7 @@ from typing import Literal
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
 from flowrail.evidence.evaluate import Context, Records, evaluate
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions

@@ -27,8 +27,7 @@ from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
 from flowrail.operations.running.world import World
-from flowrail.text.phrases import listed
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean, listed
 
 LONGEST_REASON = 2_000
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.questions import Question
+from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.agents import held_by

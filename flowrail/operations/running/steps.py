@@ -55,7 +55,7 @@ from flowrail.operations.running.child_sessions import (
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session, open_skill
 from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
-from flowrail.storage.locking import LockTimeoutError
+from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.records import to_plain
 from flowrail.text.safe_text import one_line
 

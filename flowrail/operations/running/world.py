@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.fingerprint import workflow_fingerprint
 from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, workflow_fingerprint
 from flowrail.machines.engine.migration import (
     ACCEPT,
     MAP,
@@ -34,8 +33,7 @@ from flowrail.operations.running.open_workflow import (
 )
 from flowrail.operations.running.steps import Answer, answer_of, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
-from flowrail.text.phrases import listed
-from flowrail.text.suggestions import near
+from flowrail.text.phrases import listed, near
 
 
 class MigrationNeedsError(ChangedError):

@@ -27,7 +27,7 @@ from flowrail.operations.running.child_sessions import DispatchLookup, is_lost
 from flowrail.operations.running.world import World
 from flowrail.storage import files
 from flowrail.storage.file_store import JOURNAL, LOCK
-from flowrail.storage.locking import LockTimeoutError
+from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.ownership import OWNER_FILE
 
 DAY = 86_400.0

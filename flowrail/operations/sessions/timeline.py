@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
-from flowrail.machines.definition.fingerprint import step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.workflow import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.received_work import COPY
@@ -26,12 +26,11 @@ from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import OpenedWorkflow, as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
-from flowrail.storage.files import read_bounded, write_atomic
+from flowrail.storage.file_store import LinesLostError
+from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
-from flowrail.storage.locking import LockTimeoutError
-from flowrail.storage.snapshot import LinesLostError
 from flowrail.text import limits
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean
 
 
 class UnknownRevisionError(UsageError):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.errors import FlowError
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage
 from flowrail.machines.sessions.record import Record

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
-from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.gates import QRState, QRStatus, Severity
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
+from flowrail.machines.definition.step_parts import QRState, QRStatus, Severity
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
@@ -20,8 +20,7 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.skills.summary import definition_of
-from flowrail.text.phrases import listed
-from flowrail.text.suggestions import did_you_mean
+from flowrail.text.phrases import did_you_mean, listed
 
 
 class UnknownResourceError(UsageError):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.definition.step import (
     DONE,

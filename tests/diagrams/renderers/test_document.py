@@ -11,7 +11,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, restructured_text
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.markdown import outcomes_table, params_table
-from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.safe_text import shortened

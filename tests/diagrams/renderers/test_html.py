@@ -20,9 +20,8 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.html import render
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Variant
+from flowrail.machines.definition.step_parts import Dispatch, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Report

@@ -12,9 +12,7 @@ from support.golden import in_golden_block
 from support.workflows import step, unchecked, workflow
 
 from flowrail.diagrams.renderers.markdown import cell, skills_table, steps_table
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.summary import items

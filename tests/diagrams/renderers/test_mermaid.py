@@ -16,7 +16,7 @@ from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.mermaid import quoted, quoted_address, render
-from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.step_parts import GateConfig
 from flowrail.machines.definition.workflow import Workflow
 
 ROOT = Path(__file__).parents[3]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
 from flowrail.machines.definition.step import Outcome, StepContext, Variant
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation import validate
 from flowrail.machines.definition.validation.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.definition.values import Arg

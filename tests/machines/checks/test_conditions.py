@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.step_parts import GateConfig
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan

@@ -11,11 +11,16 @@ from support.loops import AREAS, asking_workflow, fan, yes_no
 from support.workflows import step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch
 from flowrail.machines.definition.findings import CODES, Finding
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import LATEST_DEADLINE, Option, Question
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.step_parts import (
+    LATEST_DEADLINE,
+    MOST_DISPATCHES,
+    Dispatch,
+    GateConfig,
+    Option,
+    Question,
+)
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 

@@ -8,8 +8,7 @@ import pytest
 from support.workflows import loop, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Dispatch, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.testing import Run

@@ -14,7 +14,7 @@ from flowrail.machines.definition.diff import (
     recognised,
     same_work,
 )
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 

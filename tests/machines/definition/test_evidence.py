@@ -70,7 +70,7 @@ def test_a_session_stores_the_evidence_with_the_text_of_the_schema() -> None:
 
 
 def test_other_evidence_is_another_step_and_known_bad_projects_are_not() -> None:
-    from flowrail.machines.definition.fingerprint import step_fingerprint
+    from flowrail.machines.definition.workflow import step_fingerprint
 
     def fingerprint(*checks: EvidenceCheck) -> str:
         return step_fingerprint(Workflow("built", step(*checks)), "build")

@@ -10,8 +10,6 @@ import pytest
 from flowrail.formatters.blocks.plain_text import format_text_output
 from flowrail.formatters.blocks.review import format_gate_step
 from flowrail.formatters.blocks.step import format_step_output, next_command
-from flowrail.machines.definition.delegation import AgentRole
-from flowrail.machines.definition.gates import GateConfig, QRState
 from flowrail.machines.definition.script_steps import (
     BranchCommand,
     BranchRouting,
@@ -21,6 +19,7 @@ from flowrail.machines.definition.script_steps import (
     Step,
     TerminalRouting,
 )
+from flowrail.machines.definition.step_parts import AgentRole, GateConfig, QRState
 
 STEPS = {
     1: Step(

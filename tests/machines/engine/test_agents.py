@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.loops import AREAS, LATER, NOW, ended, fan, report
 from support.workflows import step, workflow
 
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents

@@ -9,8 +9,8 @@ import pytest
 from support.workflows import step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.step import Outcome, StepContext
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start

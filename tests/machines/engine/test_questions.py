@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.loops import MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
 from support.workflows import REPORTED, step, workflow
 
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import (

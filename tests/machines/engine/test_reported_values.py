@@ -13,7 +13,7 @@ from support.workflows import linear, step, unchecked
 from flowrail.cli.facts import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.frozen import Frozen, freeze
+from flowrail.machines.definition.parts import Frozen, freeze
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.values import (
     Arg,

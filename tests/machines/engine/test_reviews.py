@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.loops import NOW, answered, found, report, review_loop
 from support.workflows import REPORTED, step, workflow
 
-from flowrail.machines.definition.gates import POLICIES, GateConfig
+from flowrail.machines.definition.step_parts import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reviews import (

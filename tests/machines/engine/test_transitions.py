@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.machines.definition.expressions import parse
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start

@@ -16,7 +16,7 @@ from support.loops import (
 )
 
 from flowrail.formatters.guidance.content import result_lines
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.questions import problems_in
+from flowrail.machines.definition.step_parts import problems_in
 from flowrail.machines.guidance.question_relay import (
     SUB_AGENT_QUESTION_FORMAT,
     Option,

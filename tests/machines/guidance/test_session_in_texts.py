@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from support.workflows import step, workflow
 
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Dispatch, Option, Question
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import entered, start
 from flowrail.machines.guidance.guide import guide

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.loading.document import ReadWorkflow
 from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.text import yaml as yaml_text

@@ -16,11 +16,10 @@ import pytest
 from flowrail.errors import StorageError
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, StoredSession, UnknownSessionError
-from flowrail.storage.files import NotPrivateError, WriteFailedError
+from flowrail.storage.file_store import LinesLostError
+from flowrail.storage.files import LockTimeoutError, NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
-from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
-from flowrail.storage.snapshot import LinesLostError
 from flowrail.text import limits
 
 ID = "skill-abcdef"
@@ -218,7 +217,7 @@ def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store)
         with pytest.raises(LinesLostError) as caught:
             use(ID)
         assert (caught.value.code, caught.value.exit_status) == ("LINES_LOST", 3)
-        assert caught.value.message.endswith("is a copy of record 1, but the journal ends with record 0")
+        assert caught.value.message.endswith("is a snapshot of record 1, but the journal ends with record 0")
 
     assert copy(store).read_bytes() == newest
     assert journal(store).read_bytes() == first
@@ -238,7 +237,7 @@ def test_a_journal_that_lost_everything_is_not_a_session_that_never_began(
         lambda each: store.change(each).__enter__(),
         lambda each: list(store.records(each)),
     ):
-        with pytest.raises(LinesLostError, match="is a copy of record 0, but the journal has no record"):
+        with pytest.raises(LinesLostError, match="is a snapshot of record 0, but the journal has no record"):
             use(ID)
 
 

@@ -7,7 +7,7 @@ from support.agents import FREE, LEAD, Team, put_lead, question
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.questions import Option
+from flowrail.machines.definition.step_parts import Option
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.agents import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError

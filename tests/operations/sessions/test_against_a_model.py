@@ -34,7 +34,7 @@ from flowrail.operations.running.world import World
 from flowrail.operations.sessions import prune as session_prune
 from flowrail.operations.sessions import timeline
 from flowrail.operations.sessions.verify import verify
-from flowrail.storage import snapshot
+from flowrail.storage import file_store
 from flowrail.storage.ownership import Owner
 
 WAYS: dict[str, dict[str, str | None]] = {
@@ -361,7 +361,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if len(self.models[session].kinds) > 1:
             path = Path(self.world.store.folder(session), "journal.jsonl")
             whole = path.read_bytes()
-            copy = snapshot.read(
+            copy = file_store.read_snapshot(
                 str(path.with_name("session.json"))
             )  # one that was never finished tells nothing
             if copy is not None and copy.seq == len(self.models[session].kinds) - 1:

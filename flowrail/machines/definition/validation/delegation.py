@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.gates import POLICIES, GateConfig
-from flowrail.machines.definition.questions import problems_in
 from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, VALUE_NAME, Outcome, StepDef
+from flowrail.machines.definition.step_parts import (
+    MOST_DISPATCHES,
+    POLICIES,
+    Dispatch,
+    GateConfig,
+    needed_by,
+    problems_in,
+)
 from flowrail.machines.definition.values import Arg
-from flowrail.text import phrases, placeholders, suggestions
+from flowrail.text import phrases, placeholders
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -27,7 +32,7 @@ class _Known:
         reported = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
         self.values: dict[str, Arg] = {**workflow.params, **reported}
         self.open_ended = any(callable(step.handler) for step in workflow.steps)
-        self.guesses = suggestions.Suggestions()
+        self.guesses = phrases.Suggestions()
 
     def missing(self, text: str, more: Iterable[str] = ()) -> list[str]:
         """Return the names that *text* has a placeholder for and nobody declares."""
@@ -204,7 +209,7 @@ def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
     after, _, _ = graph.adjacency(graph.edges(workflow))
     targets = {target for leads_to in after.values() for target in leads_to}
     ahead = {step: [to for to in leads_to if to in workflow] for step, leads_to in after.items()}
-    guesses = suggestions.Suggestions()
+    guesses = phrases.Suggestions()
     for index, step in enumerate(workflow.steps):
         if step.gate is None:
             continue
@@ -244,7 +249,7 @@ def _rounds(path: Path, step: StepDef, gate: GateConfig) -> Iterator[UnplacedFin
         yield UnplacedFinding("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
     if gate.policy is not None and gate.policy not in POLICIES:
         what = f"gate `{step.id}` has an unknown policy `{gate.policy}`"
-        hint = suggestions.did_you_mean(gate.policy, POLICIES, f"use one of {phrases.listed(POLICIES)}")
+        hint = phrases.did_you_mean(gate.policy, POLICIES, f"use one of {phrases.listed(POLICIES)}")
         yield UnplacedFinding("FR150", (*path, "policy"), what, hint, step.id)
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.evidence import (
     CHECK_ID,
     CONDITIONS,
@@ -16,9 +15,10 @@ from flowrail.machines.definition.evidence import (
     Level,
 )
 from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.keys import is_default, keys_of
+from flowrail.machines.definition.parts import is_default, keys_of
 from flowrail.machines.definition.step import REPORTABLE, TEXT_NAMES, Outcome, StepDef
-from flowrail.text import phrases, placeholders, suggestions
+from flowrail.machines.definition.step_parts import Dispatch
+from flowrail.text import phrases, placeholders
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -96,7 +96,7 @@ def _outcomes(path: Path, step: StepDef) -> Iterator[UnplacedFinding]:
     for outcome, checks in step.evidence.items():
         if outcome not in {str(way) for way in REPORTABLE} or Outcome(outcome) not in step.ways:
             what = f"step `{step.id}` demands evidence for `{outcome}`, which it does not accept"
-            remedy = suggestions.did_you_mean(outcome, map(str, step.ways), "name an outcome of `next`")
+            remedy = phrases.did_you_mean(outcome, map(str, step.ways), "name an outcome of `next`")
             yield UnplacedFinding("FR157", (*path, outcome), what, remedy, step.id)
         if not checks or len(checks) > MOST_CHECKS:
             what = f"step `{step.id}` has {len(checks)} checks for `{outcome}`"
@@ -142,7 +142,7 @@ def problems_in(check: EvidenceCheck, names: Collection[str] | None) -> Iterator
 def _level(check: EvidenceCheck) -> Iterator[CheckProblem]:
     levels = [str(level) for level in Level]
     if check.level not in levels:
-        remedy = suggestions.did_you_mean(str(check.level), levels, f"use one of {phrases.listed(levels)}")
+        remedy = phrases.did_you_mean(str(check.level), levels, f"use one of {phrases.listed(levels)}")
         yield CheckProblem("level", f"has the unknown level `{check.level}`", remedy)
     elif not check.run and Level(str(check.level)).rank < Level.CHECKED.rank:
         what = f"has the level `{check.level}`, but `{check.kind}` is always checked"
@@ -186,7 +186,7 @@ def _paths(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[Chec
             )
         unknown = sorted(placeholders.placeholders(path).difference(names)) if names is not None else []
         if unknown:
-            remedy = suggestions.did_you_mean(unknown[0], names or (), "declare it in `params` or `reports`")
+            remedy = phrases.did_you_mean(unknown[0], names or (), "declare it in `params` or `reports`")
             yield CheckProblem(key, f"has `${unknown[0]}`, unknown here", remedy)
     for text in check.contains:
         if not isinstance(text, str) or not text.strip():

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.reader import DocumentProblem
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
-from flowrail.text.suggestions import did_you_mean
 
 Positions = Mapping[Path, list[int]]
 """For each list of which items were left out, the positions of the others."""

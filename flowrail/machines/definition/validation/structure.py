@@ -18,7 +18,7 @@ from flowrail.machines.definition.step import (
     Outcome,
     StepDef,
 )
-from flowrail.text import phrases, placeholders, suggestions
+from flowrail.text import phrases, placeholders
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -63,13 +63,13 @@ def _entry(workflow: Workflow) -> Iterator[UnplacedFinding]:
         )
     elif workflow.entry_point not in workflow:
         names = workflow._step_order  # noqa: SLF001
-        hint = suggestions.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
+        hint = phrases.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
         yield UnplacedFinding("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
 
 
 def _targets(workflow: Workflow) -> Iterator[UnplacedFinding]:
     """Find transitions that lead nowhere. A name that several transitions use is one finding."""
-    guesses = suggestions.Suggestions()
+    guesses = phrases.Suggestions()
     unknown: dict[str, list[tuple[Path, str]]] = {}
     for index, step in enumerate(workflow.steps):
         if not step.next:

@@ -23,7 +23,7 @@ from flowrail.machines.definition.values import (
     kind_of,
     misfit,
 )
-from flowrail.text import phrases, placeholders, suggestions
+from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import in_quotes
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _expressions(workflow: Workflow) -> Iterator[UnplacedFinding]:
     reported: dict[str, Arg] = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
     open_ended = any(callable(step.handler) for step in workflow.steps)
     known = {**workflow.params, **reported}
-    guesses = suggestions.Suggestions()
+    guesses = phrases.Suggestions()
     left = LARGEST_SAID + SAID_BY_EACH * len(workflow.steps)
     most = left
     for index, step in enumerate(workflow.steps):
@@ -223,7 +223,7 @@ def _expressions(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _expression(
-    path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: suggestions.Suggestions | None
+    path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: phrases.Suggestions | None
 ) -> Iterator[UnplacedFinding]:
     try:
         if not isinstance(source, str):
@@ -273,7 +273,7 @@ def _evidence_name(path: Path, source: str, check: str, step: StepDef) -> Iterat
         yield UnplacedFinding("FR120", path, what, "move the condition to `rules`", step.id)
     elif check not in step.checks:
         what = f"`{quoted}` of step `{step.id}` uses unknown evidence `{check}`"
-        hint = suggestions.did_you_mean(check, step.checks, "name a check of `evidence` of the step")
+        hint = phrases.did_you_mean(check, step.checks, "name a check of `evidence` of the step")
         yield UnplacedFinding("FR120", path, what, hint, step.id)
 
 
@@ -284,7 +284,7 @@ def _never(arg: Arg, literal: object) -> bool:
 
 
 def _placeholders(
-    index: int, step: StepDef, known: dict[str, Arg], guesses: suggestions.Suggestions
+    index: int, step: StepDef, known: dict[str, Arg], guesses: phrases.Suggestions
 ) -> Iterator[UnplacedFinding]:
     texts: list[tuple[Path, str]] = []
     if isinstance(step.title, str):

@@ -1,0 +1,399 @@
+"""What a step may hold besides its transitions: dispatches to sub-agents, review gates and questions to the user."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from flowrail.machines.definition.evidence import EvidenceCheck
+from flowrail.machines.definition.parts import (
+    DefinitionPart,
+    Frozen,
+    FrozenObject,
+    Key,
+    Scalar,
+    Value,
+    freeze,
+    freeze_items,
+)
+from flowrail.text.safe_text import visible
+
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
+
+LEASE_SECONDS = 3_600
+"""How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
+MOST_DISPATCHES = 200
+"""How many dispatches a step makes at most."""
+_JOIN = r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z"
+
+
+class AgentRole(StrEnum):
+    """Roles that every host knows. A dispatch may also name another agent of the host."""
+
+    EXPLORE = "explore"
+    GENERAL_PURPOSE = "general-purpose"
+    DEVELOPER = "developer"
+    QUALITY_REVIEWER = "quality-reviewer"
+    TECHNICAL_WRITER = "technical-writer"
+
+
+class Dispatch(DefinitionPart):
+    """Work for sub-agents: one for each item of ``over``, otherwise one.
+
+    As ``dispatch`` of a step or in place of its handler. ``script`` is the address of a workflow that the agent runs,
+    or a Python module to run. Without it, or with ``free_form``, the agent works from ``prompt``, and without
+    that from the step's text.
+    """
+
+    agent: Annotated[
+        str,
+        Key(
+            "The agent: one of the five roles, or another agent that the host has.",
+            is_name=True,
+            decides=False,
+            schema={"examples": [str(role) for role in AgentRole]},
+        ),
+    ]
+    script: Annotated[
+        str | None,
+        Key("The workflow that the agent runs, such as planner/explore.", is_name=True, name="run", rank=1),
+    ] = None
+    over: Annotated[
+        str | Sequence[Scalar] | None, Key("A list, or the fact that is one.", is_name=True, rank=2)
+    ] = None
+    context_vars: Annotated[
+        Mapping[str, Value],
+        Key(
+            "The workflow's parameters. $item is the item; a name alone keeps its type.", name="vars", rank=3
+        ),
+    ] = Frozen()
+    join: Annotated[str, Key("How many must succeed: all, any, or at least N.", is_name=True, rank=4)] = "all"
+    model: Annotated[str | None, Key("The model to use, such as sonnet.", is_name=True, decides=False)] = None
+    prompt: Annotated[
+        Sequence[str],
+        Key(
+            "Without `run`: the file with the agent's instructions. By default, the step's own text.",
+            file="prompt",
+            decides=False,
+        ),
+    ] = ()
+    lease: Annotated[
+        float,
+        Key(
+            "How many seconds the dispatch stays reserved without a sign of life.",
+            decides=False,
+            schema={"minimum": 1},
+        ),
+    ] = LEASE_SECONDS
+    free_form: Annotated[
+        bool, Key("Whether the agent works from the step's text alone.", decides=False, in_file=False)
+    ] = False
+    evidence: Annotated[
+        Sequence[EvidenceCheck],
+        Key("Without `run`: the checks that must pass before `flow finish … ok` is accepted."),
+    ] = ()
+    total_steps: Annotated[
+        int | None,
+        Key("How many steps the workflow has; checked if given.", decides=False, in_file=False),
+    ] = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if isinstance(self.over, list):
+            put(self, "over", tuple(self.over))
+        put(self, "context_vars", freeze(self.context_vars))
+        if isinstance(self.agent, AgentRole):
+            put(self, "agent", self.agent.value)
+        put(self, "script", self.script or None)
+        put(self, "prompt", freeze_items(self.prompt))
+        put(self, "evidence", freeze_items(self.evidence))
+
+    @property
+    def run(self) -> str | None:
+        """The address of the workflow that the agent runs; `None` if it works from a prompt."""
+        return self.script if self.script and not self.free_form and "." not in self.script else None
+
+
+def needed_by(join: str, total: int) -> int:
+    """Return how many of *total* dispatches must succeed; `ValueError` if *join* is not a join."""
+    found = re.match(_JOIN, join)
+    if found is None:
+        raise ValueError(f"invalid join `{join}`: write all, any or at least N")
+    if join == "all":
+        return total
+    return int(found.group("least") or 1)
+
+
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
+
+class Severity(StrEnum):
+    """How much a finding matters: MUST is wrong, SHOULD is worse than it need be, COULD is taste."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    COULD = "COULD"
+
+
+class QRStatus(StrEnum):
+    """What a review came to."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, no password
+    FAIL = "fail"
+
+
+class LoopState(StrEnum):
+    """Where a review loop stands when a step of it is entered."""
+
+    INITIAL = "initial"
+    RETRY = "retry"
+    COMPLETE = "complete"
+
+
+class Confidence(StrEnum):
+    """How sure an agent is, from looking around to certainty."""
+
+    EXPLORING = "exploring"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CERTAIN = "certain"
+
+
+class DocumentAvailability(StrEnum):
+    """Whether the document that a step works on is there."""
+
+    PROVIDED = "provided"
+    EXISTS = "exists"
+    MISSING = "missing"
+
+
+class QRState(FrozenObject):
+    """A review loop as a step sees it: the round, whether it is entered to fix findings, the last verdict."""
+
+    iteration: int = 1
+    failed: bool = False
+    status: QRStatus | str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", QRStatus(self.status) if self.status is not None else None)
+
+    @property
+    def state(self) -> LoopState:
+        """Return where the loop stands."""
+        if self.status is QRStatus.PASS:
+            return LoopState.COMPLETE
+        return LoopState.RETRY if self.failed or self.iteration > 1 else LoopState.INITIAL
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the last review passed."""
+        return self.status is QRStatus.PASS
+
+
+class GateConfig(DefinitionPart):
+    """A review gate: its outcome follows from the findings that its review recorded.
+
+    A step's ``gate`` needs ``review``; ``limit`` and ``policy`` say how often and how strictly. The other fields are
+    for scripts that print their own steps with the formatters: the number of the step that does the work, where
+    a passed review leads, and who fixes what it found.
+    """
+
+    qr_name: Annotated[
+        str, Key("What the review is for, in a few words.", name="name", decides=False, required=True)
+    ]
+    work_step: int = 0
+    pass_step: int | None = None
+    pass_message: str = ""
+    self_fix: bool = False
+    fix_target: AgentRole | None = None
+    review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
+    limit: Annotated[int, Key("How many rounds before the user is asked.", rank=2, schema={"minimum": 1})] = 5
+    policy: Annotated[str | None, Key("Which severities block in which round.", is_name=True, rank=3)] = None
+
+
+class Policy:
+    """Which severities block in which round; rounds beyond the table are judged as its last one."""
+
+    def __init__(self, name: str, rounds: Sequence[frozenset[Severity]]) -> None:
+        self.name = name
+        self.rounds = tuple(rounds)
+
+    def blocking(self, iteration: int) -> frozenset[Severity]:
+        """Return the severities that block in round *iteration*, counted from 1."""
+        if iteration < 1:
+            raise ValueError(f"rounds count from 1, not {iteration}")
+        return self.rounds[min(iteration, len(self.rounds)) - 1]
+
+
+_ALL = frozenset(Severity)
+_MOST = frozenset({Severity.MUST, Severity.SHOULD})
+_LEAST = frozenset({Severity.MUST})
+
+POLICIES: Mapping[str, Policy] = Frozen(
+    {
+        policy.name: policy
+        for policy in (
+            Policy("1-2 / 3-4 / 5+", (_ALL, _ALL, _MOST, _MOST, _LEAST)),
+            Policy("1-3 / 4 / 5+", (_ALL, _ALL, _ALL, _MOST, _LEAST)),
+            Policy("1-2 / 3 / 4+", (_ALL, _ALL, _MOST, _LEAST)),
+        )
+    }
+)
+DEFAULT_POLICY = POLICIES["1-2 / 3-4 / 5+"]
+
+
+def blocking_severities(iteration: int, policy: Policy = DEFAULT_POLICY) -> frozenset[Severity]:
+    """Return the severities that still block in round *iteration*."""
+    return policy.blocking(iteration)
+
+
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
+
+MOST_QUESTIONS = 3
+FEWEST_OPTIONS, MOST_OPTIONS = 2, 3
+LONGEST_HEADER = 12
+LONGEST_LABEL = 60
+LONGEST_DESCRIPTION = 500
+LONGEST_TEXT = 2_000
+LATEST_DEADLINE = 30 * 24 * 3600
+OWN_WORDS = "other:"
+"""Before an answer in the user's own words; no label begins so."""
+
+QUESTION_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
+
+Path = tuple[str | int, ...]
+
+
+OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
+"""The JSON Schema of an outcome that a step can have."""
+
+
+class Option(DefinitionPart):
+    """One answer to choose from. In a step's question it may decide the outcome."""
+
+    label: Annotated[str, Key("The answer, in a few words.", rank=1)]
+    description: Annotated[str, Key("What the answer means.", decides=False)] = ""
+    outcome: Annotated[
+        str | None,
+        Key("The outcome that follows. Must be in `next` of the step.", is_name=True, rank=2, schema=OUTCOME),
+    ] = None
+
+    def __post_init__(self) -> None:
+        _trim(self, "label", "description")
+
+
+class Question(DefinitionPart):
+    """A question to the user. A step's questions open when the step is entered.
+
+    ``other`` is the outcome of an answer in other words. After ``deadline`` seconds the ``default``, one of the
+    labels, is the answer. White space around the texts is removed.
+    """
+
+    id: Annotated[
+        str, Key("A name for it: lower-case letters, digits and underscores.", is_name=True, rank=1)
+    ]
+    header: Annotated[str, Key("At most 12 characters.", decides=False)]
+    text: Annotated[str, Key("The question, as the user reads it.", decides=False)]
+    options: Annotated[Sequence[Option], Key("Two or three.", rank=3, required=True)] = ()
+    multi_select: Annotated[
+        bool, Key("Whether several options may be chosen.", name="multi", decides=False)
+    ] = False
+    default: Annotated[str | None, Key("The label of the answer after the deadline.", decides=False)] = None
+    deadline: Annotated[
+        float | None, Key("After how many seconds the default is the answer.", decides=False)
+    ] = None
+    other: Annotated[
+        str | None, Key("The outcome of an answer in other words.", is_name=True, rank=2, schema=OUTCOME)
+    ] = None
+
+    def __post_init__(self) -> None:
+        _trim(self, "header", "text")
+        object.__setattr__(self, "options", freeze_items(self.options))
+
+
+class QuestionProblem(NamedTuple):
+    """What is wrong, and where: such as ``(0, "options", 1, "label")``, counted from 0."""
+
+    path: Path
+    message: str
+
+
+def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
+    """Return everything that keeps *questions* from being asked together."""
+    found = [] if questions else [QuestionProblem((), "there is no question")]
+    if len(questions) > MOST_QUESTIONS:
+        found.append(QuestionProblem((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
+    for index, question in enumerate(questions):
+        found += [QuestionProblem((index, *path), message) for path, message in _problems(question)]
+    found += _twice(((index, "id"), question.id, "the id") for index, question in enumerate(questions))
+    found += _twice(((index, "text"), question.text, "the text") for index, question in enumerate(questions))
+    return found
+
+
+def _problems(question: Question) -> Iterator[tuple[Path, str]]:
+    if not QUESTION_ID.match(question.id):
+        what = "no id" if question.id else "missing"
+        yield ("id",), f"is {what}: a lower-case letter, then up to 31 of a-z, 0-9 and _"
+    yield from _line(("header",), question.header, LONGEST_HEADER)
+    yield from _text(("text",), question.text, LONGEST_TEXT)
+    count = len(question.options)
+    if not FEWEST_OPTIONS <= count <= MOST_OPTIONS:
+        yield ("options",), f"are {count}; {FEWEST_OPTIONS} or {MOST_OPTIONS} are to choose from"
+    for index, option in enumerate(question.options):
+        at: Path = ("options", index)
+        yield from _line((*at, "label"), option.label, LONGEST_LABEL)
+        if option.label.casefold().startswith(OWN_WORDS):
+            yield (*at, "label"), f"begins with `{OWN_WORDS}`, which stands before the user's own words"
+        if option.description:
+            yield from _text((*at, "description"), option.description, LONGEST_DESCRIPTION)
+    yield from _twice(
+        (("options", index, "label"), visible(option.label).casefold(), "the label")
+        for index, option in enumerate(question.options)
+    )
+    yield from _default(question)
+
+
+def _default(question: Question) -> Iterator[tuple[Path, str]]:
+    if question.default is not None and question.default not in {each.label for each in question.options}:
+        yield ("default",), "is not the label of an option"
+    if question.deadline is None:
+        return
+    if not 0 < question.deadline <= LATEST_DEADLINE:
+        yield ("deadline",), f"is not from 1 to {LATEST_DEADLINE} seconds"
+    if question.default is None:
+        yield ("deadline",), "needs a default, which stands when it has passed"
+
+
+def _line(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
+    yield from _text(path, text, longest)
+    if "\n" in text or "\t" in text:
+        yield path, "is not one line"
+
+
+def _text(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
+    if not text:
+        yield path, "is missing"
+    if len(text) > longest:
+        yield path, f"has {len(text)} characters; at most {longest}"
+    control = re.search(_CONTROL, text)
+    if control:
+        yield path, f"holds U+{ord(control.group()):04X}, a character that cannot be shown"
+
+
+def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]:
+    seen: set[str] = set()
+    for path, value, what in values:
+        if value and value in seen:
+            yield QuestionProblem(path, f"is {what} of one before it, too")
+        seen.add(value)
+
+
+def _trim(part: Option | Question, *names: str) -> None:
+    for name in names:
+        text = getattr(part, name)
+        if isinstance(text, str):
+            object.__setattr__(part, name, text.replace("\r\n", "\n").strip())
