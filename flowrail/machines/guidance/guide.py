@@ -230,7 +230,8 @@ def farewell(
     address = fill(then, {**session.params, **session.state}) if then else ""
     if not WORKFLOW_NAME.match(address):  # a fact may say anything, and only names become part of a command
         return guidance._replace(actions=_farewell(session))
-    return guidance._replace(actions=_farewell(session), then_command=Command("start", address, store=store))
+    continues = ("This workflow is finished. Run the next one to continue.",)
+    return guidance._replace(actions=continues, then_command=Command("start", address, store=store))
 
 
 def _waits_for(guidance: Guidance) -> tuple[str, ...]:
