@@ -55,6 +55,17 @@ def test_the_path_is_absolute_if_the_store_is_elsewhere(tmp_path: Path) -> None:
     Path(path).write_text("# Notes\n")
 
 
+def test_a_text_names_the_scripts_of_its_skill_also_after_an_edit_elsewhere() -> None:
+    put_skill("noted", NOTED.replace("Read `$notes`.", 'Run python3 \\"$scripts/count.py\\".'))
+    scripts = Path(".claude/skills/noted/scripts").absolute()
+    flow("start", "noted")
+
+    after_a_move = told("step", "noted", "ok")["actions"]
+
+    assert after_a_move == [f'Run python3 "{scripts}/count.py".']
+    assert told("step", "noted")["actions"] == after_a_move
+
+
 def test_status_lists_working_files_with_size_and_age() -> None:
     put_skill("noted", NOTED)
     session = told("start", "noted")["session"]

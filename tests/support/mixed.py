@@ -21,6 +21,7 @@ TABLES: Mapping[str | None, Sequence[str]] = {
     "1-2 / 3-4 / 5+": ("MSC", "MSC", "MS", "MS", "M"),
     "1-3 / 4 / 5+": ("MSC", "MSC", "MSC", "MS", "M"),
     "1-2 / 3 / 4+": ("MSC", "MSC", "MS", "M"),
+    "none / 1-4 / 5+": ("MS", "MS", "MS", "MS", "M"),
 }
 """Which severities block in which round, by their first letters."""
 OUTCOMES = st.sampled_from((OK, FAIL, ITERATE))

@@ -52,7 +52,7 @@ UNWRITTEN = "..."
 DONE = "done"
 """What is reported where the step itself decides the outcome."""
 
-BUILT_IN = frozenset({"visit", "limit", "item", "session", "work", "notes"})
+BUILT_IN = frozenset({"visit", "limit", "item", "session", "work", "notes", "scripts"})
 """Names that nobody declares: texts may use all of them, expressions `visit` and `limit`."""
 TEXT_NAMES = BUILT_IN - {"item"}
 """Those that every text may use; `item` only where work goes over a list."""
@@ -99,7 +99,8 @@ class StepContext(FrozenObject):
 
     ``workflow_params`` has for each name the reported fact, if a step reports it or if it is not a parameter, otherwise
     the parameter's fixed value. ``step_state`` is every fact reported and value returned so far. Both are read-only.
-    ``session`` is the id of the run, ``work`` the folder for its working files. ``evidence`` holds the result of each
+    ``session`` is the id of the run, ``work`` the folder for its working files, ``scripts`` that of the skill's
+    scripts. ``evidence`` holds the result of each
     check of the step by id, with ``passed``, ``verdict`` and ``level``. ``resources`` reads what the skill quotes:
     conventions, files, resources, other workflows and their steps.
     """
@@ -111,6 +112,7 @@ class StepContext(FrozenObject):
     limit: int | None = None
     session: str = ""
     work: str = ""
+    scripts: str = ""
     evidence: Mapping[str, Any] = Frozen()
     resources: "ResourceProvider" = field(default=NO_RESOURCES, repr=False, compare=False)
 

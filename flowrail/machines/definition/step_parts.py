@@ -238,6 +238,7 @@ POLICIES: Mapping[str, Policy] = Frozen(
             Policy("1-2 / 3-4 / 5+", (_ALL, _ALL, _MOST, _MOST, _LEAST)),
             Policy("1-3 / 4 / 5+", (_ALL, _ALL, _ALL, _MOST, _LEAST)),
             Policy("1-2 / 3 / 4+", (_ALL, _ALL, _MOST, _LEAST)),
+            Policy("none / 1-4 / 5+", (_MOST, _MOST, _MOST, _MOST, _LEAST)),
         )
     }
 )

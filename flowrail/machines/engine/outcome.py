@@ -29,6 +29,8 @@ from flowrail.text.markup import Markup, parts
 
 NO_SESSION = "SESSION"
 """How a text reads where no session was begun, as in a preview."""
+SCRIPTS = "scripts"
+"""The folder of a skill's scripts, in the skill's folder."""
 
 Call = Callable[[Callable[..., object], StepContext, Mapping[str, object]], Any]
 """How an author's function is called. A command may put a time limit around it."""
@@ -75,6 +77,7 @@ def in_context(
         step.limit,
         session,
         work,
+        f"{workflow.folder}/{SCRIPTS}" if workflow.folder else SCRIPTS,
         resources=workflow.provider or NO_RESOURCES,
     )
 
@@ -96,6 +99,7 @@ def names_in(context: StepContext) -> dict[str, object]:
         "session": context.session or NO_SESSION,
         "work": work,
         "notes": f"{work}/{NOTES}",
+        "scripts": context.scripts,
     }
 
 

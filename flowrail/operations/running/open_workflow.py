@@ -260,7 +260,7 @@ def _kept_of_program(workflow: Workflow) -> dict[str, object]:
 
 def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
     try:
-        return from_plain(kept["workflow"])
+        return from_plain(kept["workflow"]).located(_folder_of(kept) or None)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _spoilt(session) from None
 

@@ -56,7 +56,7 @@ def test_a_part_of_a_workflow_is_compared_copied_and_pickled_by_value() -> None:
     ("args", "given", "problem"),
     [
         ((), {}, "needs the argument `step_id`"),
-        (("a",) * 20, {}, "takes . arguments, not 20"),
+        (("a",) * 20, {}, "takes 10 arguments, not 20"),
         (("a",), {"step_id": "b"}, "argument `step_id` is given twice"),
         (("a",), {"visits": 2}, "argument `visits` is given but unknown"),
     ],

@@ -56,6 +56,7 @@ def test_a_fact_changes_a_parameter_only_if_a_step_reports_it() -> None:
         "session": "SESSION",
         "work": ".flow/sessions/SESSION/work",
         "notes": ".flow/sessions/SESSION/work/notes.md",
+        "scripts": "scripts",
     }
 
 

@@ -30,6 +30,7 @@ SETTLED = {
     "1-2 / 3-4 / 5+": [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
     "1-3 / 4 / 5+": [ALL, ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
     "1-2 / 3 / 4+": [ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST, LEAST],
+    "none / 1-4 / 5+": [MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
 }
 """What blocks in rounds 1 to 7, as it was settled."""
 
