@@ -22,10 +22,10 @@ from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (
+    assignment_data,
+    assignment_xml,
     ended_data,
     finding_data,
-    handed_data,
-    handed_xml,
     put_data,
     put_text,
 )
@@ -283,7 +283,7 @@ class Tools:
         taken = agents.claim(self.world, session, dispatch, holder, token=token)
         if isinstance(taken, Answer):
             return self._told(taken)
-        return Told(handed_xml(taken, self.show), handed_data(taken, _unchanged))
+        return Told(assignment_xml(taken, self.show), assignment_data(taken, _unchanged))
 
     def finish(
         self,

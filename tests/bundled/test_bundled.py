@@ -33,7 +33,7 @@ ALLOWED_BEYOND = 3
 
 
 class Taken(NamedTuple):
-    """What the walks of one workflow did: ways on by step and outcome, and steps by what became of them."""
+    """What the walks of one workflow did: transitions by step and outcome, and results by step."""
 
     ways: set[tuple[str, str]]
     capped: set[str]

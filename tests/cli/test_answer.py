@@ -1,4 +1,4 @@
-"""`flow answer`: the user's answers by id, and how to go on, whoever asked."""
+"""`flow answer` takes the user's answers by id and prints the next command, for every kind of question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flow claim`: an agent's first command, from whatever folder it stands in."""
+"""`flow claim`: an agent's first command works from any folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell may complete; nothing is run for it, and no error is told."""
+"""Shell completion runs nothing and prints no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many agents in processes of their own: nothing is lost, nothing counts twice, whoever dies is replaced."""
+"""Many agents in processes of their own: nothing is lost, nothing counts twice, and a dead agent is replaced."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
     assert refused("finding", "resolve", session, "F1")[1]["code"] == "ROUND_CLOSED"
     told("step", "review", "ok")
     assert told("step", "review", "done")["step"]["id"] == "work"
-    assert told("finding", "resolve", session, "F1", "--note", "mended")["open"] is False
+    assert told("finding", "resolve", session, "F1", "--note", "fixed")["open"] is False
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         "mode": "re-verify",
         "severities": ["MUST", "SHOULD", "COULD"],
         "blocking": ["F1", "F2"],
-        "mended_in": "Do the work",
+        "fixed_in": "Do the work",
         "unreviewed": False,
     }
     assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]

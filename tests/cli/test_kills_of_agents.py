@@ -1,4 +1,4 @@
-"""An agent, or whoever leads, may die at any moment of handing work over: nothing is lost, nothing counts twice."""
+"""Agents and their orchestrator may die at any moment of a dispatch: nothing is lost, nothing counts twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flow registry`: what stands in the optional file, what a sync would do to it, what is wrong with it."""
+"""`flow registry` shows the optional file, what a sync would change in it, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a session: what the agent tells the user, and where the result is for a day."""
+"""The end of a session: what the agent gives the user, and where the result is shown for a day."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def skills() -> None:
 
 
 def next_words(here: dict[str, Any], way: int = 0) -> list[str]:
-    """Return the arguments of a printed way on."""
+    """Return the arguments of a printed command."""
     return str(here["next"][way]["command"]).split()[1:]
 
 

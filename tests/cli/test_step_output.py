@@ -46,7 +46,7 @@ def put(join: str = "all") -> None:
 
 
 def end(work: str, how: int) -> str:
-    """Claim a piece of work and end it, well (0) or badly (1); return the command to go on with."""
+    """Claim a dispatch and finish it with `ok` (0) or `fail` (1); return the next command."""
     line = FINISH.findall(flow(*work.split()[1:]).out)[how]
     return flow(*line.split()[1:], "-s", "reason=because").out.split("launched this one: ")[1].strip()
 

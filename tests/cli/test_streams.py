@@ -1,4 +1,4 @@
-"""Standard output is the answer's; whatever else prints goes to standard error."""
+"""Only the answer goes to standard output; everything else that is printed goes to standard error."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class Scene:
         now = self.records() - self.before
         assert now in {0, 1}, what
         if acknowledged(ended):
-            assert now == 1, f"{what}: the answer was told, and what it tells is not there"
+            assert now == 1, f"{what}: the answer was printed, but its record is missing"
         if self.store.exists():
             assert flow("session", "verify").status == 0, what
         again = flow(*self.case.words, "--json")

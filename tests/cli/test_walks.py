@@ -1,4 +1,4 @@
-"""An agent that knows nothing but the printed commands gets through, whatever happens in between."""
+"""An agent that knows only the printed commands reaches the end, even if processes die in between."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_way_that_is_ever_printed_is_open_and_leads_to_an_end(skill: str) 
 
 
 def _nameless(command: str, seen: Seen) -> str:
-    """Return a way on without the id of its session: what it reports of which visit."""
+    """Return a printed command without the id of its session: its outcome and attempt."""
     words = command.split()
     at = words.index("--session")
     return f"{seen.number}: {' '.join(words[:at] + words[at + 2 :])}"

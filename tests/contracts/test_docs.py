@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _ID = r"[a-z]+(?:-[a-z]+)*-[a-z0-9]{6}\b(?<=\d[a-z0-9]|[a-z]\d)"
 SHOWN = re.compile(rf"(?:{_ID}|(?<=--token )[a-z0-9]{{12}}\b)")
-"""An id as a page shows one, or a token: whatever was really given stands in for it."""
+"""An id or a token as a page shows it. The real one is used in its place."""
 FENCE = re.compile(
     r"^(?:`(?P<path>[\w./-]+)`:\n\n)?(?P<fence>`{3,})(?P<kind>\w+)\n(?P<body>.*?)^(?P=fence)$",
     re.DOTALL | re.MULTILINE,
@@ -161,9 +161,9 @@ def run(command: str, ids: dict[str, str]) -> str:
 
 
 def matches(shown: str, printed: str, ids: dict[str, str]) -> bool:
-    """Return whether *printed* is what is *shown*: `…` stands for anything, an id for one and the same.
+    """Return whether *printed* is what is *shown*: `…` matches anything, an id always the same real id.
 
-    What an id of the page stands for is kept in *ids*.
+    *ids* maps the ids of the page to the real ones.
     """
     names: dict[str, str] = {}
 

@@ -8,7 +8,7 @@ import pytest
 from support.golden import as_in_golden_file
 
 from flowrail.command import Command
-from flowrail.formatters.guidance.work import handed_text, handed_xml
+from flowrail.formatters.guidance.work import assignment_text, assignment_xml
 from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.sessions.session import Dispatched
@@ -30,7 +30,7 @@ HANDED = Assignment(
 )
 
 
-@pytest.mark.parametrize(("name", "form"), [("handed.xml", handed_xml), ("handed.txt", handed_text)])
+@pytest.mark.parametrize(("name", "form"), [("handed.xml", assignment_xml), ("handed.txt", assignment_text)])
 def test_prompted_work_looks_as_in_its_golden_file(name: str, form: object) -> None:
     shown = form(HANDED)  # type: ignore[operator]
 
@@ -38,7 +38,7 @@ def test_prompted_work_looks_as_in_its_golden_file(name: str, form: object) -> N
 
 
 def test_its_xml_is_one_element_with_two_ways_to_end() -> None:
-    root = ET.fromstring(handed_xml(HANDED))  # noqa: S314 - our own output
+    root = ET.fromstring(assignment_xml(HANDED))  # noqa: S314 - our own output
 
     assert root.attrib == {
         "session": "review-4k2m9a",
@@ -49,4 +49,4 @@ def test_its_xml_is_one_element_with_two_ways_to_end() -> None:
     }
     assert [case.text for case in root.iterfind("next/case")] == [str(command) for command in HANDED.finish]
     assert [action.text for action in root.iterfind("current_action/forbidden/action")] == ["Editing auth"]
-    assert str(QUESTION_RELAY_HANDLER) not in handed_xml(HANDED)
+    assert str(QUESTION_RELAY_HANDLER) not in assignment_xml(HANDED)

@@ -51,7 +51,7 @@ def workflow(data: bytes) -> None:
     from flowrail.text import yaml as yaml_text
 
     def no_text(path: str) -> str:
-        raise DocumentError("is not there", hint="write it", place=path)
+        raise DocumentError("not found", hint="write it", place=path)
 
     try:
         document = yaml_text.load(data, source="workflow.yaml")

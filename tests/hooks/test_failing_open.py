@@ -1,4 +1,4 @@
-"""Whatever is wrong, the agent is let go: with what a host says, with what lies on disk, with the streams."""
+"""An agent may always stop if something is wrong: with the host's input, with files, or with the streams."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ FORBIDDING = SMALL.replace(
     "actions: [Do the first thing.],", "actions: [Do.], forbids: [Edit, 'Bash(git push*)'],"
 )
 QUESTION = """\
-[{"id": "go", "header": "Go", "text": "Shall we?", "options": [{"label": "Yes"}, {"label": "No"}]}]"""
+[{"id": "go", "header": "Go", "text": "Should we?", "options": [{"label": "Yes"}, {"label": "No"}]}]"""
 
 
 def start(skill: str = "small", conversation: str | None = A, **more: str) -> str:

@@ -226,7 +226,7 @@ steps:
 
 
 def taken_over(source: str) -> str:
-    """Return a session that somebody else began, and that says of itself where its skill lies."""
+    """Return a session that another user started and that names the folder of its skill itself."""
     put_skill("handing", HANDING)
     session = str(told("start", "handing")["session"])
     (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()

@@ -55,7 +55,7 @@ GIVEN: Sequence[Words] = (
 
 
 def stand(path: Path, what: str) -> None:
-    """Put the odd thing *what* where *path* is, whatever is there."""
+    """Replace *path* with the odd file *what*."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     elif os.path.lexists(path):

@@ -46,7 +46,7 @@ STEPS = 8
 
 
 def moved(session: Session) -> Standing:
-    """Return where a session stands, as the table tells it."""
+    """Return where a session is, in the form of the table."""
     last = session.last
     return Standing(
         session.step,

@@ -192,7 +192,7 @@ def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
     question = {
         "id": "go",
         "header": "Go",
-        "text": "Shall we?",
+        "text": "Should we?",
         "options": [{"label": "Yes"}, {"label": "No"}],
     }
     put = tools.told("ask", session=session, questions=[question])
@@ -224,9 +224,9 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     assert tools.told("handoff", action="status")["handoffs"][0]["handoff"] == sent["handoff"]
     assert tools.told("handoff", action="status", handoff=sent["handoff"])["phase"] == "invocation"
     taken = tools.told(
-        sent["receive_call"]["tool"], **sent["receive_call"]["arguments"], params={"prompt": "Shall we?"}
+        sent["receive_call"]["tool"], **sent["receive_call"]["arguments"], params={"prompt": "Should we?"}
     )
-    assert (taken["skill"], taken["params"]["prompt"]) == ("next", "Shall we?")
+    assert (taken["skill"], taken["params"]["prompt"]) == ("next", "Should we?")
     assert taken["handoff"]["claim"]["session"] == taken["session"]
     within = tools.told("handoff", action="send", target="outside", session=session_to_hand_over())
     received = tools.told("handoff", **within["receive_call"]["arguments"])

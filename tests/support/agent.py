@@ -62,7 +62,7 @@ def in_a_shell(line: str) -> Ran:
 
 
 def the_first(seen: Seen) -> str:
-    """Choose the first way on."""
+    """Choose the first printed command."""
     return seen.commands[0]
 
 

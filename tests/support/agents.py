@@ -91,7 +91,7 @@ class Clock:
 
 
 class Team:
-    """Whoever leads a session, and agents that work for it; all of them use the verbs as programs."""
+    """The orchestrator of a session and its agents; all of them run the commands as processes."""
 
     def __init__(self, skill: str = "lead", params: Mapping[str, Any] | None = None) -> None:
         self.clock = Clock()
@@ -100,11 +100,11 @@ class Team:
         self.id = steps.begin(self.world, skill, params or {}).guidance.session
 
     def told(self, session: str | None = None) -> Guidance:
-        """Return what is told of a session now."""
+        """Return the guidance of a session as it is now."""
         return steps.look(self.world, session or self.id).guidance
 
     def statuses(self) -> list[str]:
-        """Return what the dispatches stand at, each with its outcome once it has one."""
+        """Return the status of each dispatch, with its outcome if it has one."""
         return [each.outcome or each.status for each in self.told().dispatches]
 
     def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Assignment:

@@ -144,7 +144,7 @@ SAMPLES: Mapping[str, Callable[[], str]] = {
     "incorrect_behavior": partial(
         format_incorrect_behavior, ["'Probably fine' without a place"], "Nobody can check it."
     ),
-    "routing": partial(format_routing, {"high": "go on", "low or medium": "look once more"}),
+    "routing": partial(format_routing, {"high": "go on", "low or medium": "look again"}),
     "post_qr_routing": format_post_qr_routing,
     "post_qr_routing.self_fix": partial(format_post_qr_routing, self_fix=True),
     "resource": partial(

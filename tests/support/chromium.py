@@ -1,6 +1,6 @@
 """A real Chromium without a window, spoken to over two pipes: no driver, no port, no package.
 
-Tests that need it are skipped, with a word, where there is none (`apt-get install chromium`).
+Tests that need it are skipped with the reason if it is missing (`apt-get install chromium`).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ os.dup2(int(sys.argv[1]), 3)
 os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-"""The browser reads what it is told from descriptor 3 and answers on 4."""
+"""The browser reads commands from descriptor 3 and answers on 4."""
 
 
 def executable() -> str:
-    """Return where the browser is; the test is skipped where there is none."""
+    """Return the path of the browser; skip the test without one."""
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("no Chromium here: apt-get install chromium, or set CHROMIUM to one")

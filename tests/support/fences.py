@@ -1,4 +1,4 @@
-"""Samples of blocks once more, as an author of a YAML skill writes them: as fences in a step's Markdown."""
+"""The samples of blocks as an author of a YAML skill writes them: as fences in a step's Markdown."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ FENCES: Mapping[str, str] = {
     "incorrect_behavior": _fence(
         "incorrect_behavior", "- 'Probably fine' without a place", "consequence: Nobody can check it."
     ),
-    "routing": _fence("routing", "high: go on", "low or medium: look once more"),
+    "routing": _fence("routing", "high: go on", "low or medium: look again"),
     "post_qr_routing": _fence("post_qr_routing"),
     "post_qr_routing.self_fix": _fence("post_qr_routing", "self_fix: true"),
     "resource.plain": _fence("resource", "- severity"),

@@ -9,7 +9,7 @@ from support.team import Asked, Case, Habit, Told, Want, Work
 
 
 class Last(Habit):
-    """Whatever stands last; work from a prompt fails, and each review finds a little."""
+    """Take the last command; work from a prompt fails, and each review finds something small."""
 
     def way(self, told: Told, cases: Sequence[Case]) -> Case:
         return cases[-1]
@@ -25,7 +25,7 @@ class Last(Habit):
 
 
 class LastAnswer(Habit):
-    """The first way on, and the last answer to every question."""
+    """Take the first command, and the last answer to each question."""
 
     def label(self, told: Told, question: Asked) -> str:
         return question.options[-1][0]
@@ -52,7 +52,7 @@ class Failing(Habit):
 
 
 class Iterating(Habit):
-    """Never done: whatever leads back, or to the same step, is taken; numbers stay above nothing."""
+    """Never finish: take what leads back or to the same step; report numbers above zero."""
 
     def way(self, told: Told, cases: Sequence[Case]) -> Case:
         back = [case for case in cases if case.outcome == "iterate" or case.to == told.step]
@@ -69,7 +69,7 @@ class Iterating(Habit):
 
 
 class NoWriter(Habit):
-    """All goes well, but whoever is to write never gets it done."""
+    """Everything succeeds, except that writers never finish."""
 
     def manages(self, work: Work) -> bool:
         return work.agent != "technical-writer"

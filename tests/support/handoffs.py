@@ -36,7 +36,7 @@ def document(handoff: Mapping[str, Any], form: str = "json") -> Payload:
 
 
 def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[PayloadProblem]:
-    """Return what is wrong with *handoff*, its hash set anew unless that is the point."""
+    """Return what is wrong with *handoff*, with its hash set again unless the test is about the hash."""
     version = str(handoff.get("version", ""))
     if sealed and version in {"2.0", "3.0"} and isinstance(handoff.get("meta", {}), dict):
         handoff = integrity.sealed(version, handoff)
@@ -49,7 +49,7 @@ def errors(handoff: Mapping[str, Any], **asked: Any) -> list[str]:
 
 
 def without(handoff: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Return *handoff* without what stands at a dotted *path*."""
+    """Return *handoff* without the value at a dotted *path*."""
     return _changed(handoff, path, lambda inner, key: inner.pop(key))
 
 

@@ -111,7 +111,7 @@ HOSTS = {
     "claude-code": (claude_code, "CLAUDE_CODE_SESSION_ID"),
     "codex": (codex, "CODEX_THREAD_ID"),
 }
-"""Each host that is known: what it sends, and where it tells its shell which conversation this is."""
+"""Each known host: what it sends, and the variable that names the conversation in its shell."""
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def within(session: str | None, *words: str, variable: str = "CLAUDE_CODE_SESSIO
 
 
 def hook(event: str, said: Mapping[str, Any] | bytes) -> dict[str, Any]:
-    """Call a hook and return its answer, which is one short object, whatever was said."""
+    """Call a hook and return its answer, which is always one short object."""
     ran = raw(event, said)
     assert (ran.status, ran.err) == (0, ""), ran
     answer = ran.data
@@ -162,7 +162,7 @@ def denied(answer: Mapping[str, Any]) -> str:
 
 
 def context(answer: Mapping[str, Any]) -> str:
-    """Return what a conversation is told when it begins."""
+    """Return the text that a conversation gets when it begins."""
     if not answer:
         return ""
     told = answer["hookSpecificOutput"]

@@ -33,7 +33,7 @@ def fan(*, over: Any = "areas", join: str = "all", **parts: Any) -> Workflow:
 def yes_no(question_id: str = "go", **parts: Any) -> Question:
     """Return a question that goes on by ok or fail."""
     given: dict[str, Any] = {"options": (Option("Yes", outcome="ok"), Option("No", outcome="fail")), **parts}
-    return Question(question_id, "Approve", f"Go on with {question_id}?", **given)
+    return Question(question_id, "Approve", f"Continue with {question_id}?", **given)
 
 
 def asking_workflow(*questions: Question, **parts: Any) -> Workflow:

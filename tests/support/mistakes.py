@@ -343,8 +343,8 @@ EXAMPLES: Mapping[str, Example] = {
         "outcome: ok}, {if: \"sure == 'high' and visit > 1\", outcome: ok}, {outcome",
     ),
     "FR178": Example(
-        GATED.replace("    next: {ok: null, fail: plan}\n", "    next: {ok: null, fail: mend}\n")
-        + "  - {id: mend, title: Mend, actions: [Mend it.], next: {ok: review}}\n",
+        GATED.replace("    next: {ok: null, fail: plan}\n", "    next: {ok: null, fail: fix}\n")
+        + "  - {id: fix, title: Fix, actions: [Fix it.], next: {ok: review}}\n",
         "next: {ok: review}}\n  - {id: review",
         "next: {ok: review, skip: gate}}\n  - {id: review",
     ),

@@ -103,7 +103,7 @@ class Reading:
 
     @property
     def here(self) -> StepDef:
-        """The step that the run stands at."""
+        """The current step."""
         return self.definition.step(str(self.step))
 
     def open_after(self, ends: Sequence[str]) -> set[str]:
@@ -119,7 +119,7 @@ class Reading:
         return {FAIL} if len(ends) == total else set()
 
     def said(self, answers: Mapping[str, Sequence[str]]) -> str:
-        """Return the outcome that answers come to: of all that they stand for, the first that is not ok."""
+        """Return the outcome of the answers: the first that is not `ok`."""
         outcomes = [self._answer(each, answers[each.id]) for each in self.here.questions]
         return next((each for each in outcomes if each not in {None, OK}), None) or OK
 

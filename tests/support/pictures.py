@@ -51,7 +51,7 @@ def _sprawled(number: int, count: int) -> StepDef:
         ways |= {"fail": named(number + 1)}
     elif number % 9 == 2:
         options = (Option("Yes", outcome="ok"), Option("No", outcome="skip"))
-        more = {"questions": [Question("go", "Go", "Shall it?", options)]}
+        more = {"questions": [Question("go", "Go", "Should it?", options)]}
         ways |= {"skip": named(number + 4)}
     elif number % 31 == 5:
         ways |= {"fail": None}

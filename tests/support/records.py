@@ -1,4 +1,4 @@
-"""Journals of sessions with a clock that goes as it is told."""
+"""Journals of sessions with a clock that a test sets."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ steps:
   - {id: first, title: First, actions: [Do the first thing.], next: {ok: second, fail: null}}
   - {id: second, title: Second, actions: [Do the second thing.], next: {ok: null, skip: null}}
 """
-"""Two steps; NAME stands for the skill's name, in every text given to `put_skill`."""
+"""Two steps. `put_skill` replaces NAME by the skill's name."""
 
 LOOP = """\
 name: NAME
@@ -101,7 +101,7 @@ class Ran(NamedTuple):
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error that JSON output tells of."""
+        """The error in JSON output."""
         error: dict[str, Any] = self.data["error"]
         return error
 
@@ -206,7 +206,7 @@ def put_skill(
 def put_python(
     name: str, body: str = "return Outcome.OK", *, where: Path | None = None, before: str = ""
 ) -> Path:
-    """Write a Python skill whose first step's handler has *body*; *before* stands at the top."""
+    """Write a Python skill whose first step's handler has *body*; *before* is at the top."""
     indented = body.replace("\n", "\n    ")
     return put_skill(name, before + HANDLER.replace("BODY", indented), where=where, file="workflow.py")
 

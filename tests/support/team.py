@@ -1,7 +1,7 @@
-"""Agents that know nothing but what is printed, at work together: one leads, others do what it hands out.
+"""A team of agents that know only what is printed: an orchestrator, and sub-agents for its dispatches.
 
-Whoever leads runs one printed command after the other, launches an agent for each piece of work, asks the
-user what is to be asked, and goes on from what comes back. What they would decide is a `Habit`.
+The orchestrator runs one printed command after the other, launches an agent for each dispatch, asks the user the
+open questions, and continues with the results. A `Habit` makes their decisions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_COMMANDS = 2_000
 
 
 class Case(NamedTuple):
-    """One printed way on."""
+    """One printed command."""
 
     outcome: str
     facts: str
@@ -77,10 +77,10 @@ class Told(NamedTuple):
 
 
 class Habit:
-    """What an agent decides where it is free to: this one takes whatever stands first, and finds nothing."""
+    """The choices of an agent: this one takes the first command and finds nothing."""
 
     def way(self, told: Told, cases: Sequence[Case]) -> Case:
-        """Choose a way on."""
+        """Choose a command."""
         del told
         return cases[0]
 
@@ -105,7 +105,7 @@ class Habit:
         return True
 
     def goes_on(self, told: Told) -> bool:
-        """Say whether to go on with work that failed, rather than try it again."""
+        """Return whether to continue with failed work instead of trying it again."""
         del told
         return True
 

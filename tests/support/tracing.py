@@ -114,7 +114,7 @@ def _calls(log: str) -> Iterator[Traced]:
 
 
 def moments(calls: Sequence[Traced], *folders: Path) -> list[tuple[str, int]]:
-    """Return each call that changes something below *folders* or tells the answer: its name, the how manieth of its name.
+    """Return each call that changes something below *folders* or prints the answer: its name, the how manieth of its name.
 
     So it can be named to strace in another run of the same command.
     """
@@ -134,7 +134,7 @@ def moments(calls: Sequence[Traced], *folders: Path) -> list[tuple[str, int]]:
 
 
 class Unsynced:
-    """What a power cut could take, as the order of a command's calls tells.
+    """What a power cut could take, judged from the order of a command's calls.
 
     A file is lost until it is flushed after it was written; a name, until its folder is flushed after it
     was made, moved or taken away.

@@ -100,7 +100,7 @@ FACTS = {
 
 
 class Condition:
-    """A condition as a function of the context, with the expression that it stands for."""
+    """A condition as a function of the context, with its expression."""
 
     def __init__(self, source: str) -> None:
         self.source = source

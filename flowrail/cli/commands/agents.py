@@ -11,11 +11,11 @@ from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (
     answered,
+    assignment_data,
+    assignment_text,
+    assignment_xml,
     ended_data,
     finding_data,
-    handed_data,
-    handed_text,
-    handed_xml,
     put_data,
     put_text,
 )
@@ -64,9 +64,9 @@ def claim_command(
         return
     form = form or output.usual_form()
     if form == "json":
-        output.data(handed_data(taken))
+        output.data(assignment_data(taken))
     else:
-        output.text(handed_xml(taken) if form == "xml" else handed_text(taken))
+        output.text(assignment_xml(taken) if form == "xml" else assignment_text(taken))
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""Guidance and sessions as plain data for programs: the keys are promises, only ever added to."""
+"""Guidance and sessions as plain data for programs. Keys are only added, never changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, Any]:
     """Return *guidance* as plain data.
 
-    Each command is what *keep* makes of it, and in texts what *show* makes of it.
+    *keep* converts commands in the data, *show* those in texts.
     """
     return {name: plain(part, keep) for name, part in _parts(guidance, show).items()}
 

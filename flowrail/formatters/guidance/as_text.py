@@ -28,7 +28,7 @@ from flowrail.text.safe_text import one_line, shortened, visible
 
 
 def render(guidance: Guidance, show: Show = str) -> str:
-    """Return *guidance* as text: where it stands, what to do, how to go on."""
+    """Return *guidance* as text: the step, its instructions, the next commands."""
     parts = [_header(guidance)]
     if guidance.briefing is not None:
         parts.append(visible(briefing_of(guidance.briefing)))
@@ -156,8 +156,8 @@ def _evidence(guidance: Guidance, show: Show) -> str:
 def _next(guidance: Guidance, show: Show) -> str:
     lines = ["Report the outcome to get the next step:"]
     lines += [
-        f"  {_way(way)}" + (f"\n    {visible(show(way.command))}" if way.command else "")
-        for way in guidance.next
+        f"  {_offer(offer)}" + (f"\n    {visible(show(offer.command))}" if offer.command else "")
+        for offer in guidance.next
     ]
     wants = wants_of(guidance.next)
     if wants:
@@ -191,15 +191,15 @@ def _details(guidance: Guidance, show: Show) -> Iterator[str]:
         yield _next(guidance, show)
 
 
-def _way(way: OfferedTransition) -> str:
-    facts = "".join(f" {name}={one_line(str(value))}" for name, value in way.facts.items())
-    to = f"to {way.to}" if way.to else ("ends the run" if way.ends else "decided when reported")
-    waits = f" (waits for {'; '.join(way.waits_for)})" if way.waits_for else ""
-    return f"{way.outcome}{facts}: {to}{' (the limit is reached)' if way.capped else ''}{waits}"
+def _offer(offer: OfferedTransition) -> str:
+    facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
+    to = f"to {offer.to}" if offer.to else ("ends the run" if offer.ends else "decided when reported")
+    waits = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
+    return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
 
 
 def standing(guidance: Guidance, show: Show = str) -> str:
-    """Return where a session stands and the ways on, without what the step tells."""
+    """Return the state of a session and its next commands, without the step's instructions."""
     parts = [_header(guidance)]
     given = _given(guidance)
     parts.append(f"started {one_line(guidance.started_at)}{given}")

@@ -1,4 +1,4 @@
-"""Guidance as XML, the form that agents are given."""
+"""Guidance as XML, the form for agents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LAUNCH_AGAIN = (
     "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
 )
 
-LAUNCH_ANEW = (
+RELAUNCH = (
     "A claimed dispatch is in progress. If its agent is gone or its lease has expired, launch a new agent. Its whole "
     "task is the command printed for the dispatch and what that prints."
 )
@@ -53,7 +53,7 @@ LAUNCH_ANEW = (
 KEEP = "<keep>Append --found TEXT or --remember TEXT; you will read it again.</keep>"
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
-"""Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
+"""Bytes of results that are printed for all dispatches of a step; JSON has them in full."""
 ENOUGH = (
     "Enough agents have succeeded: launch no more. The remaining dispatches are cancelled when you report "
     "this step, or earlier by the command printed for each."
@@ -61,7 +61,7 @@ ENOUGH = (
 
 
 def render(guidance: Guidance, show: Show = str) -> str:
-    """Return *guidance* as one well-formed element, one step and its ways on."""
+    """Return *guidance* as one well-formed element: a step and its next commands."""
     head = attributes(
         session=guidance.session,
         revision=guidance.revision,
@@ -105,7 +105,13 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
     parts += _evidence(guidance, show)
     if guidance.next:
         keep = [KEEP] if show is str and (guidance.revision == 0 or guidance.briefing) else []
-        parts += ["<next>", *keep, *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
+        parts += [
+            "<next>",
+            *keep,
+            *_wants(guidance),
+            *(_case(offer, show) for offer in guidance.next),
+            "</next>",
+        ]
     return parts
 
 
@@ -123,7 +129,7 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
         yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
     asked = any(each.answer is None for each in guidance.questions)
     if not (asked or join.met) and any(each.status == CLAIMED for each in guidance.dispatches):
-        yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
+        yield "<launch>" + xml_text(RELAUNCH) + "</launch>"
     if join.met and join.open:
         yield "<launch>" + xml_text(ENOUGH) + "</launch>"
     most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
@@ -228,13 +234,13 @@ def _want(want: Want) -> str:
     return f"<want{head}>append {append}{about}</want>"
 
 
-def _case(way: OfferedTransition, show: Show) -> str:
-    facts = " ".join(f"{name}={value}" for name, value in way.facts.items())
+def _case(offer: OfferedTransition, show: Show) -> str:
+    facts = " ".join(f"{name}={value}" for name, value in offer.facts.items())
     head = attributes(
-        outcome=way.outcome,
+        outcome=offer.outcome,
         facts=facts or None,
-        to=way.to if way.to is not None else ("(end)" if way.ends else "decided when reported"),
-        capped=way.capped or None,
-        waits_for="; ".join(way.waits_for) or None,
+        to=offer.to if offer.to is not None else ("(end)" if offer.ends else "decided when reported"),
+        capped=offer.capped or None,
+        waits_for="; ".join(offer.waits_for) or None,
     )
-    return f"<case{head}>{xml_verbatim(shown(way.command, show))}</case>"
+    return f"<case{head}>{xml_verbatim(shown(offer.command, show))}</case>"

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
 Keep: TypeAlias = Callable[[Command], object]
-"""What stands for a command in plain data: its shell line, or the command itself."""
+"""How a command is written in plain data: as a shell line, or as it is."""
 
 FENCE = "flow:"
 LONGEST_PARAM = 400
-"""Characters of a parameter that are shown beside a step; JSON has all."""
+"""A longer parameter is cut when it is shown; JSON has it in full."""
 FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
-"""What belongs to the command that records a finding; a long text goes into a file, `--file FILE`."""
+"""The options of the command that records a finding; a long text goes into a file, `--file FILE`."""
 
 ASK_USER = (
     "Ask the user the open questions, word for word and with every option, in one call of your question tool "
@@ -47,11 +47,11 @@ WAIVE = (
 )
 SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
 NOBODY = "There is nothing to dispatch: the list of items is empty. Launch no agent."
-"""Said where a step gives a list away that turned out empty."""
+"""Printed if the list of a dispatch is empty."""
 MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
 LONGEST_RESULT = 8_000
 LONGEST_VALUE = 120
-"""Items and variables of work are told so far; JSON has the whole, and so has the agent that does it."""
+"""Longer items and variables are cut; JSON and the sub-agent have them in full."""
 
 MANY = 4
 ANSWER = (
@@ -64,11 +64,11 @@ REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "When you report, the checks of the outcome that the report leads to must pass."
 _RUN_EXACTLY = " Run a command exactly as it is printed, as one command of its own: no pipe, no `cd`, not in the background."
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
-"""Said where so many values are asked for that a command line gets unwieldy."""
+"""Printed if a report has so many facts that a command line gets unwieldy."""
 
 
 def how_to_ask(guidance: Guidance, show: Show) -> str:
-    """Return what to do with the questions that are open; nothing where there is none."""
+    """Return what to do with open questions; an empty text without any."""
     waiting = [each for each in guidance.questions if each.answer is None]
     if waiting and guidance.launcher_command:
         return f"{ASK_ABOVE}{show(guidance.launcher_command)}"
@@ -97,7 +97,7 @@ def about_evidence(guidance: Guidance) -> str:
 
 
 def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:
-    """Return the findings as they are printed, the worst of them where there are many, and what is left out."""
+    """Return the findings that are printed, the worst if there are many, and a line about the others."""
     if not guidance.findings:
         return [], ""
 
@@ -135,14 +135,14 @@ def result_lines(result: WorkResult, show: Show) -> list[str]:
 
 
 def variables(dispatch: DispatchView) -> str:
-    """Return the variables of a piece of work, each cut where it is long."""
+    """Return the variables of a dispatch, long ones cut."""
     return " ".join(
         f"{name}={shortened(in_words(value), LONGEST_VALUE)}" for name, value in dispatch.vars.items()
     )
 
 
 def item_of(dispatch: DispatchView) -> str | None:
-    """Return what a piece of work is about, cut where it is long."""
+    """Return the item of a dispatch, cut if it is long."""
     return None if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_VALUE)
 
 
@@ -154,20 +154,20 @@ def briefing_of(briefing: Briefing) -> str:
 
 
 def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
-    """Return what is told in order: the step's own text, and what stands around it."""
+    """Return all texts of a step in order."""
     before, after = around(guidance, show)
     return [*before, *own_pieces(guidance, show), *after]
 
 
 def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str | Markup]]:
-    """Return what stands before a step's text and after it: its review loop, how to ask the user."""
+    """Return the texts before and after a step's own text, such as its review loop and how to ask the user."""
     before: list[str | Markup] = []
     after: list[str | Markup] = []
     if guidance.loop is not None:
         from flowrail.formatters.guidance.review_loop import loop_pieces  # 1 ms, for review gates only
 
         before, after = loop_pieces(guidance.loop)
-    if _gives_work(guidance):
+    if _has_open_dispatches(guidance):
         # brings the parser of questions, which few steps need
         from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
 
@@ -188,20 +188,20 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
         )
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
-    if guidance.ask_command and _is_new_to_it(guidance):
+    if guidance.ask_command and _is_first_text(guidance):
         from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT  # the same
 
         after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return before, after
 
 
-def _gives_work(guidance: Guidance) -> bool:
-    """Return whether agents are still to come back, and may come back with questions."""
+def _has_open_dispatches(guidance: Guidance) -> bool:
+    """Return whether agents are still at work and may return questions."""
     return guidance.join is not None and bool(guidance.join.open)
 
 
-def _is_new_to_it(guidance: Guidance) -> bool:
-    """Return whether this is what an agent that works for another reads first."""
+def _is_first_text(guidance: Guidance) -> bool:
+    """Return whether this is the first text of a sub-agent."""
     is_first = guidance.revision == 0 or guidance.resumed
     return guidance.step is not None and is_first
 
@@ -264,7 +264,7 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
 
 
 def plain(value: object, keep: Keep = str) -> Any:
-    """Return *value* with its tuples as lists, its mappings as plain dicts, and its commands as *keep* makes them."""
+    """Return *value* with tuples as lists, mappings as dicts, and commands converted by *keep*."""
     if isinstance(value, Mapping):
         return {key: plain(item, keep) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -273,7 +273,7 @@ def plain(value: object, keep: Keep = str) -> Any:
 
 
 def in_short(values: Mapping[str, object]) -> dict[str, object]:
-    """Return *values* as plain data, those that are long as a text that is cut."""
+    """Return *values* as plain data, long ones as a shortened text."""
     texts = {name: in_words(value) for name, value in values.items()}
     return {
         name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
@@ -282,11 +282,11 @@ def in_short(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def result_of(dispatch: DispatchView, most: int) -> str:
-    """Return what came of a piece of work as JSON of about *most* bytes; what is left out says so."""
+    """Return the result of a dispatch as JSON of about *most* bytes; omissions are marked."""
     text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
     return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
 
 
 def example_text(value: object) -> str:
-    """Return an example as it would be written on a command line."""
+    """Return an example as it is typed on a command line."""
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""What a session's review loop tells beside the step: which round this is, what blocks, what not to do.
+"""The texts around a step in a review loop: which round this is, what blocks, what not to do.
 
-At a gate these are three things, and none may be missing: the banner (which round of how many), the stop
-condition (nothing is mended here, and one command follows), and that the next review is a fresh one.
+A gate always prints three things: the banner (which round of how many), the stop condition (fix nothing here, run the
+one printed command), and that the next review starts from the beginning.
 """
 
 from __future__ import annotations
@@ -13,26 +13,28 @@ from flowrail.text.markup import Markup
 _STOP = format_forbidden(
     ["Fixing anything here", "Calling a blocking finding minor", "Any command that is not printed here"]
 )
-_GO_ON = format_forbidden(["Reviewing again what has passed"])
+_PASSED = format_forbidden(["Reviewing again what has passed"])
 _UNREVIEWED = "The review failed and recorded no findings, so the gate does not pass."
-_UNTOLD = format_forbidden(["Telling the reviewer what was found before"])
+_KEEP_SECRET = format_forbidden(["Telling the reviewer what was found before"])
 
 
 def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]:
-    """Return what stands before the step's own text, and what stands after it."""
+    """Return the texts before and after the step's own text."""
     banner = format_state_banner(loop.name, loop.round, loop.mode, limit=loop.limit)
     found = ", ".join(loop.blocking)
     named = ", ".join(loop.severities)
     blocked = _UNREVIEWED if loop.unreviewed else f"In this round {named} block: {found}."
     match loop.mode:
         case "passed":
-            return [banner, f"No {named} findings are recorded in this round."], [_GO_ON]
+            return [banner, f"No {named} findings are recorded in this round."], [_PASSED]
         case "re-verify" if loop.severities:
-            back = f"Back to: {loop.mended_in}" if loop.unreviewed else f"Fix in: {loop.mended_in}"
+            back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"
             again = f"{back}. Then everything is reviewed again."
             return [banner, blocked, again], [_STOP]
         case "re-verify":
-            return [banner, "Review everything from the start, as if this were the first review."], [_UNTOLD]
+            return [banner, "Review everything from the start, as if this were the first review."], [
+                _KEEP_SECRET
+            ]
         case "ask-user":
             asked = "No rounds are left. The user decides how to continue."
             return [banner, blocked, asked], [_STOP]

@@ -1,4 +1,4 @@
-"""Work handed out and brought back, questions and findings: as text for agents, as data for programs."""
+"""Dispatches, results, questions and findings: as text for agents, as data for programs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import one_line, visible
 
 
-def handed_text(handed: Assignment, show: Show = str) -> str:
-    """Return a free-form piece of work as its agent is told it."""
-    ok, fail = handed.finish
+def assignment_text(assignment: Assignment, show: Show = str) -> str:
+    """Return the task of a free-form dispatch as text for its agent."""
+    ok, fail = assignment.finish
     answers = [
-        f"Asked the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in handed.answered
+        f"Asked the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in assignment.answered
     ]
-    checks = [f"  {one_line(expected)}" for expected in handed.evidence]
+    checks = [f"  {one_line(expected)}" for expected in assignment.evidence]
     return "\n".join(
         (
-            visible("\n".join(_pieces(handed))),
+            visible("\n".join(_pieces(assignment))),
             "",
             *(["Checked before the work counts as done:", *checks, ""] if checks else []),
             *([*answers, ""] if answers else []),
@@ -34,38 +34,40 @@ def handed_text(handed: Assignment, show: Show = str) -> str:
             f"  {visible(show(fail))}",
             "",
             SUB_AGENT_QUESTION_FORMAT,
-            element("ask_command", Verbatim(show(handed.ask))),
+            element("ask_command", Verbatim(show(assignment.ask))),
             *(
-                [element("finding_command", Verbatim(show(handed.finding)), append=FINDING)]
-                if handed.finding
+                [element("finding_command", Verbatim(show(assignment.finding)), append=FINDING)]
+                if assignment.finding
                 else []
             ),
         )
     )
 
 
-def handed_xml(handed: Assignment, show: Show = str) -> str:
-    """Return the same as one well-formed element, so that nothing put into the prompt passes for more of it."""
-    dispatch = handed.dispatch
-    head = {"session": handed.session, "dispatch": dispatch.id, "agent": dispatch.agent}
+def assignment_xml(assignment: Assignment, show: Show = str) -> str:
+    """Return the same task as one well-formed element, so that no value can pass for another part of it."""
+    dispatch = assignment.dispatch
+    head = {"session": assignment.session, "dispatch": dispatch.id, "agent": dispatch.agent}
     about = {"model": dispatch.model, "until": dispatch.expires_at}
-    said = [block("answered", [element("text", text), answer]) for text, answer in handed.answered]
+    said = [block("answered", [element("text", text), answer]) for text, answer in assignment.answered]
     ways = [
         element("case", Verbatim(show(command)), outcome=word)
-        for word, command in zip(("ok", "fail"), handed.finish, strict=True)
+        for word, command in zip(("ok", "fail"), assignment.finish, strict=True)
     ]
     finding = (
-        [element("finding_command", Verbatim(show(handed.finding)), append=FINDING)] if handed.finding else []
+        [element("finding_command", Verbatim(show(assignment.finding)), append=FINDING)]
+        if assignment.finding
+        else []
     )
-    checks = [element("check", expected) for expected in handed.evidence]
+    checks = [element("check", expected) for expected in assignment.evidence]
     lines = [
-        block("current_action", _pieces(handed)),
+        block("current_action", _pieces(assignment)),
         *([block("evidence", checks)] if checks else []),
         *said,
         element("how", _HOW),
         block("next", ways),
         SUB_AGENT_QUESTION_FORMAT,
-        element("ask_command", Verbatim(show(handed.ask))),
+        element("ask_command", Verbatim(show(assignment.ask))),
         *finding,
     ]
     return str(block("work_output", lines, **head, **about))
@@ -78,29 +80,29 @@ _HOW = (
 )
 
 
-def _pieces(handed: Assignment) -> list[str | Markup]:
-    given = [element("var", in_words(value), name=name) for name, value in handed.given.items()]
+def _pieces(assignment: Assignment) -> list[str | Markup]:
+    given = [element("var", in_words(value), name=name) for name, value in assignment.given.items()]
     more = [block("context", given)] if given else []
-    return [*text_pieces(handed.prompt, Again(handed.resources)), *more]
+    return [*text_pieces(assignment.prompt, Again(assignment.resources)), *more]
 
 
-def handed_data(handed: Assignment, keep: Keep = str) -> dict[str, object]:
+def assignment_data(assignment: Assignment, keep: Keep = str) -> dict[str, object]:
     """Return the same as plain data."""
     return {
-        "session": handed.session,
-        "dispatch": handed.dispatch.id,
-        "agent": handed.dispatch.agent,
-        "model": handed.dispatch.model,
-        "item": plain(handed.dispatch.item),
-        "vars": plain(handed.dispatch.vars),
-        "expires_at": handed.dispatch.expires_at,
-        "token": handed.dispatch.token,
-        "prompt": "\n".join(_pieces(handed)),
-        "finish": [keep(command) for command in handed.finish],
-        "ask_command": keep(handed.ask),
-        "finding_command": keep(handed.finding) if handed.finding else None,
-        "evidence": list(handed.evidence),
-        "answered": [{"question": text, "answer": said} for text, said in handed.answered],
+        "session": assignment.session,
+        "dispatch": assignment.dispatch.id,
+        "agent": assignment.dispatch.agent,
+        "model": assignment.dispatch.model,
+        "item": plain(assignment.dispatch.item),
+        "vars": plain(assignment.dispatch.vars),
+        "expires_at": assignment.dispatch.expires_at,
+        "token": assignment.dispatch.token,
+        "prompt": "\n".join(_pieces(assignment)),
+        "finish": [keep(command) for command in assignment.finish],
+        "ask_command": keep(assignment.ask),
+        "finding_command": keep(assignment.finding) if assignment.finding else None,
+        "evidence": list(assignment.evidence),
+        "answered": [{"question": text, "answer": said} for text, said in assignment.answered],
     }
 
 
@@ -118,7 +120,7 @@ def ended_data(ended: DispatchResult, show: Show = str) -> dict[str, object]:
 
 
 def put_text(put: PendingQuestions, show: Show = str) -> str:
-    """Return the block that is an agent's whole answer; it tells whoever launched it how to go on."""
+    """Return the block that is an agent's whole answer; it shows the launching agent how to continue."""
     return str(as_xml(put.written, answer=show(put.answer)))
 
 

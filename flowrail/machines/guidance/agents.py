@@ -76,7 +76,7 @@ def _evidence(
 
 
 def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:
-    """Return where the review loop stands that *step* is the gate of, or that it was entered again in."""
+    """Return the state of the review loop whose gate *step* is, or in which it was entered again."""
     gates = reviews.gates(workflow)
     if step.gate is not None:
         return _at_gate(workflow, step, session)
@@ -96,10 +96,10 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
         judged = reviews.verdict(step, session)
     except reviews.ReviewPendingError:
         return view
-    mended_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
+    fixed_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
     view = view._replace(
         blocking=tuple(each.id for each in judged.blocking),
-        mended_in=mended_in,
+        fixed_in=fixed_in,
         unreviewed=judged.unreviewed,
     )
     if judged.outcome is Outcome.OK:
@@ -119,7 +119,7 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
     since = session.entered.get(gate.gate.review, 0)
     return view._replace(
         blocking=tuple(blocking),
-        mended_in=_name(workflow, session.step, session),
+        fixed_in=_name(workflow, session.step, session),
         unreviewed=bool(session.id)  # a preview has nothing on record
         and not any(each.revision >= since for each in session.findings),
     )
@@ -150,7 +150,7 @@ def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> 
 
 
 def handed_back(session: Session, place: str | None) -> WorkResult:
-    """Return what an agent answers with when its work for another session has ended."""
+    """Return the answer of an agent whose work for another session has ended."""
     parent = session.parent
     assert parent is not None  # noqa: S101 - only a child session hands its work back
     return WorkResult(
@@ -194,7 +194,7 @@ def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
 
 
 def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
-    """Return the command that answers with *option*. To accept what is open takes a reason."""
+    """Return the command that answers with *option*. Accepting open findings needs a reason."""
     if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
         known = session.evidence.get(str(session.step))
         results = known.results if known is not None else ()

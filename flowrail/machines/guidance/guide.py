@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
 
 MOST_CASES = 12
-"""Facts with choices are spelled out into so many transitions; beyond that they are asked for."""
+"""Facts with choices give at most this many transitions; further facts are `wants`."""
 MOST_LISTED = 2
 """More consecutive dispatches than these are printed as a range."""
 
@@ -71,7 +71,7 @@ class OfferedTransition(NamedTuple):
 
 
 class StepView(NamedTuple):
-    """The current step as it reads now."""
+    """The current step with its placeholders filled."""
 
     id: str
     title: str
@@ -111,20 +111,20 @@ class Guidance(NamedTuple):
     texts_read: frozenset[str] = frozenset()
     """Reference texts that this conversation has read, and that are not printed again."""
     finding_command: Command | None = None
-    """Where a review is at work: the command that puts a finding on record, but for what was found."""
+    """In a review: the command that records a finding, without the finding."""
     loop: "LoopView | None" = None
     ask_command: Command | None = None
-    """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
+    """For a sub-agent: the command that asks the user; it reads the questions from standard input."""
     result: "WorkResult | None" = None
-    """For an agent that works for another, when its work has ended: what it answers with."""
+    """For a sub-agent whose work has ended: its answer."""
     forbids: tuple[str, ...] = ()
-    """Tools that the current step does without."""
+    """Tools that the current step forbids."""
     findings_command: Command | None = None
-    """Where there are findings: the command that lists them all, whole."""
+    """The command that lists all findings in full, if there are any."""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers in the previous step."""
     launcher_command: Command | None = None
-    """For an agent that works for another: the command by which that one goes on."""
+    """For a sub-agent: the command with which its launcher continues."""
     claim: str = ""
     """The outcome that was claimed of the previous step, and how much of it was checked."""
     evidence: "tuple[EvidenceView, ...]" = ()
@@ -235,7 +235,7 @@ def farewell(
 
 
 def _waits_for(guidance: Guidance) -> tuple[str, ...]:
-    """Return what has to happen before anything can be reported."""
+    """Return what must happen before anything can be reported."""
     asked = [question.id for question in guidance.questions if question.answer is None]
     answers = (f"the user's answer to {', '.join(asked)}",) if asked else ()
     join = guidance.join
@@ -326,7 +326,7 @@ def _ways(
 
 
 def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
-    """Part facts into those spelled out by choice and those asked for."""
+    """Split facts into those with a transition for each choice, and `wants`."""
     named: dict[str, Arg] = {}
     cases = 1
     for name, arg in declared.items():
@@ -337,7 +337,7 @@ def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]
 
 
 def _sayable(arg: Arg) -> bool:
-    """Return whether there are choices, each of which a command can hold on its one line."""
+    """Return whether a fact has choices that fit into a command."""
     try:
         said = {choice: value_text(choice) for choice in arg.choices or ()}
         return bool(said) and all(
@@ -382,7 +382,7 @@ def _decided(
     wanted: Mapping[str, Arg],
     reported: str,
 ) -> Outcome | None:
-    """Return the outcome that a report comes to, or `None` where that is open."""
+    """Return the outcome of a report, or `None` if it is still open."""
     if reported != DONE:
         return Outcome(reported)
     if step.gate is not None or step.questions:
@@ -423,9 +423,9 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
 
 
 class _UndecidedError(Exception):
-    """Where a way leads depends on something that is still to be reported."""
+    """The target of a transition depends on something that is not reported yet."""
 
 
 def wants_of(ways: Sequence[OfferedTransition]) -> tuple[Want, ...]:
-    """Return the wants of all ways, each once."""
+    """Return the wants of all transitions, each once."""
     return tuple({want.name: want for way in ways for want in way.wants}.values())

@@ -41,7 +41,7 @@ The block is your whole answer: no word before or after it, no code fence around
 </question>
 </needs_user_input>
 </question_format>""")  # noqa: E501 - a paragraph is one line to the agent that reads it
-"""Told to an agent that another one launches: how to return questions."""
+"""For a sub-agent: how to return questions."""
 
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
@@ -52,7 +52,7 @@ An agent whose whole answer is a needs_user_input block has questions, and is no
 4. If it has none, launch a new agent; do not resume the old one. Give it the same prompt, the location of its saved work, and each answer as id: label.
 If an answer mixes other text with a block, launch a new agent and ask for the block alone.
 </question_relay>""")  # noqa: E501 - the same
-"""Told to the agent that launches others: how to recognise their questions and bring back answers."""
+"""For an agent that launches others: how to recognise their questions and return answers."""
 
 QUESTION_RELAY_UPWARDS = Markup("""\
 <question_relay>
@@ -62,11 +62,11 @@ If a block has an answer attribute, its questions are recorded: do not ask them 
 The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
 If an answer mixes other text with a block, launch a new agent and ask for the block alone.
 </question_relay>""")  # noqa: E501 - the same
-"""Told to an agent that launches others and works for another itself: it passes their questions on."""
+"""For a sub-agent that launches others: it passes their questions on."""
 
 
 def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Markup:
-    """Return *questions* as the block that an agent returns; outcomes are no part of it.
+    """Return *questions* as the block that an agent returns, without outcomes.
 
     *answer* is the command that records the answers. It is part of the block, because the
     launching agent acts on the block and not on anything printed before.
@@ -108,7 +108,7 @@ _NO_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 def _escaped(text: str) -> str:
-    """Return *text* for content or an attribute; unlike `escape`, what is hidden comes back from it."""
+    """Return *text* for content or an attribute. Unlike with `escape`, hidden characters can be read back."""
 
     def put(found: re.Match[str]) -> str:
         sign = found.group()

@@ -13,7 +13,7 @@ from flowrail.machines.sessions.session import Dispatched, WorkingFile
 
 
 class DispatchView(NamedTuple):
-    """One piece of work for an agent, as it stands now; ``command`` is its first command."""
+    """A dispatch as it is now; ``command`` is its agent's first command."""
 
     id: str
     agent: str
@@ -36,9 +36,9 @@ class DispatchView(NamedTuple):
     A prompt whose lease has expired has none: it is claimed again, so that the earlier agent is refused.
     """
     cancel: Command | None
-    """Until it has ended: the command that calls it off."""
+    """The command that cancels it; `None` once it has ended."""
     lease_over: bool
-    """Whether it is claimed and its time has passed, so that it may be claimed by another."""
+    """Whether it is claimed and its lease has expired, so that another agent may claim it."""
 
 
 class OptionView(NamedTuple):
@@ -70,10 +70,10 @@ class QuestionView(NamedTuple):
 
 
 class LoopView(NamedTuple):
-    """Where a review loop stands, at its gate, at its review, or at the work that it sent back.
+    """The state of a review loop, at its gate, at its review, or at the step that it sent back to.
 
     ``mode`` is review, passed, re-verify or ask-user at a gate, re-verify at a review entered again,
-    fix at the work. ``blocking`` are the findings that block, ``mended_in`` the step that fixes them.
+    fix at the work. ``blocking`` are the findings that block, ``fixed_in`` the step that fixes them.
     """
 
     gate: str
@@ -83,9 +83,9 @@ class LoopView(NamedTuple):
     mode: str
     severities: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
-    mended_in: str | None = None
+    fixed_in: str | None = None
     unreviewed: bool = False
-    """Whether the review of the round failed and put nothing on record."""
+    """Whether the review of the round failed without recording a finding."""
 
 
 class DoneStep(NamedTuple):

@@ -177,5 +177,7 @@ def _reply(answer: Any) -> Reply:
         data = as_data.render(guidance, keep=_same)
         return Reply(0, data, as_xml.render(guidance), as_text.render(guidance))
     if isinstance(answer, Assignment):
-        return Reply(0, as_working.handed_data(answer, keep=_same), text=as_working.handed_text(answer))
+        return Reply(
+            0, as_working.assignment_data(answer, keep=_same), text=as_working.assignment_text(answer)
+        )
     return Reply(0, answer)

@@ -1,4 +1,4 @@
-"""The structural rules: every mistake has its code, a place and a remedy, and all are told at once."""
+"""Structural checks: each finding has a code, a place and a fix, and all are reported at once."""
 
 from __future__ import annotations
 

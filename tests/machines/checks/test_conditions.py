@@ -71,7 +71,7 @@ def test_conditions_of_steps_and_variants_are_tried_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mend", "check", "found"),
+    ("fix", "check", "found"),
     [
         ({"ok": "review"}, {"ok": "gate"}, []),
         ({"ok": "gate"}, {"ok": "gate"}, ["after it failed"]),
@@ -79,13 +79,13 @@ def test_conditions_of_steps_and_variants_are_tried_too() -> None:
     ],
 )
 def test_gates_that_a_run_comes_to_without_their_review_are_found(
-    mend: dict[str, str], check: dict[str, str], found: list[str]
+    fix: dict[str, str], check: dict[str, str], found: list[str]
 ) -> None:
     made = unchecked(
         step("plan", next={"ok": "review"}),
         step("review", next=check),
-        step("gate", gate=GateConfig("Plan", review="review"), next={"ok": None, "fail": "mend"}),
-        step("mend", next={**mend, "fail": "review"}),
+        step("gate", gate=GateConfig("Plan", review="review"), next={"ok": None, "fail": "fix"}),
+        step("fix", next={**fix, "fail": "review"}),
     )
 
     assert [message.partition(" a run")[0] for _, message in told(made, "FR178")] == found

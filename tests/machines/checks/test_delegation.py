@@ -168,7 +168,7 @@ BROKEN: Mapping[str, Mapping[str, Make]] = {
     },
 }
 OF_THE_FOLDER = {"FR143", "FR152", "FR155"}
-"""What only the folder tells; see tests/skills/test_references.py."""
+"""Findings that need the folder; see tests/skills/test_references.py."""
 CASES = [
     pytest.param(code, make, id=f"{code} {what}")
     for code, all_of in BROKEN.items()

@@ -20,7 +20,7 @@ from flowrail.machines.definition.workflow import Workflow
 
 
 def by_walking(start: str, graph: dict[str, list[str]]) -> set[str]:
-    """Return what can be got to from *start* by one way on or more."""
+    """Return the steps that can be reached from *start* by at least one transition."""
     found: set[str] = set()
     ahead = list(graph.get(start, []))
     while ahead:

@@ -1,4 +1,4 @@
-"""What a step decides by itself, and how an author's function that fails is told."""
+"""How a step decides its outcome, and how a failing function of the author is reported."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_a_resolved_finding_does_not_change_the_next_round() -> None:
     flow = review_loop()
     sent_back = report(flow, at_gate(1, "MUST"), "done")
 
-    session, _ = reviews.resolve(flow, sent_back, "F1", note="mended", at=NOW)
+    session, _ = reviews.resolve(flow, sent_back, "F1", note="fixed", at=NOW)
 
     assert guide(flow, sent_back).findings != ()
     assert guide(flow, session).findings == ()

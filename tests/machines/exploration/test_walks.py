@@ -36,9 +36,9 @@ ASK = Question(
 )
 HIGH = Arg(choices=("low", "high"), required=True)
 REVIEWED = workflow(
-    step("mend", next={"ok": "review"}),
+    step("fix", next={"ok": "review"}),
     step("review", next={"ok": "gate"}),
-    step("gate", gate=GateConfig("Review", review="review", limit=2), next={"ok": None, "fail": "mend"}),
+    step("gate", gate=GateConfig("Review", review="review", limit=2), next={"ok": None, "fail": "fix"}),
 )
 
 

@@ -1,4 +1,4 @@
-"""What is told of agents, questions and findings beside a step."""
+"""What guidance says about agents, questions and findings at a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a step: its text, its ways on, and where they lead; never what then turns out otherwise."""
+"""Guidance: the text of a step, its transitions and their targets, and nothing that turns out to be wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = 6
 
 
 def ways(definition: Workflow, session: Session | None = None) -> dict[tuple[str, ...], OfferedTransition]:
-    """Return the ways on by what they report."""
+    """Return the transitions by the outcome that is reported."""
     told = guide(definition, session or start(definition))
     return {(way.outcome, *map(str, way.facts.values())): way for way in told.next}
 

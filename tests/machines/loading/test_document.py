@@ -1,4 +1,4 @@
-"""A workflow written as YAML: what it stands for, and every mistake in it at once, with its line."""
+"""A workflow in YAML: how it is read, and all its errors at once, each with its line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "s
 
 def read_text(path: str) -> str:
     if path not in TEXTS:
-        raise DocumentError("is not there", hint="write it", place=path)
+        raise DocumentError("not found", hint="write it", place=path)
     return TEXTS[path]
 
 
@@ -52,7 +52,7 @@ steps:
     phase: evidence
     variants:
       - {when: "visit > 2", text: steps/again.md}
-      - {when: "visit > 1", actions: [Once more., And well.]}
+      - {when: "visit > 1", actions: [Again., And well.]}
     when: null
     reports: {confidence: {choices: [low, high], required: true}, areas: {type: list, example: [auth]}}
     rules: [{if: "confidence == 'high'", outcome: ok}, {outcome: iterate}]
@@ -82,7 +82,7 @@ def test_a_file_stands_for_a_definition() -> None:
     )
     assert look.variants == (
         Variant("visit > 2", ("Again.",)),
-        Variant("visit > 1", ("Once more.", "And well.")),
+        Variant("visit > 1", ("Again.", "And well.")),
     )
     assert look.rules == (Rule("ok", "confidence == 'high'"), Rule("iterate"))
     assert look.next == {Outcome.OK: "last", Outcome.ITERATE: "look"}
@@ -192,7 +192,7 @@ def one(step: str, head: str = "") -> str:
             [("FR125", "3")],
             id="no file",
         ),
-        pytest.param(one("text: ../x.md, next: {ok: null}"), [("FR125", "3")], id="a text that is not there"),
+        pytest.param(one("text: ../x.md, next: {ok: null}"), [("FR125", "3")], id="a missing text"),
         pytest.param(
             "name: other\nsteps:\n  - {id: look, title: A, next: {ok: null}}\n", [("FR107", "1")], id="name"
         ),

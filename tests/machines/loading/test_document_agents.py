@@ -1,4 +1,4 @@
-"""Work for agents, questions and gates written as YAML; a wrong shape is told once, with its line."""
+"""Dispatches, questions and gates in YAML; a wrong shape is reported once, with its line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowrail.text import yaml as yaml_text
 
 def read_text(path: str) -> str:
     if path != "steps/again.md":
-        raise DocumentError("is not there", hint="write it", place=path)
+        raise DocumentError("not found", hint="write it", place=path)
     return "Again."
 
 

@@ -1,4 +1,4 @@
-"""Work is claimed by one at a time and ended once; whoever came too late is told so by the token."""
+"""A dispatch is claimed by one agent at a time and finished once; a late result is refused by its token."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     assert (sent_back.step.id, [each.id for each in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
     assert sent_back.loop is not None
     assert sent_back.loop.mode == "fix"
-    findings.resolve_finding(team.world, team.id, "F1", "mended")
+    findings.resolve_finding(team.world, team.id, "F1", "fixed")
     assert team.told().findings == ()
 
 

@@ -1,4 +1,4 @@
-"""What became of an agent follows from its own journal, whatever was or was not written above it."""
+"""The result of an agent follows from its own journal, even if its parent recorded something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session goes on from what it keeps; what changed under it is told, or stops it."""
+"""A session continues with its stored definition; a changed skill is reported, or stops it."""
 
 from __future__ import annotations
 

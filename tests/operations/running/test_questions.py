@@ -1,4 +1,4 @@
-"""Questions of agents reach the user through whoever leads, and the answers come back to the agent."""
+"""Questions of agents reach the user through the orchestrator, and the answers reach the agent."""
 
 from __future__ import annotations
 
