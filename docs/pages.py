@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import inspect
 import json
+import pkgutil
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 from key_meanings import MEANINGS
 
+import flowrail
 import flowrail.formatters
 from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import LazyGroup
@@ -158,10 +161,19 @@ def errors() -> None:
         out("")
 
 
-def _errors() -> Iterator[type[FlowError]]:
-    for line in (GOLDEN / "error_codes.txt").read_text(encoding="utf-8").splitlines():
-        module, _, name = line.split(" ", 2)[2].rpartition(".")
-        yield getattr(__import__(module, fromlist=[name]), name)
+def _errors() -> list[type[FlowError]]:
+    """Return every error of the package, by code."""
+    for module in pkgutil.walk_packages(flowrail.__path__, "flowrail."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    found: list[type[FlowError]] = []
+    pending = [FlowError]
+    while pending:
+        error = pending.pop()
+        pending += error.__subclasses__()
+        if error.__module__.startswith("flowrail."):
+            found.append(error)
+    return sorted(found, key=lambda error: (error.exit_status, error.code, error.__qualname__))
 
 
 # --- JSON

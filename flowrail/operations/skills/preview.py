@@ -17,16 +17,11 @@ from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.loading.resources import UnknownResourceError
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.skills.summary import definition_of
 from flowrail.text.phrases import did_you_mean, listed
-
-
-class UnknownResourceError(UsageError):
-    """The workflow quotes no resource of that name."""
-
-    code = "UNKNOWN_RESOURCE"
 
 
 class WrongTotalError(UsageError):
