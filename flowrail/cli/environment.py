@@ -11,8 +11,8 @@ from flowrail.cli.lazy_imports import load_engine
 load_engine()
 
 from flowrail.cli import output, streams  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.machines.engine.outcome import limit_functions  # noqa: E402 - the same
 from flowrail.operations.environment import Environment  # noqa: E402 - the same
-from flowrail.operations.running.time_limit import limit_functions  # noqa: E402 - the same
 from flowrail.operations.running.world import World, world_of  # noqa: E402 - the same
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines.engine.reported_values import refuse_left_open
+from flowrail.machines.engine.reports import refuse_left_open
 from flowrail.storage.files import read_bounded
 from flowrail.text import json as strict_json
 from flowrail.text import limits

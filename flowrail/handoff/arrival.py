@@ -26,7 +26,7 @@ from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, CheckResult, Ha
 from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, text_at, texts_at
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.guidance.received_work import now_at
+from flowrail.machines.guidance.guide import now_at
 from flowrail.storage import files
 from flowrail.storage.files import locked
 

@@ -31,7 +31,7 @@ from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.build import META, fact_for
 from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, digest_of, get, read, render
 from flowrail.handoff.request import skill_file_digest
-from flowrail.machines.guidance.received_work import now_at
+from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 _DECLINES_HANDOFFS = "DECLINES_HANDOFFS"

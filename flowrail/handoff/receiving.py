@@ -43,7 +43,7 @@ from flowrail.handoff.payload.validate import shape_problems
 from flowrail.handoff.phases import advance
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.guidance.received_work import COPY
+from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files

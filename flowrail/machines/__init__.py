@@ -69,7 +69,7 @@ if TYPE_CHECKING:
         advance as advance,
         start as start,
     )
-    from flowrail.machines.engine.errors import (
+    from flowrail.machines.engine.reports import (
         OutcomeNotOpenError as OutcomeNotOpenError,
         SessionEndedError as SessionEndedError,
         ValuesError as ValuesError,
@@ -123,7 +123,7 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
         "flowrail.machines.definition.workflow": "Workflow",
         "flowrail.machines.engine.advance": "advance start",
-        "flowrail.machines.engine.errors": "OutcomeNotOpenError SessionEndedError ValuesError",
+        "flowrail.machines.engine.reports": "OutcomeNotOpenError SessionEndedError ValuesError",
         "flowrail.machines.engine.statechart": "compile_workflow event_name position",
         "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
         "flowrail.machines.guidance.question_relay": (

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from mcp.server import MCPServer
 
 from flowrail import __version__
+from flowrail.machines.engine.outcome import limit_functions
 from flowrail.mcp.resources import prompts, resources
 from flowrail.mcp.tools import INSTRUCTIONS, Tools, as_sdk_tools
-from flowrail.operations.running.time_limit import limit_functions
 
 
 def build(tools: Tools) -> MCPServer:

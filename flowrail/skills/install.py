@@ -18,15 +18,16 @@ from flowrail import __version__, approval
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.skills.bundled_copies import (
+from flowrail.skills.catalog import (
     FORMAT,
     MANIFEST,
     Manifest,
+    UnknownSkillError,
     digests,
+    listing,
     read_manifest,
     shipped,
 )
-from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.digests import sha256
 from flowrail.storage.files import read_bounded, sweep, write_atomic
 from flowrail.text.phrases import did_you_mean

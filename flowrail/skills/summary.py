@@ -14,8 +14,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import ReadFile
-from flowrail.skills.bundled_copies import as_bundled
-from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import Skill, as_bundled, find, listing, workflow_file, workflows
 
 
 def items(roots: Sequence[Root], read: ReadFile = skill_folder.read) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
-from flowrail.machines.engine.reported_values import check_facts, check_params
+from flowrail.machines.engine.reports import check_facts, check_params
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session

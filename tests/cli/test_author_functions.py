@@ -10,9 +10,8 @@ import pytest
 from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
 from flowrail.machines.definition.step import StepContext
-from flowrail.machines.engine.outcome import HandlerError
-from flowrail.operations.running import time_limit
-from flowrail.operations.running.time_limit import HandlerTimeoutError, call_limited
+from flowrail.machines.engine import outcome
+from flowrail.machines.engine.outcome import HandlerError, HandlerTimeoutError, call_limited
 
 HERE = StepContext("first")
 
@@ -115,7 +114,7 @@ def test_a_function_that_tells_is_stopped_too_and_nothing_moves(
     part: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(**part)
-    monkeypatch.setattr(time_limit, "SECONDS", 0.2)
+    monkeypatch.setattr(outcome, "HANDLER_SECONDS", 0.2)
     told("step", "slow")
     before = bytes_below(sessions_folder(), but={"lock"})
 
@@ -130,7 +129,7 @@ def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     write()
     told("step", "slow")
     folder = put_skill("slow", "while True:\n    pass\n", where=home_skills(), file="workflow.py")
-    monkeypatch.setattr(time_limit, "SECONDS", 0.2)
+    monkeypatch.setattr(outcome, "HANDLER_SECONDS", 0.2)
 
     for words in (["start", "slow"], ["step", "slow", "ok"]):
         status, error = refused(*words)

@@ -27,14 +27,14 @@ from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.errors import (
+from flowrail.machines.engine.outcome import HandlerError
+from flowrail.machines.engine.reports import (
     OutcomeNotOpenError,
     SessionEndedError,
     StepGoneError,
     UnknownOutcomeError,
     ValuesError,
 )
-from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.statechart import (
     compile_workflow,
     event_name,

@@ -15,9 +15,9 @@ from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import reference_texts
 from flowrail.hosts.conversation import add_texts, text_key, texts_read
+from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.running import steps
-from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.running.world import World
 
 

@@ -13,11 +13,11 @@ from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.coverage import text as coverage_text
+from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.walks import plan
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.open_workflow import open_skill
-from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills import check
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.operations.skills.draw import of_skill

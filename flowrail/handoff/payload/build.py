@@ -19,7 +19,7 @@ from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
 from flowrail.handoff.payload.integrity import LIFETIME, moment, sealed, stamp
-from flowrail.machines.guidance.received_work import HASHED, UNHASHED, now_at
+from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.text import json as strict_json
 

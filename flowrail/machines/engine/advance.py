@@ -17,13 +17,6 @@ from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as review_gates
-from flowrail.machines.engine.errors import (
-    EvidenceMissingError,
-    OutcomeNotOpenError,
-    SessionEndedError,
-    StepGoneError,
-    UnknownOutcomeError,
-)
 from flowrail.machines.engine.outcome import (
     Call,
     call_plainly,
@@ -32,7 +25,15 @@ from flowrail.machines.engine.outcome import (
     name_of,
     names_in,
 )
-from flowrail.machines.engine.reported_values import check_facts, check_params
+from flowrail.machines.engine.reports import (
+    EvidenceMissingError,
+    OutcomeNotOpenError,
+    SessionEndedError,
+    StepGoneError,
+    UnknownOutcomeError,
+    check_facts,
+    check_params,
+)
 from flowrail.machines.engine.statechart import (
     COMPLETED,
     EVENTS,

@@ -29,8 +29,7 @@ from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
-from flowrail.machines.engine.errors import ValuesError
-from flowrail.machines.engine.reported_values import check_params
+from flowrail.machines.engine.reports import ValuesError, check_params
 from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, Session
 from flowrail.text.phrases import did_you_mean, listed
 

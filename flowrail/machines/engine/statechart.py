@@ -26,7 +26,7 @@ from statemachine.transition_list import TransitionList
 from flowrail.machines.definition.step import REPORTABLE, Outcome, StepContext, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import applies, in_context
-from flowrail.machines.engine.reported_values import default_params
+from flowrail.machines.engine.reports import default_params
 from flowrail.machines.engine.transitions import Transition, is_limit_reached, transitions
 
 COMPLETED = ":completed"

@@ -18,8 +18,8 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.errors import EvidenceMissingError
 from flowrail.machines.engine.outcome import Call, call_plainly, caller
+from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.exploration.actions import (
     Act,

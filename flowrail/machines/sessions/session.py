@@ -14,7 +14,7 @@ from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
 from flowrail.machines.sessions.evidence import EvidenceResult, StepEvidence
 
 FORMAT = 2
-"""The format of a session on disk. `flowrail.machines.sessions.upgrades` reads earlier ones."""
+"""The format of a session on disk. `flowrail.machines.sessions.record` reads earlier ones."""
 DEFINITION_FORMAT = 2
 """The format of the definition that a session keeps of its workflow."""
 

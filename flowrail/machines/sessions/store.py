@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
-from flowrail.machines.sessions.record import Record, encoding
+from flowrail.machines.sessions.record import Record, definition_of_today, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
-from flowrail.machines.sessions.upgrades import definition_of_today
 from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import (
     Backend,

@@ -15,8 +15,7 @@ from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.doctor.section import DoctorContext, Section
-from flowrail.skills.bundled_copies import as_bundled
-from flowrail.skills.catalog import OWN_SCOPES, Skill, listing, named_root, workflows
+from flowrail.skills.catalog import OWN_SCOPES, Skill, as_bundled, listing, named_root, workflows
 from flowrail.storage.ownership import Owner
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import LONGEST_TOPIC, start
-from flowrail.machines.engine.reported_values import read_values
+from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
 from flowrail.operations.running import working_files

@@ -14,7 +14,7 @@ from flowrail.handoff.handoff import DISCOVERY, INVOCATION, Handoff
 from flowrail.handoff.lifecycle import TRANSITIONS
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, PAYLOAD_FOLDER, digest_of
 from flowrail.handoff.store import KINDS_WITHOUT_EVENT, PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
-from flowrail.machines.guidance.received_work import now_at
+from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError

@@ -22,9 +22,13 @@ from flowrail.machines.engine.agents import (
     DispatchResult,
     WorkResult,
 )
-from flowrail.machines.engine.errors import EvidenceMissingError, SessionEndedError, ValuesError
 from flowrail.machines.engine.outcome import in_context, names_in
-from flowrail.machines.engine.reported_values import check_memory
+from flowrail.machines.engine.reports import (
+    EvidenceMissingError,
+    SessionEndedError,
+    ValuesError,
+    check_memory,
+)
 from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.host_binding import short_id

@@ -15,7 +15,7 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine import agents
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.agents import DispatchGoneError
-from flowrail.machines.engine.errors import SessionEndedError
+from flowrail.machines.engine.reports import SessionEndedError
 from flowrail.machines.sessions.session import (
     CLAIMED,
     COMPLETED,

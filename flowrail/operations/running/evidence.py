@@ -17,8 +17,8 @@ from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import follow
-from flowrail.machines.engine.errors import EvidenceMissingError
 from flowrail.machines.engine.outcome import Call, in_context, names_in
+from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.sessions.evidence import Baseline, StepEvidence
 from flowrail.machines.sessions.session import Dispatched, Report, Session
 from flowrail.machines.sessions.store import SessionChange

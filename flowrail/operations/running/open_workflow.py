@@ -23,7 +23,7 @@ from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.world import World
-from flowrail.skills import bundled_copies
+from flowrail.skills import catalog
 from flowrail.skills.catalog import (
     BUNDLED,
     OWN_SCOPES,
@@ -344,7 +344,7 @@ def allowed_contents(
         return approval.require(found.folder, state, skill=found.name, why=why, root=root).contents
     if not found.hides_own:
         return None
-    copy = bundled_copies.of_bundled(found)
+    copy = catalog.of_bundled(found)
     if copy is not None and copy.same:
         return copy.content.contents
     why, instead = _why_not(found, copy)
@@ -354,13 +354,13 @@ def allowed_contents(
     ).contents
 
 
-def _why_not(found: Skill, copy: bundled_copies.BundledCopy | None) -> tuple[str, str | Hint]:
+def _why_not(found: Skill, copy: catalog.BundledCopy | None) -> tuple[str, str | Hint]:
     """Return why a project's skill may not simply run, and what to do instead of allowing it."""
     if copy is None:
         return f"of this project overrides your own at {found.hides[-1][1]}", ""
     again = Command("install", found.name, to=os.path.realpath(os.path.dirname(found.folder)))
     what = "of this project overrides the bundled one and differs from it"
-    changes = bundled_copies.in_few_words(copy.changes)
+    changes = catalog.in_few_words(copy.changes)
     if copy.installed is not None:
         said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
         return said, Hint("bring it up to date: ", again)

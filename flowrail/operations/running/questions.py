@@ -11,7 +11,7 @@ from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import PendingQuestions
-from flowrail.machines.engine.reported_values import check_memory
+from flowrail.machines.engine.reports import check_memory
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned, ownership_note

@@ -24,9 +24,8 @@ from flowrail.machines.engine.advance import (
     start,
     with_default_answers,
 )
-from flowrail.machines.engine.errors import UnknownOutcomeError, ValuesError
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.engine.reported_values import check_memory, read_values
+from flowrail.machines.engine.reports import UnknownOutcomeError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import (
     ABANDONED,

@@ -20,7 +20,7 @@ from flowrail.machines.engine.migration import (
     note_of,
     plan,
 )
-from flowrail.machines.engine.reported_values import read_values
+from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.running.conversations import owned

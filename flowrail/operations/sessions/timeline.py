@@ -16,7 +16,7 @@ from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageE
 from flowrail.machines.definition.workflow import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
-from flowrail.machines.guidance.received_work import COPY
+from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError

@@ -14,8 +14,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import entered
-from flowrail.machines.engine.errors import ValuesError
-from flowrail.machines.engine.reported_values import read_values
+from flowrail.machines.engine.reports import ValuesError, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.loading.resources import UnknownResourceError
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session

@@ -14,8 +14,8 @@ from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.outcome import HandlerError
+from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import FINISHED, Report, Session
 

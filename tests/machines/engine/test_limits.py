@@ -9,8 +9,8 @@ from support.workflows import step, workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import MOST_EXTRA_ROUNDS, advance, start
-from flowrail.machines.engine.errors import OutcomeNotOpenError
 from flowrail.machines.engine.questions import BadAnswerError
+from flowrail.machines.engine.reports import OutcomeNotOpenError
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session
 

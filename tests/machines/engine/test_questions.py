@@ -18,8 +18,8 @@ from flowrail.machines.engine.advance import (
     advance,
     start,
 )
-from flowrail.machines.engine.errors import OutcomeNotOpenError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
+from flowrail.machines.engine.reports import OutcomeNotOpenError
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Report
 

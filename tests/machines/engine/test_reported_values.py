@@ -19,8 +19,8 @@ from flowrail.machines.definition.values import (
     Arg,
     arg_from,
 )
-from flowrail.machines.engine.errors import ValuesError
-from flowrail.machines.engine.reported_values import (
+from flowrail.machines.engine.reports import (
+    ValuesError,
     check_params,
     read_values,
 )

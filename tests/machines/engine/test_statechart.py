@@ -19,7 +19,7 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.errors import StepGoneError
+from flowrail.machines.engine.reports import StepGoneError
 from flowrail.machines.engine.statechart import (
     COMPLETED,
     FAILED,

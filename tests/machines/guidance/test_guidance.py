@@ -16,7 +16,7 @@ from flowrail.machines.definition.step import StepContext, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.reported_values import read_values
+from flowrail.machines.engine.reports import read_values
 from flowrail.machines.guidance.guide import (
     OfferedTransition,
     guide,

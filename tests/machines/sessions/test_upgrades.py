@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from support.forged import sealed
 
-from flowrail.machines.sessions import upgrades
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Session
-from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.upgrades import (
+from flowrail.machines.sessions.record import (
     NewerFormatError,
     definition_of_today,
     session_of_today,
     upgraded,
 )
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Session
+from flowrail.machines.sessions.store import Store
 from flowrail.storage.ownership import Owner
 
 SESSION = Session("a-abcdef", "a", "first", state={"sure": "low"})
@@ -87,9 +86,8 @@ def written(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
 
 def test_a_journal_of_an_earlier_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = written(tmp_path, renamed_back)
-    monkeypatch.setattr(upgrades, "FORMAT", FORMAT + 1)
     monkeypatch.setattr("flowrail.machines.sessions.record.FORMAT", FORMAT + 1)
-    monkeypatch.setattr(upgrades, "SESSIONS", {FORMAT: rename})
+    monkeypatch.setattr("flowrail.machines.sessions.record.SESSION_UPGRADES", {FORMAT: rename})
 
     assert store.read(SESSION.id).session == SESSION
 

@@ -12,7 +12,7 @@ from support.sandbox import HANDLER, home_skills, put_skill
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_text
 from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
-from flowrail.machines.engine.errors import SessionEndedError
+from flowrail.machines.engine.reports import SessionEndedError
 from flowrail.machines.sessions.session import ParentSession
 from flowrail.operations.running import agents, findings
 from flowrail.operations.running.agents import ResultTooLongError

@@ -9,7 +9,7 @@ from support.sandbox import ASKING, home_skills, put_python, put_skill
 
 from flowrail.cli.facts import named_values
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines.engine.errors import ValuesError
+from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.skills.preview import UnknownStepError
 from flowrail.operations.skills.preview import preview as preview_here
