@@ -12,8 +12,7 @@ import click
 
 from flowrail import __version__
 from flowrail.cli import streams
-from flowrail.cli.command_table import COMMANDS
-from flowrail.cli.lazy_group import LazyGroup
+from flowrail.cli.command_table import COMMANDS, LazyGroup
 from flowrail.command import Hint
 from flowrail.errors import FlowError, UsageError
 

@@ -17,6 +17,7 @@ from flowrail.hooks import claims
 from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
+from flowrail.hosts.conversation import HELD
 from flowrail.hosts.protocol import (
     LONGEST,
     NOTHING,
@@ -31,7 +32,6 @@ from flowrail.hosts.protocol import (
 )
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.engine.agents import claimable
-from flowrail.machines.sessions.host_binding import HELD
 from flowrail.machines.sessions.session import (
     ABANDONED,
     ACTIVE,

@@ -11,9 +11,9 @@ from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import SessionGlance
 from flowrail.hosts.protocol import EVENTS, POST_TOOL_USE, POST_TOOL_USE_FAILURE, HookInput
 from flowrail.machines.sessions.store import Store
+from flowrail.operations.environment import World
 from flowrail.operations.running.evidence_records import ObservedCommand
 from flowrail.operations.running.evidence_records import observe as record
-from flowrail.operations.running.world import World
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.ownership import Owner
 

@@ -1,20 +1,47 @@
-"""Which reference texts a conversation has read, so that a step prints each of them once.
+"""Which conversation of a host runs a command, and which reference texts it has read.
 
-The hook at the start of a conversation, including after a compaction, begins the list. Without that hook nobody knows
-what the agent still has in its context, so there is no list and every text is printed.
+A step prints each reference text once in a conversation. The hook at the start of a conversation, including after a
+compaction, begins the list of texts. Without that hook nobody knows what the agent still has in its context, so there
+is no list and every text is printed. Hooks import this for every tool that an agent uses.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from flowrail.errors import FlowError
 from flowrail.storage import files
 from flowrail.storage.digests import sha256
+
+VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+"""The environment variables that name the conversation of a command, ours first."""
+HELD = "held"
+"""The kind of record that counts how often an agent was kept from ending its turn."""
+RELEASED = "released"
+"""The kind of record that says that the conversation of a session has ended."""
+_SHOWN = 8
+_ID = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
+
+
+def host_id(environ: Mapping[str, str]) -> str | None:
+    """Return the conversation that a command was called in, by its host's id."""
+    return next((found for name in VARIABLES if (found := usable(environ.get(name)))), None)
+
+
+def usable(value: object) -> str | None:
+    """Return *value* if it can be the id of a conversation."""
+    return value if isinstance(value, str) and re.match(_ID, value) else None
+
+
+def short_id(conversation: str) -> str:
+    """Return the id of a conversation as people read it: its beginning."""
+    return f"conversation {conversation[:_SHOWN]}"
+
 
 _FOLDER, _LONGEST, _MOST = "conversations", 100_000, 500
 _KEPT_SECONDS = 7 * 24 * 3600

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.sessions.host_binding import host_id, usable
+from flowrail.hosts.conversation import host_id, usable
 
 SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
 SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"

@@ -37,9 +37,9 @@ from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import retry, send
+from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
-from flowrail.machines.sessions.host_binding import host_id
-from flowrail.operations.environment import Environment
+from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
@@ -55,7 +55,6 @@ from flowrail.operations.running import (
 from flowrail.operations.running.conversations import release
 from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import Answer
-from flowrail.operations.running.world import World, world_of
 from flowrail.skills import summary
 from flowrail.text.safe_text import json_visible, visible
 from flowrail.text.table import table

@@ -1,4 +1,4 @@
-"""Where and when a command runs: the only place that looks up cwd, home, environment and clock."""
+"""Where and when a command runs: the only place that looks up cwd, home, environment, clock and configuration."""
 
 from __future__ import annotations
 
@@ -6,20 +6,112 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.discovery.locations import Root, config_folder, find_project_root, skill_roots
-from flowrail.errors import UsageError
-from flowrail.machines.sessions.host_binding import host_id
-from flowrail.operations.configuration import configured_store
-from flowrail.operations.extras import require_extra
+from flowrail.errors import DocumentError, UsageError
+from flowrail.hosts.conversation import host_id
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.catalog import bundled_folder
+from flowrail.storage.files import MissingFileError, read_bounded
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
 
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
     from flowrail.storage.sql_store import Database
+
+
+CONFIGURATION_FILE = "flowrail/config.toml"
+LARGEST_CONFIGURATION = 64_000
+
+
+class Configuration(NamedTuple):
+    """What the user configured.
+
+    ``store`` is a folder or the address of a database, used if neither ``--store`` nor ``FLOW_STORE`` is given.
+    ``notify`` is a command that runs when a watched session starts to need a person; see `flow watch --help`.
+    ``work_folder`` is where new sessions keep their working files; `$session` in it is the session's id.
+    """
+
+    store: str = ""
+    notify: tuple[str, ...] = ()
+    work_folder: str = ""
+
+
+def configuration_path(environ: Mapping[str, str], home: str) -> str:
+    """Return the path of the configuration file, which may not exist."""
+    folder = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return os.path.join(folder, CONFIGURATION_FILE)
+
+
+def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
+    """Return the user's configuration; the defaults without a file."""
+    path = configuration_path(environ, home)
+    try:
+        text = read_bounded(path, limit=LARGEST_CONFIGURATION, what="the configuration", follow=True).decode(
+            "utf-8", "replace"
+        )
+    except MissingFileError:
+        return Configuration()
+    import tomllib  # 3 ms, and most users have no such file
+
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DocumentError(f"is not valid TOML: {error}", hint="fix the file", place=path) from None
+    unknown = sorted(values.keys() - set(Configuration._fields))
+    if unknown:
+        known = ", ".join(Configuration._fields)
+        raise DocumentError(f"has an unknown key `{unknown[0]}`", hint=f"known keys: {known}", place=path)
+    store = values.get("store", "")
+    if not isinstance(store, str) or (store and "://" not in store and not os.path.isabs(store)):
+        example = 'store = "postgresql://user@host/database"'
+        raise DocumentError(
+            "`store` is neither an absolute path nor the address of a database",
+            hint=f"write: {example}",
+            place=path,
+        )
+    notify = values.get("notify", [])
+    if not isinstance(notify, list) or not all(isinstance(word, str) and word for word in notify):
+        example = 'notify = ["notify-send", "$topic", "$reason"]'
+        raise DocumentError("`notify` is not a list of words", hint=f"write: {example}", place=path)
+    work_folder = values.get("work_folder", "")
+    if not isinstance(work_folder, str) or (work_folder and "$session" not in os.path.basename(work_folder)):
+        raise DocumentError(
+            "`work_folder` does not end in a folder for each session",
+            hint='write a path with `$session` at its end: work_folder = "~/flow-work/$session"',
+            place=path,
+        )
+    return Configuration(store=store, notify=tuple(notify), work_folder=work_folder)
+
+
+def configured_store(environ: Mapping[str, str], home: str) -> str:
+    """Return the store that the user configured, or nothing."""
+    return (
+        read_configuration(environ, home).store if os.path.exists(configuration_path(environ, home)) else ""
+    )
+
+
+class ExtraMissingError(UsageError):
+    """The command needs an extra of flowrail that is not installed."""
+
+    code = "EXTRA_MISSING"
+
+
+def require_extra(extra: str, *packages: str) -> None:
+    """Refuse the command if a package of *extra* is not installed."""
+    from importlib.util import find_spec  # 0.5 ms, which `flow step` does not need
+
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise ExtraMissingError(
+            f"this command needs the package `{missing[0]}`, which is not installed",
+            hint=f"pip install 'flowrail[{extra}]'",
+            extra=extra,
+        )
+
 
 LONGEST_ACTOR = 200
 BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
@@ -182,3 +274,43 @@ class Environment:
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
         return named[:LONGEST_ACTOR] if named else f"uid {os.geteuid()}"
+
+
+class World(NamedTuple):
+    """What the operations on sessions need. *shown_store* is named in every printed command.
+
+    *host* is the conversation of the agent's host that the command was called in, if there is one. *workflows*
+    are those of the calling Python program, by name. *cwd* and *environ* are those of the caller, for evidence. Without
+    *demands_evidence*, as when a workflow is walked through, all checks count as passed, or with
+    *lacks_evidence* as not passed.
+    """
+
+    store: Store
+    roots: Sequence[Root]
+    state: str
+    now: Callable[[], str]
+    by: str
+    shown_store: str | None = None
+    wait: float = 10.0
+    host: str | None = None
+    workflows: Mapping[str, Workflow] = Frozen()
+    cwd: str = ""
+    environ: Mapping[str, str] = Frozen()
+    demands_evidence: bool = True
+    lacks_evidence: bool = False
+
+
+def world_of(environment: Environment, *, wait: float) -> World:
+    """Return what sessions need. A call waits *wait* seconds for a session that another process holds."""
+    return World(
+        store=environment.store,
+        roots=environment.roots,
+        state=environment.state,
+        now=lambda: environment.now,
+        by=environment.by,
+        shown_store=environment.shown_store,
+        wait=wait,
+        host=environment.conversation,
+        cwd=environment.cwd,
+        environ=environment.environ,
+    )

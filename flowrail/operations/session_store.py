@@ -19,7 +19,7 @@ from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.operations.environment import Environment
+from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.running import agents, findings, questions, session_list, steps
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
@@ -28,7 +28,6 @@ from flowrail.operations.running.open_workflow import (
     open_folder,
     open_skill,
 )
-from flowrail.operations.running.world import World, world_of
 from flowrail.operations.sessions import adopt, migrate, timeline
 from flowrail.text.safe_text import visible
 

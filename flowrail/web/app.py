@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from flowrail.errors import FlowError, UsageError
+from flowrail.operations.environment import World
 from flowrail.operations.running import questions, steps
-from flowrail.operations.running.world import World
 from flowrail.operations.sessions.board import Board
 from flowrail.text import json as strict_json
 from flowrail.web.access import ENTER, AccessCheck, Keys

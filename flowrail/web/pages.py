@@ -23,8 +23,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.session import Session
+from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
-from flowrail.operations.running.world import World
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import view
 from flowrail.operations.skills.coverage import drawn, histories

@@ -14,8 +14,7 @@ import uvicorn
 
 from flowrail.errors import StorageError, UsageError
 from flowrail.handoff.store import Handoffs
-from flowrail.operations.environment import Environment
-from flowrail.operations.running.world import world_of
+from flowrail.operations.environment import Environment, world_of
 from flowrail.operations.sessions.board import Board
 from flowrail.storage.files import read_bounded
 from flowrail.web.access import ENTER, Keys

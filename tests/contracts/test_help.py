@@ -9,8 +9,7 @@ import click
 import pytest
 from support.sandbox import flow
 
-from flowrail.cli.command_table import COMMANDS
-from flowrail.cli.lazy_group import Entry, LazyGroup
+from flowrail.cli.command_table import COMMANDS, Entry, LazyGroup
 from flowrail.hosts.protocol import EVENTS
 
 

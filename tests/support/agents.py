@@ -8,15 +8,14 @@ from typing import Any
 
 from support.sandbox import put_skill
 
-from flowrail.cli.environment import world
-from flowrail.cli.facts import given_answers
+from flowrail.cli.environment import given_answers, world
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.operations.environment import World
 from flowrail.operations.running import agents, questions, steps
 from flowrail.operations.running.steps import Answer
-from flowrail.operations.running.world import World
 
 LEAD = """\
 name: NAME

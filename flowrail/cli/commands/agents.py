@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import world
-from flowrail.cli.facts import facts_of, given_answers, read_text
+from flowrail.cli.environment import facts_of, given_answers, read_text, world
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (

@@ -7,11 +7,10 @@ import json
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import world
-from flowrail.cli.facts import read_text
+from flowrail.cli.environment import read_text, world
 from flowrail.errors import UsageError
 from flowrail.evidence.statements import statements
-from flowrail.operations.extras import require_extra
+from flowrail.operations.environment import require_extra
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line

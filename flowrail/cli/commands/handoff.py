@@ -11,8 +11,7 @@ from datetime import datetime
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import environment
-from flowrail.cli.facts import facts_of, named_values
+from flowrail.cli.environment import environment, facts_of, named_values
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
@@ -44,12 +43,11 @@ from flowrail.handoff.payload.validate import ValidationRules, validate
 from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
-from flowrail.operations.environment import Environment
+from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of
 from flowrail.operations.handoffs.handoff_menu import find_targets, keep_scores, synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.handoffs.source_session import session_to_hand_off
-from flowrail.operations.running.world import World, world_of
 from flowrail.storage.files import WriteFailedError
 from flowrail.text.phrases import count
 

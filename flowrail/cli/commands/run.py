@@ -8,8 +8,7 @@ from contextlib import suppress
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import world
-from flowrail.cli.facts import given_facts, named_values
+from flowrail.cli.environment import given_facts, named_values, world
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
@@ -17,8 +16,8 @@ from flowrail.formatters.guidance.content import reference_texts
 from flowrail.hosts.conversation import add_texts, text_key, texts_read
 from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.operations.environment import World
 from flowrail.operations.running import steps
-from flowrail.operations.running.world import World
 
 
 @click.command(

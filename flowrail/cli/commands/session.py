@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import world
-from flowrail.cli.facts import named_values
+from flowrail.cli.environment import named_values, world
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_data
@@ -17,8 +16,8 @@ from flowrail.formatters.guidance.as_data import session_item
 from flowrail.formatters.reports.migration import done_text, plan_data, plan_text
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
+from flowrail.operations.environment import World
 from flowrail.operations.running import steps
-from flowrail.operations.running.world import World
 from flowrail.operations.sessions import migrate, timeline, verify
 from flowrail.operations.sessions.adopt import Adopted, adopt
 from flowrail.operations.sessions.prune import LOST, UNBEGUN, Item, Needs, Parting, prune

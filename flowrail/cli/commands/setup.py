@@ -12,8 +12,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.reports.doctor import render
 from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
-from flowrail.operations.environment import Environment
-from flowrail.operations.extras import require_extra
+from flowrail.operations.environment import Environment, require_extra
 
 
 @click.command("doctor", epilog=options.examples("flow doctor"))

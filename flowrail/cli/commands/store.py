@@ -7,8 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.command import Command
 from flowrail.operations import stores
-from flowrail.operations.environment import Environment
-from flowrail.operations.extras import require_extra
+from flowrail.operations.environment import Environment, require_extra
 from flowrail.text.phrases import count
 
 

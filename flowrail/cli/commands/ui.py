@@ -9,7 +9,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import environment
-from flowrail.operations.extras import require_extra
+from flowrail.operations.environment import require_extra
 
 
 @click.command("ui", epilog=options.examples("flow ui", "flow ui --port 8765 --no-open"))

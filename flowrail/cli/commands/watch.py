@@ -12,8 +12,7 @@ from contextlib import suppress
 import click
 
 from flowrail.cli import options, output, streams
-from flowrail.operations.configuration import read_configuration
-from flowrail.operations.environment import Environment
+from flowrail.operations.environment import Environment, read_configuration
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.storage.records import to_plain
 from flowrail.text.placeholders import fill

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import world
-from flowrail.cli.facts import named_values
+from flowrail.cli.environment import named_values, world
 from flowrail.cli.reader import reader
 from flowrail.command import Command
 from flowrail.discovery.git import Revision

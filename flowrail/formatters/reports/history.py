@@ -7,8 +7,8 @@ from typing import Any
 
 from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.evidence import result_data
+from flowrail.hosts.conversation import short_id
 from flowrail.machines.sessions.evidence import EvidenceResult, tally
-from flowrail.machines.sessions.host_binding import short_id
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened

@@ -13,10 +13,10 @@ from flowrail.machines.engine.advance import LONGEST_TOPIC, start
 from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
+from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
-from flowrail.operations.running.world import World
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.text.safe_text import shortened
 

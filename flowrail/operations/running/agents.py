@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
+from flowrail.hosts.conversation import short_id
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -31,7 +32,6 @@ from flowrail.machines.engine.reports import (
 )
 from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.host_binding import short_id
 from flowrail.machines.sessions.session import (
     BY_AGENT,
     CANCELLED,
@@ -43,12 +43,12 @@ from flowrail.machines.sessions.session import (
     memory_note,
 )
 from flowrail.machines.sessions.store import SessionChange
+from flowrail.operations.environment import World
 from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import finished_dispatch, reconciled
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
-from flowrail.operations.running.world import World
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError
-from flowrail.machines.sessions.host_binding import RELEASED
+from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
@@ -21,8 +21,8 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
+from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import agents_at_work
-from flowrail.operations.running.world import World
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
 

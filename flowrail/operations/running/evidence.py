@@ -22,9 +22,9 @@ from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.sessions.evidence import Baseline, StepEvidence
 from flowrail.machines.sessions.session import Dispatched, Report, Session
 from flowrail.machines.sessions.store import SessionChange
+from flowrail.operations.environment import World
 from flowrail.operations.running.conversations import ownership_note
 from flowrail.operations.running.open_workflow import OpenedWorkflow
-from flowrail.operations.running.world import World
 
 STORE_FOLDER = ".flow"
 

@@ -23,10 +23,10 @@ from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
+from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
-from flowrail.operations.running.world import World
 from flowrail.text.phrases import did_you_mean, listed
 
 LONGEST_REASON = 2_000

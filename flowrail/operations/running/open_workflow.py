@@ -21,8 +21,7 @@ from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
-from flowrail.operations.environment import Environment
-from flowrail.operations.running.world import World
+from flowrail.operations.environment import Environment, World
 from flowrail.skills import catalog
 from flowrail.skills.catalog import (
     BUNDLED,

@@ -13,11 +13,11 @@ from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.engine.reports import check_memory
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
+from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned, ownership_note
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, check_expected, look
-from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed
 
 

@@ -12,8 +12,8 @@ from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.views import SentWork
 from flowrail.machines.sessions.session import NOTES, Session, WorkingFile
+from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
-from flowrail.operations.running.world import World
 
 MOST_FILES = 5
 """At most this many result files are named."""

@@ -42,6 +42,7 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
+from flowrail.operations.environment import World
 from flowrail.operations.running import conversations, working_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
@@ -52,7 +53,6 @@ from flowrail.operations.running.child_sessions import (
     reconciled,
 )
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session, open_skill
-from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.records import to_plain

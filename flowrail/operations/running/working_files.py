@@ -16,8 +16,7 @@ from stat import S_ISREG
 from flowrail.discovery.locations import find_project_root
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
-from flowrail.operations.configuration import read_configuration
-from flowrail.operations.running.world import World
+from flowrail.operations.environment import World, read_configuration
 from flowrail.storage import files
 from flowrail.text.safe_text import one_line
 

@@ -15,9 +15,9 @@ from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, StoredSession, UnknownSessionError
+from flowrail.operations.environment import World
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import with_baseline
-from flowrail.operations.running.world import World
 from flowrail.text.safe_text import shortened
 
 LONGEST_REASON = 200

@@ -23,6 +23,7 @@ from flowrail.machines.engine.migration import (
 from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
+from flowrail.operations.environment import World
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
@@ -32,7 +33,6 @@ from flowrail.operations.running.open_workflow import (
     open_skill,
 )
 from flowrail.operations.running.steps import Answer, answer_of, prepare_answer, with_baseline
-from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed, near
 
 

@@ -22,9 +22,9 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
+from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
 from flowrail.operations.running.child_sessions import DispatchLookup, is_lost
-from flowrail.operations.running.world import World
 from flowrail.storage import files
 from flowrail.storage.file_store import JOURNAL, LOCK
 from flowrail.storage.files import LockTimeoutError

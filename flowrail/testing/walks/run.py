@@ -18,7 +18,7 @@ from flowrail.machines.exploration.coverage import Coverage, of_walks
 from flowrail.machines.exploration.walks import Plan, Walk, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.running.world import World
+from flowrail.operations.environment import World
 from flowrail.skills.catalog import find
 from flowrail.storage.ownership import Owner
 from flowrail.testing.evidence_trials import Trials, has_evidence, try_evidence

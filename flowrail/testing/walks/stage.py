@@ -18,6 +18,7 @@ from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
+from flowrail.operations.environment import World
 from flowrail.operations.running import (
     agents,
     findings,
@@ -25,7 +26,6 @@ from flowrail.operations.running import (
     steps,
 )
 from flowrail.operations.running.open_workflow import open_skill
-from flowrail.operations.running.world import World
 
 NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""

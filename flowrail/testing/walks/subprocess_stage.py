@@ -12,8 +12,8 @@ from itertools import takewhile
 
 from flowrail.command import Command, Option
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.operations.environment import World
 from flowrail.operations.running.open_workflow import open_skill
-from flowrail.operations.running.world import World
 from flowrail.testing.walks.stage import NAMED, Reply
 
 SECONDS_PER_COMMAND = 120.0

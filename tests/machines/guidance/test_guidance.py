@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 
-from flowrail.cli.facts import named_values
+from flowrail.cli.environment import named_values
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import StepContext, fact_args
 from flowrail.machines.definition.values import Arg

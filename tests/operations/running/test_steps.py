@@ -13,10 +13,10 @@ from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 from flowrail.cli.environment import world
 from flowrail.errors import FlowError
 from flowrail.machines.sessions.store import UnknownSessionError
+from flowrail.operations.environment import World
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import NoOpenSessionError, SeveralOpenError
 from flowrail.operations.running.session_list import summaries
-from flowrail.operations.running.world import World
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from support.sandbox import flow, put_skill, refused, sessions_folder, told, unc
 
 from flowrail.cli.commands.session import Age
 from flowrail.cli.environment import world
-from flowrail.operations.running.world import World
+from flowrail.operations.environment import World
 from flowrail.operations.sessions import prune
 from flowrail.operations.sessions.prune import DAY
 from flowrail.operations.sessions.timeline import rewind

@@ -14,7 +14,7 @@ from support.sandbox import ASKING, put_skill
 from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.running.world import World
+from flowrail.operations.environment import World
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import InProcessStage, Reply

@@ -8,7 +8,7 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.running.world import World
+from flowrail.operations.environment import World
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks.subprocess_stage import SubprocessStage, typed
 
