@@ -196,7 +196,7 @@ COMMANDS = {
     "status": Entry("run:status_command", _AGENTS, "Show the state of a session"),
     "claim": Entry("agents:claim_command", _AGENTS, "Claim a dispatch of a step"),
     "finish": Entry("agents:finish_command", _AGENTS, "Report the result of a dispatch"),
-    "ask": Entry("agents:ask_command", _AGENTS, "Put an agent's questions to the user"),
+    "ask": Entry("agents:ask_command", _AGENTS, "Ask the user an agent's questions"),
     "answer": Entry("agents:answer_command", _AGENTS, "Record the user's answers and print the next command"),
     "finding": Entry("agents:finding_command", _AGENTS, "Record, list and resolve findings of a review"),
     "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),

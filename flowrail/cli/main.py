@@ -1,4 +1,4 @@
-"""The table of commands, and the one place where errors become answers."""
+"""Run a command, and turn errors into answers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def group() -> click.Group:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status. What is no refusal of ours is a bug and raises."""
+    """Run one command and return its exit status. Any error that is not a `FlowError` is a bug and raises."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with streams.answering():

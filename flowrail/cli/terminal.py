@@ -1,4 +1,4 @@
-"""Ask a person at the terminal. Nothing that is piped in can answer, and without a terminal nobody is asked."""
+"""Ask a person at the terminal. Piped input cannot answer, and without a terminal the question is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowrail.errors import TrustError
 
 
 def is_shown_to_person() -> bool:
-    """Return whether standard output is the very terminal that `ask` uses: another one may be anybody's."""
+    """Return whether standard output is the terminal that `ask` uses; another terminal may belong to another user."""
     try:
         return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
     except OSError:

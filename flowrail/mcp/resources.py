@@ -1,4 +1,4 @@
-"""What can be read without calling a tool: open sessions, and bundled skills as prompts."""
+"""The resources and prompts of the server: open sessions, and bundled skills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools: what each takes, what it does, and commands as calls of them."""
+"""The tools of the server, and the conversion of commands to calls of them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Tools:
 
     @property
     def environment(self) -> Environment:
-        """What a call may know of the world."""
+        """The environment of a call."""
         return Environment(store=self._store, roots=self._roots, conversation=self._conversation)
 
     @property
@@ -239,9 +239,9 @@ class Tools:
         found: Found = "",
         remember: Remember = "",
     ) -> Told:
-        """Put an agent's questions to the user. Its session waits until they are answered.
+        """Ask the user an agent's questions. Its session waits until they are answered.
 
-        Return the block that comes back as the whole answer.
+        Return the resulting block as the whole answer.
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
         put = running_questions.ask(self.world, session, parsed, token=token, found=found, remember=remember)
@@ -295,7 +295,7 @@ class Tools:
         found: Found = "",
         remember: Remember = "",
     ) -> Told:
-        """Report the end of a piece of work that was given with a prompt, with its result; or cancel it."""
+        """Report the result of a dispatch that had a prompt, or cancel the dispatch."""
         if cancel:
             ended = agents.cancel(self.world, session, dispatch)
         elif outcome is None or token is None:
@@ -331,7 +331,7 @@ class Tools:
         note: Annotated[str, Field(description="resolve: how it was settled.")] = "",
         token: Token = None,
     ) -> Told:
-        """Record what a review found, list what is on record, or record that a finding is settled.
+        """Record a finding of a review, list the findings, or record that one is resolved.
 
         A review gate decides from these.
         """
@@ -578,7 +578,7 @@ _NOT_FOR_TOOLS = frozenset({"json", "format", "all", "root"})
 
 
 def call_of(command: Command, store: str | None) -> Call | None:
-    """Return the call that does what *command* does; `None` if no tool does it, or not in this *store*."""
+    """Return the call that is equivalent to *command*; `None` if there is no such tool, or not for this *store*."""
     names = _ARGUMENTS.get(command.verb)
     if names is None or command.store not in {None, store}:
         return None

@@ -119,7 +119,7 @@ BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
 
 
 class Environment:
-    """What a command or a tool call may know of the world, looked up once and late.
+    """What a command or a tool call knows about its surroundings, looked up once and late.
 
     *tell* gets a line for the user, such as that an incomplete record was removed. *conversation* is the
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.

@@ -237,7 +237,7 @@ class SessionStore:
             return self._view(questions.answer(self._world, session.id, given, reason))
 
     def ask(self, work: SessionView | Assignment, asked: Sequence[Question]) -> SessionView:
-        """Put a sub-agent's questions to the user, and return the session that waits for the answers."""
+        """Record a sub-agent's questions to the user, and return the session that waits for the answers."""
         with _for_python():
             if isinstance(work, SessionView):
                 put = questions.ask(self._world, work.id, asked)

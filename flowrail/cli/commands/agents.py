@@ -145,7 +145,7 @@ def ask_command(
     store: str | None,
     wait: float,
 ) -> None:
-    """Put an agent's questions to the user
+    """Ask the user an agent's questions
 
     FILE holds the needs_user_input block or the same as JSON; - reads standard input. The session
     waits for the answers. Prints the block that the agent returns as its whole answer.

@@ -1,4 +1,4 @@
-"""Warnings about conditions, found by trying all combinations of values that could make a difference.
+"""Warnings about conditions, found by trying all combinations of values that make a difference.
 
 More combinations are tried than can occur. A condition that is reported never holds; one that is not reported may
 still never hold.
@@ -31,7 +31,7 @@ _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
 def _never(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge rules that are never the first to hold, and conditions that never do."""
+    """Find rules that are never the first to hold, and conditions that never hold."""
     if not any(step.rules or step.when or step.variants for step in workflow.steps):
         return
     values = _Values(workflow)
@@ -86,7 +86,7 @@ class _Values:
         self.known: dict[str, list[object]] = {}
 
     def first_to_hold(self, step: StepDef, sources: list[str | None]) -> set[int] | None:
-        """Return which of *sources* can be the first that holds; `None` where that cannot be told."""
+        """Return which of *sources* can be the first that holds; `None` if that is unknown."""
         try:
             expressions = [parse(source) if source is not None else None for source in sources]
         except RuleError:
@@ -138,7 +138,7 @@ class _Values:
         return [*values]
 
     def _visits(self, step: StepDef, expressions: list[Expression | None]) -> Sequence[int]:
-        """Return the visits that there can be: to its limit, where nothing else leads back to the step."""
+        """Return the possible attempts: up to the limit, if nothing else leads back to the step."""
         circle = self.back.get(step.id, set())
         others = any(step.id in self.after.get(other, ()) for other in circle - {step.id})
         if not circle:
@@ -158,7 +158,7 @@ class _Values:
 
 
 def _first(expressions: list[Expression | None], values: dict[str, object]) -> int | None:
-    """Return the place of the first that holds, -1 where none does, `None` where one cannot be judged."""
+    """Return the index of the first that holds, -1 if none does, `None` if one cannot be evaluated."""
     for place, each in enumerate(expressions):
         try:
             if each is None or each.holds(values):
@@ -169,7 +169,7 @@ def _first(expressions: list[Expression | None], values: dict[str, object]) -> i
 
 
 def _compares_names(node: Any) -> bool:
-    """Return whether anything is compared with a value that is not written out."""
+    """Return whether anything is compared with a value that is not a literal."""
     if node[0] in {"value", "name"}:
         return False
     if node[0] in _COMPARES:
@@ -184,7 +184,7 @@ def _has_name(node: Any) -> bool:
 
 
 def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge gates that a run can come to without the review from which they decide."""
+    """Find gates that a session can reach without their review."""
     after, _, _ = graph.adjacency(graph.possible_edges(workflow))
     for index, step in enumerate(workflow.steps):
         gate = step.gate

@@ -1,6 +1,6 @@
-"""Rules about what is known where: facts and placeholders along the paths of a run.
+"""Checks of the data flow: which facts and placeholders are known at which step.
 
-Everything here is advice, severity warning: the workflow runs, and not as its author meant it.
+All findings here are warnings: the workflow runs, but probably not as its author meant it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class NameUse(NamedTuple):
 
 
 class _TooMuchError(Exception):
-    """More ways would be followed than `MOST_FOLLOWED`."""
+    """There are more paths than `MOST_FOLLOWED`."""
 
 
 class _Paths:
-    """What has been reported when a step is entered: for certain, at all, and when it is entered again."""
+    """What has been reported when a step is entered: certainly, possibly, and when it is entered again."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
@@ -66,7 +66,7 @@ class _Paths:
         self.ever = self._ever(entry)
 
     def under(self, condition: str | None) -> dict[str, Names]:
-        """Return what is certain at each step in runs in which a *condition* over parameters holds."""
+        """Return what is certain at each step if a *condition* over parameters holds."""
         if condition not in self._under:
             if len(self._under) > MOST_KEPT:
                 self._under.clear()
@@ -81,7 +81,7 @@ class _Paths:
         return reduce(or_, map(self.facts.__getitem__, names), 0)
 
     def holding(self, step: StepDef, *conditions: object) -> Names:
-        """Return what is certain at *step* in runs in which its own and these conditions hold."""
+        """Return what is certain at *step* if its own and these conditions hold."""
         known = self.always[step.id]
         for each in (step.when, *conditions):
             if isinstance(each, str) and self._fixed(each):
@@ -89,7 +89,7 @@ class _Paths:
         return known
 
     def _fixed(self, condition: str) -> bool:
-        """Return whether *condition* is over parameters alone, which stay as they are."""
+        """Return whether *condition* uses only parameters, which never change."""
         try:
             names = parse(condition).names
         except RuleError:
@@ -97,7 +97,7 @@ class _Paths:
         return all(name in self.workflow.params and name not in self.facts for name in names)
 
     def again(self, step_id: str) -> Names:
-        """Return what has been reported for certain when *step_id* is entered after having been left."""
+        """Return what has certainly been reported when *step_id* is entered again."""
         known = self.always.get(step_id, 0)
         around = self._flow({}, step_id, first=known)
         return around.get(step_id, known)
@@ -110,7 +110,7 @@ class _Paths:
         first: Names | None = None,
         condition: str | None = None,
     ) -> dict[str, Names]:
-        """Return the names certain at the entry of each step that a run from *source* can enter."""
+        """Return the names that are certain at each step that can be reached from *source*."""
         known = dict(begin)
         ahead: dict[str, list[tuple[str, bool]]] = {}
         for step, target, passed in self.arrivals:
@@ -167,7 +167,7 @@ def _arrivals(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
 
 
 def _values(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge what is read before it is known. What a handler keeps is not declared, so it is not judged."""
+    """Find values that are read before they are known, except those that a handler returns."""
     handled = any(callable(step.handler) for step in workflow.steps)
     if handled or workflow.entry_point not in workflow or len(workflow.steps) > MOST_STEPS:
         return

@@ -1,4 +1,4 @@
-"""Warnings about work given to agents."""
+"""Warnings about dispatches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Rules about ways never decided on, loops that nothing bounds, rounds that never come, texts too long.
+"""Checks of loops: transitions never taken, unbounded loops, attempts that never happen, and texts that are too long.
 
-Advice, severity warning: the workflow runs, and not as its author meant it.
+All findings here are warnings: the workflow runs, but probably not as its author meant it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Names = frozenset[str]
 
 
 class Guard(NamedTuple):
-    """What a condition makes sure of: names that have a value, and that the step is entered again."""
+    """What a condition guarantees: names that have a value, and that the step is entered again."""
 
     names: Names
     again: bool
 
 
 def guard_of(when: object) -> Guard:
-    """Return what the condition *when* makes sure of."""
+    """Return what the condition *when* guarantees."""
     try:
         expression = parse(when) if isinstance(when, str) else None
     except RuleError:
@@ -63,7 +63,7 @@ def _outcomes(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge loops that nothing bounds, and bounds and texts of rounds that never come."""
+    """Find unbounded loops, and limits and texts for attempts that never happen."""
     ways = [each for each in graph.possible_edges(workflow) if each.target in workflow]
     after, _, _ = graph.adjacency(ways)
     ids = [step.id for step in workflow.steps]
@@ -105,7 +105,7 @@ def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[UnplacedFinding]:
-    """Judge a limit that no way of its step meets, though the step is in a loop."""
+    """Find limits that no transition of their step can reach, though the step is in a loop."""
     if not any(is_limited(workflow, step, outcome) for outcome in step.ways):
         what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
         hint = "move the limit to the step that leads back"
@@ -130,7 +130,7 @@ def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _chains(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge long chains of steps that may not apply, each with a condition of its own.
+    """Find long chains of steps that may not apply, each with its own condition.
 
     A transition into such a chain can end at any of its steps, so their number grows with its square.
     """
@@ -164,7 +164,7 @@ def _defaults(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _changes(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge steps that send a run back by rules over what no step of the loop reports."""
+    """Find steps whose rules lead back depending on facts that no step of the loop reports."""
     if any(callable(step.handler) for step in workflow.steps):
         return
     after, _, _ = graph.adjacency(each for each in graph.possible_edges(workflow) if each.target in workflow)

@@ -1,7 +1,7 @@
-"""Rules about words: what a step's text calls a step, an outcome or a command is one.
+"""Checks of texts: steps, outcomes and commands that they mention must exist.
 
-Only what is marked as such is judged, a word in back quotes beside "step", "outcome" or "report", or a
-command; prose is left alone.
+Only words in back quotes beside "step", "outcome" or "report", and
+commands, are checked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _texts(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _without_fences(text: str) -> str:
-    """Return *text* without what stands between the marks of fences, ours aside; what is never closed stays."""
+    """Return *text* without fenced blocks, except for ``flow:`` fences. A fence that is never closed stays."""
     marks = [(found.start(), found.end(), found.group(1)) for found in _MARK.finditer(text)]
     longest = {"`": 0, "~": 0}
     closed: list[bool] = []
@@ -78,7 +78,7 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Unpla
 
 
 def _facts(path: Path, text: str, step: StepDef, guesses: phrases.Suggestions) -> Iterator[UnplacedFinding]:
-    """Judge what a text asks to be reported, in bold letters."""
+    """Check the facts that a text asks for in bold letters."""
     if callable(step.handler):
         return  # what it takes is its own affair
     asked = [name for names in _FACTS.findall(text) for name in _BOLD.findall(names)]

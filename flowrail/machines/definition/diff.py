@@ -1,6 +1,6 @@
-"""Two versions of a workflow side by side, step by step: the same, other texts, more, other, gone, new.
+"""Compare two versions of a workflow step by step: identical, text only, compatible, changed, gone, new.
 
-Pure. Steps that go by another name are given, or recognised where only one new step is shaped as the
+Pure. Renamed steps are given, or recognised if only one new step has the structure of the
 one that is gone.
 """
 
@@ -29,7 +29,7 @@ _BY_NAME = ("id", "next", "gate")
 
 
 class StepChange(NamedTuple):
-    """What became of one step: ``to`` is its name now, ``what`` says each difference."""
+    """The change of one step: ``to`` is its new name, ``what`` lists the differences."""
 
     step: str
     change: str
@@ -38,14 +38,14 @@ class StepChange(NamedTuple):
 
 
 def compare(old: Workflow, new: Workflow, names: Mapping[str, str]) -> tuple[StepChange, ...]:
-    """Return what became of every step of *old*, and which steps of *new* are new."""
+    """Return the change of every step of *old*, and the steps that are new in *new*."""
     changes = [became(step, new, names) for step in old.steps]
     taken = {change.to for change in changes}
     return (*changes, *(StepChange(step.id, NEW, step.id) for step in new.steps if step.id not in taken))
 
 
 def recognised(old: Workflow, new: Workflow) -> dict[str, str]:
-    """Return the steps that are gone with the new ones that can only be them: same shape, no other such."""
+    """Return removed steps with the new steps that replace them: those with the same, unique structure."""
     gone = {step.id for step in old.steps if step.id not in new}
     fresh = {step.id for step in new.steps if step.id not in old}
     before = _by_shape(old, gone, gone | fresh)
@@ -58,13 +58,13 @@ def recognised(old: Workflow, new: Workflow) -> dict[str, str]:
 
 
 def same_work(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool:
-    """Return whether two steps give the same to agents and ask the same of the user."""
+    """Return whether two steps have the same dispatches and questions."""
     one, other = _named(before, names), structure(after)
     return all(one.get(part) == other.get(part) for part in ("dispatch", "questions", "gate"))
 
 
 def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange:
-    """Return what became of one step in *new*."""
+    """Return the change of one step in *new*."""
     now = names.get(step.id, step.id)
     after = new.get(now)
     if after is None:
@@ -78,7 +78,7 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
 
 
 def _named(step: StepDef, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the structure of *step* with every step in it under its name of today."""
+    """Return the structure of *step* with current names of steps."""
     shape = structure(step)
     shape["id"] = names.get(step.id, step.id)
     shape["next"] = {way: names.get(to, to) if to else to for way, to in shape["next"].items()}
@@ -115,7 +115,7 @@ def _ways(before: StepDef, after: StepDef, names: Mapping[str, str]) -> list[str
 
 
 def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool:
-    """Return whether everything that was open or reported before still is, and means the same."""
+    """Return whether all earlier outcomes and facts still exist with the same meaning."""
     one, other = _named(before, names), structure(after)
     ways = {way: names.get(to, to) if to else to for way, to in before.ways.items()}
     if any(way not in after.ways or after.ways[way] != to for way, to in ways.items()):
@@ -131,7 +131,7 @@ def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> boo
 
 
 def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
-    """Return *steps* by their shape, in which *nameless* steps are all the same."""
+    """Return *steps* by their structure, in which *nameless* steps count as equal."""
     found: dict[str, list[str]] = {}
     names = dict.fromkeys(nameless, "another")
     for step in workflow.steps:
@@ -143,7 +143,7 @@ def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[s
 
 
 def _other_parts() -> list[str]:
-    """Return the other keys of a step that decide where a run leads."""
+    """Return the other keys of a step that decide where a session leads."""
     named = {"id", "next", *_COMPARED_BY_VALUE}
     return [name for name, declared in keys_of(StepDef).items() if declared.key.decides and name not in named]
 

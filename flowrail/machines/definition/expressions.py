@@ -72,9 +72,9 @@ class Expression(NamedTuple):
     names: frozenset[str]
 
     def value(self, values: Mapping[str, object]) -> object:
-        """Return what the expression comes to over *values*.
+        """Return the value of the expression over *values*.
 
-        Raises `RuleError` where it orders things that have no order, such as a text and a number.
+        Raises `RuleError` if it compares the order of things without one, such as a text and a number.
         """
         return _value(self.tree, values)
 
@@ -88,9 +88,9 @@ class Expression(NamedTuple):
 
 
 def parse(source: str) -> Expression:
-    """Return *source* as an expression; raise `RuleError` saying what is wrong and where.
+    """Return *source* as an expression; raise a `RuleError` that says what is wrong and where.
 
-    What was read is kept: every rule of a check, and every step of a walk, asks again.
+    Results are cached, because checks and walks ask for the same expressions again.
     """
     known = _kept.get(source)
     if known is None:
@@ -100,7 +100,7 @@ def parse(source: str) -> Expression:
 
 
 class _ExpressionCache(dict[str, Expression]):
-    """Expressions that were read, up to so many characters together; then none, and from the beginning."""
+    """A cache of expressions, which is emptied when it has grown past a total length."""
 
     left = MOST_KEPT
 

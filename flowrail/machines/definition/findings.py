@@ -137,7 +137,7 @@ _Found = TypeVar("_Found", Finding, UnplacedFinding)
 
 
 def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:
-    """Yield what each of *rules* finds, as far as that is little enough to be told."""
+    """Yield the findings of *rules*, up to a maximum number."""
     left = LARGEST_FOUND
     for found in rules:
         for number, each in enumerate(islice(found, MOST_FOUND)):
@@ -149,7 +149,7 @@ def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Return *findings* by file, in the order in which the files come up, and by line."""
+    """Return *findings* sorted by file, in the order of first appearance, and by line."""
     listed = list(findings)
     files: dict[str, int] = {}
     keys: list[tuple[int, int]] = []

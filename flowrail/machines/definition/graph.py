@@ -25,7 +25,7 @@ class Edge(NamedTuple):
 
 
 def edges(workflow: Workflow) -> Iterator[Edge]:
-    """Yield every transition of every step, ``DEFAULT`` spelled out, in order."""
+    """Yield every transition of every step in order, with ``DEFAULT`` expanded."""
     for step in workflow.steps:
         for outcome, target in step.ways.items():
             yield Edge(step.id, outcome, target)
@@ -58,9 +58,9 @@ def outcome_at_limit(outcome: str) -> str:
 
 
 def answered_outcomes(step: StepDef) -> set[str]:
-    """Return the outcomes that the answers to a step's questions may come to.
+    """Return the outcomes that can follow from the answers to a step's questions.
 
-    The first that is not `ok` counts, so `ok` comes of it where every question leaves that open.
+    The first that is not `ok` counts, so `ok` is possible if every question allows it.
     """
     said = [{option.outcome for option in each.options} | ({each.other} - {None}) for each in step.questions]
     others = {str(outcome) for each in said for outcome in each if outcome not in {None, Outcome.OK}}
@@ -69,7 +69,7 @@ def answered_outcomes(step: StepDef) -> set[str]:
 
 
 def adjacency(ways: Iterable[Edge]) -> tuple[dict[str, list[str]], dict[str, list[str]], set[str]]:
-    """Return successors, predecessors, and the steps from which the run can end."""
+    """Return successors, predecessors, and the steps from which the workflow can end."""
     after: dict[str, list[str]] = {}
     before: dict[str, list[str]] = {}
     ends: set[str] = set()
@@ -83,7 +83,7 @@ def adjacency(ways: Iterable[Edge]) -> tuple[dict[str, list[str]], dict[str, lis
 
 
 def reach(starts: Iterable[str], neighbours: Adjacency, *, past: str | None = None) -> set[str]:
-    """Return every step that can be got to from *starts*, these included, without ever coming to *past*."""
+    """Return every step that can be reached from *starts*, these included, without entering *past*."""
     seen = set(starts)
     stack = list(seen)
     while stack:
@@ -104,7 +104,7 @@ def reviews(workflow: Workflow) -> frozenset[str]:
 
 
 def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
-    """Return whether a run can return to *source* after its transition to *target*."""
+    """Return whether *source* can be reached again after its transition to *target*."""
     circles: dict[str, int] | None = workflow.derived.get("circles")
     if circles is None:
         after, _, _ = adjacency(edges(workflow))
@@ -115,7 +115,7 @@ def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
 
 
 def components(nodes: Iterable[str], after: Adjacency) -> Iterator[list[str]]:
-    """Yield the strongly connected components that hold a cycle (Tarjan, without recursion)."""
+    """Yield the strongly connected components that contain a cycle (Tarjan's algorithm, without recursion)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

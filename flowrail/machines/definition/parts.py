@@ -33,7 +33,7 @@ V = TypeVar("V")
 
 
 class Frozen(dict[K, V]):
-    """A mapping whose every way of changing raises.
+    """A mapping that cannot be changed.
 
     It stays a ``dict`` so that JSON, YAML and pattern matching take it as one; its hash needs
     hashable values and is worked out when asked for.
@@ -142,7 +142,7 @@ class FrozenObject:
 def freeze(mapping: Mapping[K, V] | None) -> "Frozen[K, V]":
     """Return *mapping* as one that cannot change; the same object if it is one already.
 
-    Anything that is not a mapping is returned as it is, for the validation to report.
+    Anything else is returned as it is; the validation reports it.
     """
     if isinstance(mapping, Frozen):
         return mapping
@@ -152,7 +152,7 @@ def freeze(mapping: Mapping[K, V] | None) -> "Frozen[K, V]":
 def freeze_items(value: object) -> object:
     """Return a text as a tuple of it, and any other sequence as a tuple.
 
-    Anything else is returned as it is, for the validation to report.
+    Anything else is returned as it is; the validation reports it.
     """
     if isinstance(value, str):
         return (value,)

@@ -1,4 +1,4 @@
-"""The types of step scripts: where a step leads by its number, and the command that takes it there.
+"""Types for scripts that print their own steps: where a step leads, and the next command.
 
 New procedures are a `Workflow`, with outcomes and step ids. These classes serve scripts
 that print their own steps, and the formatters that such scripts call.
@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class LinearRouting:
-    """On to the step with the next number."""
+    """The next step by number."""
 
 
 @dataclass(frozen=True)
 class BranchRouting:
-    """On to one step where the work or its review passed, to another where it did not."""
+    """One step if the work or its review passed, another one if not."""
 
     if_pass: int
     if_fail: int
@@ -26,7 +26,7 @@ class BranchRouting:
 
 @dataclass(frozen=True)
 class TerminalRouting:
-    """Nowhere: the last step."""
+    """No next step: this is the last one."""
 
 
 Routing: TypeAlias = LinearRouting | BranchRouting | TerminalRouting
@@ -48,14 +48,14 @@ class Step:
 
 @dataclass(frozen=True)
 class FlatCommand:
-    """The one command that follows."""
+    """The only next command."""
 
     command: str
 
 
 @dataclass(frozen=True)
 class BranchCommand:
-    """Two commands, one of which follows."""
+    """Two commands, one of which is next."""
 
     if_pass: str
     if_fail: str

@@ -1,7 +1,7 @@
-"""What an author writes: steps, their transitions, what they report, when they apply.
+"""Steps as an author writes them: instructions, transitions, facts, conditions.
 
-Values only, and lenient on purpose: a mistake is kept as it was written, so that `checks` can
-name every one of them at once.
+These classes accept invalid values, so that the validation can
+report all of them at once.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -95,7 +95,7 @@ NO_RESOURCES = _NoResources()
 
 
 class StepContext(FrozenObject):
-    """Where a run stands, as a handler or a text function sees it.
+    """The state of a session, as a handler or a text function sees it.
 
     ``workflow_params`` has for each name the reported fact, if a step reports it or if it is not a parameter, otherwise
     the parameter's fixed value. ``step_state`` is every fact reported and value returned so far. Both are read-only.

@@ -1,4 +1,4 @@
-"""Tools that a step does without: rules written like a host's permission rules, and whether one is met.
+"""Tools that a step forbids: rules in the form of a host's permission rules, and whether a rule matches.
 
 ``Edit`` names a tool, ``Bash(git push*)`` what it is called with, ``mcp__server__*`` several. A rule helps an
 agent to keep to its step; it is no sandbox, since a shell can say one thing in many ways. What cannot be
@@ -44,7 +44,7 @@ _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
 class ToolUse(NamedTuple):
-    """A tool that an agent is about to use, with what, and where."""
+    """A tool that an agent is about to use, with its input and folder."""
 
     tool: str
     given: Mapping[str, object]
@@ -65,7 +65,7 @@ def problem(rule: object) -> str | None:
 
 
 def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
-    """Return the first of *rules* that *used* meets; our own commands never meet one."""
+    """Return the first of *rules* that matches *used*; flowrail's own commands never match."""
     if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
         return None
     return next((str(rule) for rule in rules if _meets(rule, used)), None)
@@ -115,13 +115,13 @@ def _command(used: ToolUse) -> str:
 
 
 def _is_ours(command: str) -> bool:
-    """Return whether nothing but `flow` runs: a step that forbids the shell can still be reported."""
+    """Return whether only `flow` runs, so that a step that forbids the shell can still be reported."""
     parts = [*_parts(command)]
     return bool(parts) and all(each.split(maxsplit=1)[0] in {"flow", "flowrail"} for each in parts)
 
 
 def _says(pattern: str, part: str) -> bool:
-    """Return whether one command is what *pattern* means; ` *` and `:*` at its end match any words or none."""
+    """Return whether *pattern* matches a command; ` *` and `:*` at its end match any words or none."""
     for ending in (":*", " *"):
         if pattern.endswith(ending):
             stem = pattern[: -len(ending)]
@@ -140,7 +140,7 @@ def _parts(command: str) -> Iterator[str]:
 
 
 def _split(command: str) -> Iterator[str]:
-    """Yield what stands between operators outside quotes; what is substituted within quotes is one more."""
+    """Yield the commands between operators outside quotes, and those substituted within quotes."""
     piece: list[str] = []
     quote, ticked = "", ""
     outer: list[str] = []
@@ -201,7 +201,7 @@ def _files(used: ToolUse) -> list[str]:
 
 
 def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
-    """Return whether a file is one that *pattern* means, as in `.gitignore`, from the project on.
+    """Return whether *pattern* matches a file, as in `.gitignore`, relative to the project.
 
     `//x` is from the root, `~/x` from home; a pattern without a slash is met at any depth. A file that is
     reached through a link counts as what it is called, and as what it is.
@@ -235,7 +235,7 @@ def _real(path: str) -> str:
 
 
 def _along(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Return whether the parts of a path are those of *pattern*, or lie below it; `**` is any number."""
+    """Return whether *pattern* matches the parts of a path or of a folder above it; `**` matches any number."""
     reached = {0}
     for part in path:
         if len(pattern) in reached:

@@ -51,7 +51,7 @@ class ChoiceSet(FrozenObject):
 
 
 class Constant(FrozenObject):
-    """One value and no other."""
+    """Exactly one value."""
 
     value: Any
 
@@ -83,9 +83,9 @@ MOST_NAMED = 40
 
 
 class Arg(DefinitionPart):
-    """What one parameter or fact is, and which values it takes.
+    """A parameter or fact: its meaning and the values that it accepts.
 
-    Without a ``type`` it follows from the choices, the default or the bounds; failing these it
+    Without a ``type``, the type follows from the choices, the default or the bounds; otherwise it
     is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
     """
 
@@ -126,11 +126,11 @@ class Arg(DefinitionPart):
 
     @property
     def has_default(self) -> bool:
-        """Whether there is a value for when none is given."""
+        """Whether there is a default."""
         return self.default is not inspect.Parameter.empty
 
     def as_written(self) -> "Arg":
-        """Return the same with its type written out."""
+        """Return the same with an explicit type."""
         return self if self.type else replace(self, type=self.kind)
 
     def read(self, text: str) -> object:
@@ -145,7 +145,7 @@ class Arg(DefinitionPart):
         return value
 
     def problem(self, value: object) -> str | None:
-        """Say what is wrong with *value*, or return `None`. Nothing is coerced."""
+        """Return what is wrong with *value*, or `None`. Values are not converted."""
         if self.choices is not None and _IS_KIND[self.kind](value) and not self._is_choice(value):
             named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
             more = len(self.choices) - MOST_NAMED
@@ -165,7 +165,7 @@ class Arg(DefinitionPart):
 
     @property
     def domain(self) -> "Domain | None":
-        """Return the values to try, all of them, or `None` where they are too many to name."""
+        """Return all values, or `None` if there are too many."""
         if self.choices is not None:
             return ChoiceSet(tuple(self.choices))
         if self.kind == "boolean":
@@ -177,7 +177,7 @@ class Arg(DefinitionPart):
         return Constant(_hashable(self.default)) if self.has_default else None
 
     def sample(self) -> object:
-        """Return one value that is taken: the example, the default, or the plainest there is."""
+        """Return one accepted value: the example, the default, or a simple one."""
         for value in (self.example, self.default if self.has_default else None, *(self.choices or ())):
             if value is not None and self.problem(value) is None:
                 return value
@@ -189,7 +189,7 @@ class Arg(DefinitionPart):
 
 
 def misfit(arg: Arg, value: Any) -> str | None:
-    """Say what keeps *value* from being one of *arg*, its choices aside, or return `None`."""
+    """Return why *arg* does not accept *value*, choices aside, or `None`."""
     if not _IS_KIND[arg.kind](value):
         return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
     odd = None if isinstance(value, str) else strict_json.problem(value)
@@ -210,12 +210,12 @@ def misfit(arg: Arg, value: Any) -> str | None:
 
 
 def least_of(arg: Arg) -> int:
-    """Return how long a text or list is that is made up for *arg*: as long as it must be, within reason."""
+    """Return the length of a generated text or list for *arg*: its minimum, within reason."""
     return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
 
 
 def kind_of(value: object) -> str:
-    """Return the kind that *value* is of."""
+    """Return the kind of *value*."""
     for kind, is_kind in _IS_KIND.items():
         if is_kind(value):
             return kind

@@ -71,14 +71,14 @@ LONGEST_TOPIC = 80
 
 
 class _EngineResult(NamedTuple):
-    """What the engine made of an event."""
+    """The result of an event in the engine."""
 
     value: str
     visits: dict[str, int]
 
 
 class _Decision(NamedTuple):
-    """What a report came to before the engine was asked: an outcome, values to keep, or a stop."""
+    """The decision about a report before the engine gets it: an outcome, values to keep, or a stop."""
 
     outcome: Outcome
     values: Mapping[str, Any] = Frozen()
@@ -121,7 +121,7 @@ def start(
 
 
 def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
-    """Return what a session with these parameters is about: its first text parameter that is free text."""
+    """Return the topic of a session with these parameters: the first parameter that is free text."""
     for name, arg in workflow.params.items():
         value = params.get(name)
         if isinstance(value, str) and value.strip() and not arg.choices:
@@ -130,7 +130,7 @@ def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
 
 
 def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
-    """Refuse a list that a later step could never hand out, since parameters stay as they are."""
+    """Refuse a list that is too long for a later step's dispatch, because parameters cannot change."""
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
         if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
@@ -272,7 +272,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
 
 
 def current_step(workflow: Workflow, session: Session) -> StepDef:
-    """Return the step that *session* is at; refuse if it has ended or the step is gone."""
+    """Return the current step of *session*; refuse if it has ended or the step is gone."""
     if not session.is_open:
         raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
     step = workflow.get(session.step)
@@ -282,14 +282,14 @@ def current_step(workflow: Workflow, session: Session) -> StepDef:
 
 
 def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
-    """Return what may be reported of a step; with a *session*, as its limit has left it."""
+    """Return the outcomes that a step accepts; with a *session*, those that its limit leaves."""
     if step.decides or (session is not None and _limit_answer(session) is not None):
         return [DONE]
     return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
 
 
 def check_reportable(workflow: Workflow, step: StepDef, session: Session, reported: str) -> None:
-    """Refuse what is not open where the session stands: by word, by question, by gate, by join.
+    """Refuse an outcome that the step does not accept now: unknown, or closed by a question, a gate or a join.
 
     If rules or a handler decide, `ok` is read as `done`.
     """
@@ -377,7 +377,7 @@ def assumed_evidence(step: StepDef, *, passed: bool) -> tuple[EvidenceResult, ..
 def _demanded(
     step: StepDef, session: Session, outcome: Outcome, results: Sequence[EvidenceResult]
 ) -> tuple[EvidenceResult, ...]:
-    """Return *results*, those that *outcome* needs marked; refuse if one of them is not satisfied."""
+    """Return *results* with those marked that *outcome* needs; refuse if one of them is not satisfied."""
     needed = {check.id for check in step.evidence.get(str(outcome), ())}
     marked = tuple(result._replace(is_demanded=result.check in needed) for result in results)
     satisfied = {result.check for result in marked if result.is_satisfied}
@@ -387,14 +387,14 @@ def _demanded(
 
 
 def _decided(step: StepDef, session: Session) -> Mapping[str, int]:
-    """Return when each gate decided last; the review that it decides from has to be entered after that."""
+    """Return when each gate decided last; its next decision needs a review entered after that."""
     if step.gate is None:
         return session.decided
     return Frozen({**session.decided, step.id: session.revision})
 
 
 def _limit_answer(session: Session) -> str | None:
-    """Return what the user answered to the limit's question, if it was put and answered."""
+    """Return the user's answer to the limit's question, if there is one."""
     question = session.limit_question
     return question.outcome if question is not None else None
 
@@ -408,7 +408,7 @@ def _decision_at_limit(answer: str) -> _Decision:
 
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
-    """Return *session*, which has not moved, with the question that its limit puts to the user."""
+    """Return *session*, which has not moved, with the question that its limit raises."""
     grant = session.granted(step.id)
     name = name_of(
         step,
@@ -426,7 +426,7 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
 def _send_event(
     workflow: Workflow, step: StepDef, session: Session, decision: _Decision, state: Mapping[str, object]
 ) -> _EngineResult:
-    """Put the engine where the session stands, send the event, and read where it went."""
+    """Put the engine at the session's step, send the event, and read the new step."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
     try:
         machine = spare.pop()  # whoever takes it out has it alone, in whatever thread

@@ -1,7 +1,7 @@
-"""Work that a step gives to agents: dispatches, claims, results, and the join.
+"""The agents of a step: dispatches, claims, results, and the join.
 
 A step's delegation is part of its definition. Entering the step records one dispatch for each item;
-each is claimed under a lease and ended by its holder alone, known by a token. The join decides when
+each is claimed under a lease and finished only by its holder, who has a token. The join decides when
 the step may be reported.
 """
 
@@ -73,7 +73,7 @@ class Join(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """A free-form piece of work as its agent gets it: what to do, how to end it, how to ask the user.
+    """A free-form dispatch as its agent gets it: what to do, how to report it, how to ask the user.
 
     ``answered`` are questions and answers of agents that worked for the same step before.
     """
@@ -94,7 +94,7 @@ class Assignment(NamedTuple):
 
 
 class WorkResult(NamedTuple):
-    """The answer of an agent whose work for another session has ended."""
+    """The answer of an agent whose dispatch has ended."""
 
     of: str
     """How the work ended, and which work: the status of its session, or the outcome reported for a dispatch."""
@@ -213,13 +213,13 @@ class _DispatchTexts:
         return text
 
     def _in_line(self, size: int) -> None:
-        """Count what is written into the record itself."""
+        """Count the bytes that the record itself contains."""
         self._line += size
         if self._line > limits.RECORD_BYTES:
             raise too_large("the record", self._line, limits.RECORD_BYTES)
 
     def _size(self, value: object) -> int:
-        """Return the least size of a value in the record. Each value is measured once."""
+        """Return the minimum size of a value in the record. Each value is measured once."""
         if not isinstance(value, (list, tuple, Mapping)):
             return 1
         if id(value) not in self._sizes:
@@ -239,7 +239,7 @@ def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object])
 
 
 def unmentioned_values(step: StepDef, dispatch: Dispatched) -> dict[str, object]:
-    """Return the variables and the item of *dispatch* that its prompt has no placeholder for."""
+    """Return the variables and the item of *dispatch* without a placeholder in its prompt."""
     work = step.work
     if work is None:
         return {}
@@ -253,7 +253,7 @@ def unmentioned_values(step: StepDef, dispatch: Dispatched) -> dict[str, object]
 
 
 def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
-    """Return how far the step's dispatches are."""
+    """Return the progress of the step's dispatches."""
     work = step.work
     total = len(dispatches)
     needed = total if work is None else min(total, needed_by(work.join, total))
@@ -316,7 +316,7 @@ def result_limit(total: int) -> int:
 
 
 def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object]:
-    """Return *result* in about *most* bytes. A value that is too long is replaced by *where* to find it."""
+    """Return *result* in about *most* bytes. Values that are too long are replaced by *where* to find them."""
     sizes = {name: len(json.dumps(value, default=list)) for name, value in result.items()}
     left = most - sum(len(name) + 4 for name in sizes)
     kept = dict(result)

@@ -38,7 +38,7 @@ ENDED = "(ended)"
 
 
 class BadMapError(UsageError):
-    """``--map`` names steps that are not there, or one that is there still."""
+    """``--map`` names unknown steps, or one that still exists."""
 
     code = "BAD_MAP"
 
@@ -68,7 +68,7 @@ class MigrationPlan(NamedTuple):
     fresh: bool
 
     def having(self, change: str) -> list[str]:
-        """Return the steps that became so."""
+        """Return the steps with that change."""
         return [each.step for each in self.steps if each.change == change]
 
 
@@ -80,7 +80,7 @@ def plan(
     given: Mapping[str, str] | None = None,
     params: Mapping[str, object] | None = None,
 ) -> MigrationPlan:
-    """Return what it means for *session* that its workflow was *old*, `None` where lost, and is *new*."""
+    """Return the plan for *session* whose workflow was *old* (`None` if lost) and is *new* now."""
     given = dict(given or {})
     known = {*session.visits, *([session.step] if session.step else []), *(step.id for step in _steps(old))}
     _check_names(given, known, new)
@@ -119,7 +119,7 @@ def plan(
 
 
 def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: str) -> Session:
-    """Return *session* as it goes on under *workflow*, every step in it under its name of today."""
+    """Return *session* as it continues with *workflow*, with current names of steps."""
     session = renamed(session, decided.renamed, workflow)
     step = decided.to if session.is_open else session.step
     session = session._replace(
@@ -231,7 +231,7 @@ def _here(
     to: str | None,
     names: Mapping[str, str],
 ) -> str:
-    """Return what became of the step where the session stands."""
+    """Return the change of the session's current step."""
     if at is None:
         return ENDED
     if to is None:
@@ -249,7 +249,7 @@ def _steps(workflow: Workflow | None) -> tuple[StepDef, ...]:
 
 
 def _as_printed(old: Workflow | None, at: str, here: str) -> StepDef | None:
-    """Return the step as it was when the session's print of it was made, if that is what was kept."""
+    """Return the step as it was when the session recorded its fingerprint, if that version is stored."""
     step = old.get(at) if old is not None else None
     return step if step is not None and old is not None and step_fingerprint(old, at) == here else None
 
@@ -276,7 +276,7 @@ def _verdict(
 def _params(
     session: Session, new: Workflow, given: Mapping[str, object]
 ) -> tuple[Mapping[str, object], list[str]]:
-    """Return the parameters under the new definition, and what is the matter with them."""
+    """Return the parameters under the new definition, and their problems."""
     kept = given_params(session, new)
     try:
         return check_params(new, {**kept, **given}), []

@@ -1,4 +1,4 @@
-"""What a step decides by itself: whether it applies, which instructions it prints, which outcome it has.
+"""What a step decides itself: whether it applies, which instructions it prints, which outcome it has.
 
 An author's function that is called from a command has a time limit, and its output does not mix with the answer.
 """
@@ -339,7 +339,7 @@ def call_limited(
 
 
 def limit_functions() -> Callable[[], None]:
-    """Call each function of an author under a time limit from here on; the result takes that back."""
+    """Call every function of an author under a time limit from now on. The returned function ends that."""
     before = caller.set(call_limited)
     return lambda: caller.reset(before)
 

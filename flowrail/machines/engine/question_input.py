@@ -1,6 +1,6 @@
-"""Questions read strictly, for strangers wrote them: the block of XML, or the same as JSON.
+"""Parse an agent's questions strictly: a block of XML, or the same as JSON.
 
-Everything that is wrong is named at once. A document type is refused where its declaration starts,
+All problems are reported at once. A document type declaration is refused where it starts,
 so that there are no entities but the five of XML itself.
 """
 
@@ -38,7 +38,7 @@ _SHOWN = 40  # characters of the document's own that a message quotes
 
 
 class QuestionsError(DocumentError):
-    """What was to hold questions does not; ``details`` name what is wrong, each with its place."""
+    """A text does not contain valid questions; ``details`` list the problems, each with its place."""
 
     code = "BAD_QUESTIONS"
 
@@ -56,7 +56,7 @@ class QuestionsError(DocumentError):
 
 
 def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
-    """Return the questions that *text* holds, as a ``needs_user_input`` block or as JSON.
+    """Return the questions in *text*, a ``needs_user_input`` block or JSON.
 
     Only white space may be around them. An ``answer`` on the block is ignored. JSON is
     ``{"questions": […]}`` or the list, with the keys ``id header text options multi_select default
@@ -83,12 +83,12 @@ class _Problems:
         self.problems: list[tuple[str, str]] = []
 
     def wrong(self, path: Path, message: str, line: int | None = None) -> None:
-        """Keep a problem with the value at *path*."""
+        """Add a problem with the value at *path*."""
         self.known.add(path)
         self.problems.append((self._place(path, line), f"{_subject(path)}{message}"))
 
     def finish(self, questions: Sequence[Question]) -> tuple[Question, ...]:
-        """Return *questions* where nothing is wrong; what only follows from a mistake is not named."""
+        """Return *questions* if there are no problems. Problems that only follow from another are left out."""
         known = frozenset(self.known)
         for path, message in problems_in(questions):
             if not any(path[:end] in known for end in range(len(path) + 1)):
@@ -104,7 +104,7 @@ class _Problems:
 
 
 def _subject(path: Path) -> str:
-    """Return what a path means, in words before a message."""
+    """Return a path in words, for the beginning of a message."""
     words: list[str] = []
     for before, part in pairwise(("question", *path)):
         if isinstance(part, str):
@@ -119,7 +119,7 @@ def _only(source: str, place: str, message: str) -> QuestionsError:
 
 
 def _shown(name: str) -> str:
-    """Return a name of the document's own for a message."""
+    """Return a name from the document as a message may show it."""
     return f"`{in_quotes(name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN]))}`"
 
 
@@ -127,7 +127,7 @@ def _shown(name: str) -> str:
 
 
 class _Element:
-    """One element: its attributes, what is in it, and the line that it starts in."""
+    """One element: its attributes, its content, and its first line."""
 
     __slots__ = ("attributes", "children", "line", "name", "pieces")
 
@@ -145,7 +145,7 @@ class _Element:
 
 
 class _Tree:
-    """Elements and characters as expat reports them, without recursion; all else is refused."""
+    """Elements and characters as expat reports them, without recursion; anything else is refused."""
 
     def __init__(self, source: str, first_line: int) -> None:
         self.source = source
@@ -238,7 +238,7 @@ def _option(node: _Element, path: Path, found: _Problems) -> Option:
 def _within(
     node: _Element, names: Sequence[str], attributes: Sequence[str], found: _Problems, path: Path
 ) -> list[_Element]:
-    """Return the children that *node* may have; anything else in it is wrong."""
+    """Return the allowed children of *node*; anything else in it is a problem."""
     for name in node.attributes:
         if name not in attributes:
             found.wrong((*path, "attribute"), f"{_shown(name)} is not known", node.line)
@@ -296,7 +296,7 @@ def _option_from_json(value: object, path: Path, found: _Problems) -> Option:
 
 
 def _fitting(value: object, keys: Mapping[str, type], path: Path, found: _Problems) -> dict[str, Any]:
-    """Return what of *value* is of the right kind; the rest is wrong."""
+    """Return the part of *value* that has the right kind; the rest is a problem."""
     if not isinstance(value, dict):
         found.wrong(path, "is not an object")
         return {}

@@ -1,7 +1,7 @@
-"""Questions to the user: declared by a step, put by a sub-agent, or raised by a limit.
+"""Questions to the user: declared by a step, asked by a sub-agent, or raised by a limit.
 
-While one is open its step cannot be reported. A declared question decides the outcome by its answer;
-one that an agent put only stands beside the step's text once it is answered.
+While one is open, its step cannot be reported. The answer to a declared question decides the outcome;
+the answer to an agent's question is only shown with the step's text.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class QuestionOpenError(ConflictError):
 
 
 class BadAnswerError(UsageError):
-    """An answer that fits no open question."""
+    """An answer does not fit any open question."""
 
     code = "BAD_ANSWER"
 
@@ -122,7 +122,7 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
 
 
 def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Session:
-    """Return *session* with these questions; it waits while one of them is open."""
+    """Return *session* with these questions. It waits while one of them is open."""
     status = session.status
     if session.is_open:
         status = WAITING if any(question.is_open for question in questions) else ACTIVE
@@ -130,7 +130,7 @@ def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Sess
 
 
 def step_questions(step: StepDef, values: Mapping[str, object], after: str) -> tuple[AskedQuestion, ...]:
-    """Return the questions that entering *step* opens; *after* turns a deadline into a moment."""
+    """Return the questions that entering *step* opens; *after* converts a deadline to a time."""
     return tuple(_asked(question, values, after) for question in step.questions)
 
 
@@ -205,9 +205,9 @@ def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
 
 
 def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must_only: bool) -> AskedQuestion:
-    """Return the question that a limit raises: how to continue with a step that leads back too often.
+    """Return the question that a limit raises: how to continue after too many attempts.
 
-    *name* is what the step is called now. *another* and *must_only* say whether these two are still to be had.
+    *name* is the current title. *another* and *must_only* say whether these two options are still available.
     """
     gate = step.gate is not None
     options = []
@@ -249,7 +249,7 @@ def evidence_question(step: StepDef, missing: Sequence[str], *, refusals: int) -
 
 
 def with_evidence_answer(session: Session) -> Session:
-    """Return *session* after the question about its evidence was answered, if it was: it goes on, or it stops."""
+    """Return *session* after an answer to the question about its evidence, if there is one: it continues, or it stops."""
     question = next((each for each in session.questions if each.source == BY_EVIDENCE and each.answer), None)
     if question is None:
         return session
@@ -260,7 +260,7 @@ def with_evidence_answer(session: Session) -> Session:
 
 
 def moment_after(now: str, seconds: float) -> str:
-    """Return the moment *seconds* after *now*, in the same form; empty where *now* is no moment."""
+    """Return the time *seconds* after *now*, in the same form; empty if *now* is not a time."""
     from datetime import UTC, datetime, timedelta
 
     try:

@@ -27,7 +27,7 @@ from flowrail.text.safe_text import in_quotes
 
 
 class UnknownOutcomeError(UsageError):
-    """What was reported is no outcome at all."""
+    """The reported word is not an outcome."""
 
     code = "UNKNOWN_OUTCOME"
 
@@ -109,7 +109,7 @@ class EvidenceMissingError(ConflictError):
 
 
 class SessionEndedError(ConflictError):
-    """The run is over; nothing more can be reported."""
+    """The session has ended and accepts no more reports."""
 
     code = "SESSION_ENDED"
 
@@ -144,7 +144,7 @@ class StepGoneError(ChangedError):
 
 
 class ValuesError(UsageError):
-    """Parameters or facts that are missing, unknown or do not fit; all of them at once."""
+    """Parameters or facts are missing, unknown or invalid; the error lists all of them."""
 
     code = "BAD_VALUES"
 
@@ -158,7 +158,7 @@ class ValuesError(UsageError):
 
 
 class MemoryTooLongError(UsageError):
-    """A text to remember is longer than a session keeps."""
+    """A text to remember is longer than a session may keep."""
 
     code = "MEMORY_TOO_LONG"
 
@@ -190,7 +190,7 @@ def check_params(workflow: Workflow, given: Mapping[str, object]) -> Frozen[str,
 
 
 def _handler_problems(workflow: Workflow, given: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with *given* for a handler: several may declare one name differently."""
+    """Return the problems of *given* for the handlers; several may declare one name differently."""
     problems = [
         f"`{name}` {arg.problem(given[name])}"
         for step in workflow.steps
@@ -280,7 +280,7 @@ def refuse_left_open(name: str, value: str) -> None:
 
 
 def check_memory(text: str, name: str) -> str:
-    """Return the text called *name* without outer blanks; refuse one that is too long."""
+    """Return the text called *name* without blanks around it; refuse one that is too long."""
     text = text.strip()
     if len(text) > LONGEST_MEMORY:
         raise MemoryTooLongError(
@@ -292,7 +292,7 @@ def check_memory(text: str, name: str) -> str:
 
 
 def how_to_give(name: str, arg: Arg | None) -> str:
-    """Return a value's name with what it takes, for a hint."""
+    """Return a value's name with what it accepts, for a hint."""
     if arg is None:
         return f"`{name}`"
     takes = "|".join(str(choice) for choice in arg.choices) if arg.choices else arg.kind.upper()

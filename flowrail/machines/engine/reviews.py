@@ -1,7 +1,7 @@
-"""Review gates: findings on record, and what they let through in which round.
+"""Review gates: recorded findings, and which of them block in which round.
 
 A gate decides from the findings that its own round recorded, those since its review was last
-entered; earlier rounds are history. It never takes anybody's word for it.
+entered; earlier rounds do not count. It never relies on what an agent reports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_PLACE = 400
 
 
 class ReviewPendingError(ConflictError):
-    """The gate's review has not ended, so there is nothing to decide from."""
+    """The gate's review has not ended, so the gate cannot decide."""
 
     code = "REVIEW_PENDING"
 
@@ -165,7 +165,7 @@ def _is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
 def _refuse_to_take_away(
     session: Session, step_id: str, gate: GateConfig, found: RecordedFinding, by: str
 ) -> None:
-    """Refuse to take away what the gate has to decide from, but for its finder while the review is at work."""
+    """Refuse to resolve a finding before the gate has decided, except by its reviewer during the review."""
     at_work = session.step == gate.review
     if at_work and by == found.by:
         return
@@ -249,7 +249,7 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
 
 
 def _review_at_hand(workflow: Workflow, session: Session) -> str | None:
-    """Return the review that findings recorded now belong to: the one entered last."""
+    """Return the review that new findings belong to: the one entered last."""
     known = {gate.review for gate in gates(workflow).values()}
     last = [name for name in session.entered if name in known]
     return max(last, key=lambda name: session.entered[name]) if last else None

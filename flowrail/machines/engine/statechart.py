@@ -1,6 +1,6 @@
-"""A workflow as a statechart class: the door to python-statemachine.
+"""Compile a workflow to a statechart class of python-statemachine.
 
-Every outcome is an event and every step a state. Names are prefixed inside, so that a step may be
+Every outcome is an event and every step a state. Names are prefixed, so that a step may be
 called `send`, `class` or `model`: step `survey` is the state ``step_survey`` with the value
 ``survey``, outcome `ok` the event ``report_ok``. Ends are the states ``end_completed`` and
 ``end_failed``. Guards stand on two kinds of edges only, and are tried in a fixed order, the last
@@ -43,7 +43,7 @@ Guard = Callable[..., bool]
 
 
 class MachineState:
-    """Where a run stands, and what guards read: the model of a compiled machine."""
+    """The model of a compiled machine: the state of a session, which guards read."""
 
     workflow: Workflow
     """Set by the machine."""
@@ -56,12 +56,12 @@ class MachineState:
         self.granted: Mapping[str, int] = {}
 
     def context(self, step: StepDef) -> StepContext:
-        """Return what a condition of *step* may look at."""
+        """Return the values that a condition of *step* can use."""
         return in_context(self.workflow, step, self.params, self.facts, self.visits.get(step.id, 0))
 
 
 class WorkflowMachine(StateChart[MachineState]):
-    """What every compiled workflow is: one state at a time, and no event without a transition."""
+    """The base class of compiled workflows: one state at a time, and no event without a transition."""
 
     allow_event_without_transition = False
     catch_errors_as_events = False
@@ -79,7 +79,7 @@ class WorkflowMachine(StateChart[MachineState]):
         object.__setattr__(self, name, value)  # the engine's own refuses names that are values of states
 
     def on_enter_state(self, target: State) -> None:
-        """Count the visit."""
+        """Count the attempt."""
         visits = self.model.visits
         visits[target.value] = visits.get(target.value, 0) + 1
 
@@ -126,7 +126,7 @@ def event_name(outcome: Outcome | str) -> str:
 
 
 def position(machine: StateChart[Any]) -> str | None:
-    """Return the step that *machine* is at, or `None` if the run has ended."""
+    """Return the current step of *machine*, or `None` at the end."""
     value = machine.current_state_value
     return None if value in {COMPLETED, FAILED} else str(value)
 

@@ -1,7 +1,7 @@
-"""What can be done where a session stands: work ended, findings recorded, questions answered, a report.
+"""The possible actions at a session's step: dispatches finished, findings recorded, questions answered, a report.
 
-An act is plain data, so that a walk of acts can be planned in memory and then run for real. Which values
-are worth trying follows from what the workflow's expressions compare.
+An act is plain data, so that a walk of acts can be planned in memory and then run with commands. Which values
+are tried follows from the comparisons in the workflow's expressions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Literals = Mapping[str, frozenset[object]]
 
 
 class Act(NamedTuple):
-    """Everything that is done at one stop, in this order; ``ended`` has an outcome a dispatch.
+    """Everything that is done at one step, in this order; ``ended`` has an outcome for each dispatch.
 
     ``lacks_evidence`` says that the checks of the step have not passed.
     """
@@ -51,7 +51,7 @@ class Act(NamedTuple):
 
 
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
-    """Yield what can be done in *session*: every action, or a selection that represents them."""
+    """Yield the possible acts in *session*: all of them, or a representative selection."""
     step = current_step(workflow, session)
     limit = session.limit_question
     answers = list(_answers(session))
@@ -75,7 +75,7 @@ def _reads_evidence(step: StepDef) -> bool:
 
 
 def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
-    """Yield the parameters to start with, as few as will do first."""
+    """Yield the parameters to start with, the smallest sets first."""
     seen = read_in(workflow)
     tried = {
         name: sorted(_tried(arg, seen, name), key=lambda value: value is not _LEFT_OUT)
@@ -86,7 +86,7 @@ def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
 
 
 def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
-    """Return the session that follows from *act*, in memory."""
+    """Perform *act* in memory and return the next session."""
     for severity in act.findings:
         session, _ = engine_reviews.record(workflow, session, severity=severity, text=FOUND)
     if act.ended:
@@ -108,12 +108,12 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
-    """Return the values of *name* that may make a difference, `None` for none being given."""
+    """Return the values of *name* that may make a difference; `None` means that no value is given."""
     return [None if value is _LEFT_OUT else value for value in _tried(arg, read_in(workflow), name)]
 
 
 def read_in(workflow: Workflow) -> Literals:
-    """Return every name that decides something, with the literals it is compared with."""
+    """Return every name that affects a decision, with the literals that it is compared with."""
     reads = reads_of(workflow)
     cached: tuple[int, Literals] | None = workflow.derived.get("literals")
     if cached is None or cached[0] != reads.size:
@@ -136,7 +136,7 @@ def read_in(workflow: Workflow) -> Literals:
 
 
 def _asked_for(workflow: Workflow) -> Iterator[str]:
-    """Yield names that decide something without an expression: agents go over them, handlers take them."""
+    """Yield names that affect decisions without an expression: lists of dispatches, arguments of handlers."""
     for step in workflow.steps:
         if step.work is not None and isinstance(step.work.over, str):
             yield step.work.over
@@ -151,7 +151,7 @@ def _expressions(workflow: Workflow) -> Iterator[str]:
 
 
 def _compared(node: object) -> Iterator[tuple[Collection[str], Collection[object]]]:
-    """Yield the names and the literals that stand beside each other in a comparison."""
+    """Yield the names and literals that are compared with each other."""
     if not isinstance(node, tuple) or node[0] in {"value", "name"}:
         return
     if node[0] in {"and", "or", "not"}:
@@ -190,7 +190,7 @@ def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Froz
 
 
 def _undeclared(workflow: Workflow, session: Session, step: StepDef) -> dict[str, list[object]]:
-    """Return the texts to try for each fact that the handler of *step* reads and nothing declares."""
+    """Return the texts to try for each undeclared fact that the handler of *step* reads."""
     facts = reads_of(workflow).facts.get(step.id, {})
     return {
         name: [*([] if fact.required else [_LEFT_OUT]), *(fact.texts or ("x",))]
@@ -200,7 +200,7 @@ def _undeclared(workflow: Workflow, session: Session, step: StepDef) -> dict[str
 
 
 def _tried(arg: Arg, seen: Literals, name: str) -> list[object]:
-    """Return the values to try, the plainest first; one alone where nothing depends on it."""
+    """Return the values to try, the simplest first; only one if nothing depends on it."""
     plain = freeze_deep(arg.sample())
     if name not in seen:
         return [plain if arg.required else _LEFT_OUT]
@@ -226,7 +226,7 @@ def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[object]:
 
 
 def _combined(tried: Mapping[str, list[object]]) -> Iterator[dict[str, object]]:
-    """Yield combinations, the first values first; all of them only where they are few."""
+    """Yield combinations, the first values first; all of them only if there are few."""
     count = 1
     for values in tried.values():
         count *= len(values)
@@ -251,7 +251,7 @@ def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
 def _endings(
     workflow: Workflow, step: StepDef, session: Session
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield how the step's agents may come back, each with the outcomes that are open then."""
+    """Yield the possible results of the step's agents, each with the outcomes that are then open."""
     outcomes = reportable_outcomes(workflow, step, session)
     dispatches = session.dispatches
     count = len(dispatches)

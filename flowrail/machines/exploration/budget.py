@@ -1,4 +1,4 @@
-"""How much is tried in memory to plan the walks through a workflow: so much, however large it is.
+"""The limit on what is tried in memory to plan the walks through a workflow, independent of its size.
 
 Counted and not measured, so that one workflow has the same walks on every machine. A move counts one; what
 the session then holds and, where it ends, what a new machine is made of count in parts, as they cost.
@@ -16,26 +16,26 @@ _HELD, _WAYS = 500, 5
 
 
 class Effort:
-    """What has been spent on one workflow."""
+    """The effort spent on one workflow."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.left = MOST
         self._machine = sum(len(step.ways) for step in workflow.steps) // _WAYS
 
     def begin(self, session: Session) -> None:
-        """Count a start, which takes a machine of its own."""
+        """Count a start, which needs a new machine."""
         self.left -= 1 + held_by(session) // _HELD + self._machine
 
     def move(self, after: Session) -> None:
-        """Count a move that led to *after*; a machine that has ended takes no more, so another one is made."""
+        """Count a move that led to *after*. A machine that has ended cannot be used again, so a new one is made."""
         self.left -= 1 + held_by(after) // _HELD + (0 if after.is_open else self._machine)
 
     @property
     def is_used_up(self) -> bool:
-        """Whether nothing more is tried."""
+        """Whether the limit is reached."""
         return self.left <= 0
 
 
 def held_by(session: Session) -> int:
-    """Return how many visits and values there are in a session."""
+    """Return the number of attempts and values in a session."""
     return len(session.visits) + len(session.state) + len(session.params)

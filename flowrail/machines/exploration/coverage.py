@@ -29,17 +29,17 @@ class Coverage(NamedTuple):
 
     @property
     def missing(self) -> tuple[TransitionKey, ...]:
-        """The ways that were never taken."""
+        """The transitions that were never taken."""
         return tuple(way for way, count in self.counts.items() if not count)
 
     @property
     def taken(self) -> int:
-        """How many ways were taken."""
+        """How many transitions were taken."""
         return sum(bool(count) for count in self.counts.values())
 
 
 class SessionCoverage(NamedTuple):
-    """What the kept sessions of a workflow tell: ways taken, where they stop, how long steps take."""
+    """Statistics of the sessions of a workflow: transitions taken, where they stop, how long steps take."""
 
     coverage: Coverage
     sessions: int
@@ -66,7 +66,7 @@ def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
 
 
 def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> SessionCoverage:
-    """Return what sessions tell of *workflow*, each given as its records in order; none where unreadable."""
+    """Return the statistics of sessions of *workflow*, each given as its records in order, or without any if unreadable."""
     taken: list[TransitionKey] = []
     statuses: Counter[str] = Counter()
     stops: Counter[str] = Counter()
@@ -125,7 +125,7 @@ def _checks_refused(record: Record) -> Iterator[tuple[str, str]]:
 def as_data(
     workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None, *, is_part: bool = False
 ) -> dict[str, object]:
-    """Return coverage as plain data; with *life*, what the sessions tell beside it.
+    """Return coverage as plain data; with *life*, also the statistics of sessions.
 
     *is_part* says that the workflow is too large for all of it to be walked.
     """
@@ -158,7 +158,7 @@ def _life_data(life: SessionCoverage) -> dict[str, object]:
 
 
 def target(workflow: Workflow, way: TransitionKey) -> str | None:
-    """Return where a way leads by its definition; `None` for the end."""
+    """Return the target of a transition by its definition; `None` for the end."""
     step = workflow.get(way[0])
     try:
         return step.way(Outcome(way[1])) if step is not None else None
@@ -178,7 +178,7 @@ def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
 
 
 def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]:
-    """Return the ways that a session took, its steps under the names that they were given since."""
+    """Return the transitions that a session took, with current names of steps."""
     taken: list[TransitionKey] = []
     since: dict[str, str] = {}
     for after, before in pairwise(reversed(records)):

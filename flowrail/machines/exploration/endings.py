@@ -1,4 +1,4 @@
-"""The way to an end from wherever a session stands, found in memory, near ends first."""
+"""Find a short way from a session's step to an end, in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_LOOKED_AT = 600
 def to_end(
     workflow: Workflow, session: Session, status: str | None = None, *, call: Call = call_plainly
 ) -> tuple[Act, ...] | None:
-    """Return the acts that bring *session* to an end, to one of that *status*; `None` if none were found."""
+    """Return the acts that bring *session* to an end with that *status*; `None` if none were found."""
     found = way_out(workflow, session, status, call)
     return None if found is None else tuple(act for act, _ in found)
 
@@ -33,9 +33,9 @@ def way_out(
     call: Call = call_plainly,
     effort: Effort | None = None,
 ) -> list[tuple[Act, Session]] | None:
-    """Return a short way to an end, found by going first where the end is nearest in the graph.
+    """Return a short way to an end; steps that are closer to an end in the graph are tried first.
 
-    What is tried counts as *effort*, and none is found where that is used up.
+    Each try counts as *effort*; the search gives up at the limit.
     """
     far = _distances(workflow)
     effort = Effort(workflow) if effort is None else effort
@@ -66,7 +66,7 @@ def way_out(
 
 
 def _distances(workflow: Workflow) -> dict[str | None, int]:
-    """Return how many steps the nearest end is away from each step."""
+    """Return the distance from each step to the nearest end."""
     known: dict[str | None, int] | None = workflow.derived.get("distances")
     if known is not None:
         return known

@@ -1,7 +1,7 @@
-"""Every input worth trying at every step: domains of its values, and their combinations one by one.
+"""All inputs worth trying at each step: the domains of its values, and their combinations.
 
-The domains are those of `domains`; what applies where follows from the definition. A session's path
-through the steps is another matter: see `walks`.
+What applies to which step follows from the definition. A session's path
+through the steps is the subject of `walks`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Schema = dict[str, dict[str, Domain]]
 
 
 def extract_schema(workflow: Workflow) -> Schema:
-    """Return the domain of every value that plays a part in a step, by step and name.
+    """Return the domain of every value that a step uses, by step and name.
 
     ``step`` and ``total_steps`` are everywhere; parameters too; facts where they are reported, or where
     the step's own condition asks for them; ``iteration`` where a step may be told again. Functions are called to
@@ -54,7 +54,7 @@ def extract_schema(workflow: Workflow) -> Schema:
 
 
 def _undeclared(workflow: Workflow, step: StepDef, reads: Reads) -> dict[str, Domain]:
-    """Return the domain of each fact that the handler of *step* reads and nothing declares."""
+    """Return the domain of each undeclared fact that the handler of *step* reads."""
     facts = reads.facts.get(step.id, {}) if accepts_any_fact(step) else {}
     return {
         name: ChoiceSet(fact.texts or ("x",))
@@ -66,7 +66,7 @@ def _undeclared(workflow: Workflow, step: StepDef, reads: Reads) -> dict[str, Do
 def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
     """Yield every combination of values at every step, in the order of the steps.
 
-    A step is left out where its condition does not hold over the values at hand.
+    A step is left out if its condition does not hold for these values.
     """
     for step_id, domains in extract_schema(workflow).items():
         step = workflow.step(step_id)
@@ -77,20 +77,20 @@ def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
 
 
 def input_id(workflow: Workflow, inputs: Mapping[str, Any]) -> str:
-    """Return a name for *inputs* that no other inputs of the workflow have."""
+    """Return a unique name for *inputs*."""
     step = workflow.steps[inputs[STEP] - 1]
     said = [f"{name}={_unmistakable(value)}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
     return "-".join([workflow.name, step.id, *said])
 
 
 def _unmistakable(value: object) -> str:
-    """Return *value* as JSON, without quotes if it is a word that is nothing else in JSON."""
+    """Return *value* as JSON, without quotes if it is a word without a meaning in JSON."""
     is_word = isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}
     return str(value) if is_word else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _domain(workflow: Workflow, name: str, arg: Arg, reads: Reads) -> Domain:
-    """Return the values to try: all there are, or those that a function may compare, or one that fits."""
+    """Return the values to try: all of them, those that a function may compare, or one valid value."""
     domain = arg.domain
     if domain is not None and not isinstance(domain, Constant):
         return domain

@@ -87,7 +87,7 @@ class Fact:
 
 
 def reads_of(workflow: Workflow) -> Reads:
-    """Return what is known about the functions of *workflow*; it grows while they are called."""
+    """Return what is known about the functions of *workflow*. It grows while they are called."""
     known: Reads = workflow.derived.setdefault("reads", Reads())
     return known
 

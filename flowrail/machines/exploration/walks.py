@@ -1,7 +1,7 @@
-"""Walks through a workflow, planned in memory with the real machine: every way, every pair of ways.
+"""Plan walks through a workflow in memory, with the real machine, that take every transition and every pair.
 
-A breadth-first search over what can be done, which goes on from a session only where it shows something
-new: a way or a pair of ways never taken, a visit never counted, a value never seen at a step. So its cost
+A breadth-first search over acts. It continues from a session only if that shows something
+new: a transition or a pair never taken, an attempt never counted, a value never seen at a step. So its cost
 follows from the size of the workflow, not from the number of its runs, and what it finds first is shortest.
 Of a very large workflow so much is walked, and the plan says that there is more.
 """
@@ -52,9 +52,9 @@ _MEANS = frozenset({"status", "value"})
 
 
 class Walk(NamedTuple):
-    """One run from start to end: its parameters, what is done at each stop, and what it is for.
+    """One session from start to end: its parameters, the act at each step, and its purpose.
 
-    ``error`` is the code of a refusal that its last act meets, ``loose`` says that no end was found.
+    ``error`` is the code of the refusal of its last act, ``loose`` is true if no end was found.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Walk(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Walks, shortest first, and what no run was found to do: ways not taken, steps only passed over.
+    """Walks, shortest first, and what no walk does: transitions not taken, steps that were only skipped.
 
     ``is_part`` says that the workflow is too large for all of it to be walked.
     """
@@ -95,7 +95,7 @@ class _Tail(NamedTuple):
 
 
 def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
-    """Return walks that take every way and every pair of ways that can be taken, and go round every loop."""
+    """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
     search = _searched(workflow, call)
     chosen = _covering(search)
     search.effort = Effort(workflow)
@@ -125,7 +125,7 @@ def observe(workflow: Workflow, *, call: Call = call_plainly) -> Reads:
 
 
 def _searched(workflow: Workflow, call: Call) -> _Search:
-    """Return the finished search, begun again whenever functions have read names that were not varied so far."""
+    """Return the finished search, which restarts whenever functions read names that were not varied before."""
     reads = reads_of(workflow)
     recording = reads.recording(call)
     for _ in range(MOST_SEARCHES):
@@ -183,7 +183,7 @@ class _Search:
         return len(self.nodes) >= MOST_NODES or self.held > MOST_HELD or self.effort.is_used_up
 
     def wants(self, atom: Atom) -> bool:
-        """Return whether a walk is to show *atom*: of many equal rounds the first few and the last."""
+        """Return whether a walk must show *atom*: of many equal rounds, the first few and the last."""
         if atom[0] not in {"answer", "found", "visits"}:
             return atom[0] not in _MEANS
         step = self.workflow.get(atom[1])
@@ -200,7 +200,7 @@ class _Search:
         return found[::-1]
 
     def walk(self, number: int, name: str) -> Walk | None:
-        """Return the walk to a node and from there to the nearest end; `None` where no effort is left for it."""
+        """Return the walk to a node and from there to the nearest end; `None` if the limit is reached."""
         nodes = self.path(number)
         last = nodes[-1]
         acts_taken = [node.act for node in nodes if node.act is not None]
@@ -215,7 +215,7 @@ class _Search:
         return Walk(name, params, (*acts_taken, *tail.acts), (*ways, *tail.ways))
 
     def _tail(self, session: Session) -> _Tail | None:
-        """Return the way from *session* to the nearest end, looked for once where sessions stand alike."""
+        """Return the way from *session* to the nearest end, searched once for equivalent sessions."""
         mark = _mark(session)
         if mark not in self.tails:
             out = way_out(self.workflow, session, None, self.call, self.effort)
@@ -228,7 +228,7 @@ class _Search:
         return self.tails[mark]
 
     def always(self, outcome: Outcome) -> Walk | None:
-        """Return the walk that has *outcome* wherever it can; once that is long, to the nearest end."""
+        """Return the walk that reports *outcome* wherever possible; when it gets long, it goes to the nearest end."""
         session = self.nodes[0].session if self.nodes else None
         taken: list[Act] = []
         ways: list[TransitionKey] = []
@@ -258,7 +258,7 @@ class _Search:
         return Walk(f"always-{outcome}", given, (*taken, *ended), (*ways, *gone), loose=tail is None)
 
     def _preferred(self, session: Session, outcome: Outcome | None) -> tuple[Act, Session | None]:
-        """Return the first act that has *outcome* or waits to have it again; without one, the nearest end."""
+        """Return the first act that reports *outcome* or leads to it again; without one, go to the nearest end."""
         if outcome is None:
             out = way_out(self.workflow, session, None, self.call, self.effort)
             return out[0] if out else (Act("ok"), None)
@@ -309,7 +309,7 @@ class _Search:
     def _atoms(
         self, session: Session, ways: tuple[TransitionKey, ...], before: Session | None = None
     ) -> Iterator[Atom]:
-        """Yield what *session* shows, but for the visits that it has in common with the one *before*."""
+        """Yield what *session* shows, without the attempts that it has in common with the one *before*."""
         yield from (("way", way) for way in ways)
         yield "status", session.step, session.status
         known = before.visits if before is not None else Frozen()
@@ -323,7 +323,7 @@ class _Search:
                 yield "value", session.step, name, repr(values[name])
 
     def _is_told_apart(self, step_id: str | None, name: str, value: str) -> bool:
-        """Return whether a value is one of the first few of *name* in a step: a function may count without end."""
+        """Return whether a value is one of the first few of *name* in a step: a function may count forever."""
         if name in self.workflow.params or name in self.workflow.reported:
             return True
         known = self.values.setdefault((step_id, name), set())
@@ -344,9 +344,9 @@ class _Search:
 
 
 def _mark(session: Session) -> bytes:
-    """Return what is equal where sessions have the same before them: how they came there makes no difference.
+    """Return a value that is equal for sessions with the same possible continuations, whatever their history.
 
-    Where reviews, questions or agents are about, what happened at which revision does.
+    With reviews, questions or agents, the revisions count too.
     """
     events = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
     alike = session._replace(last=None, revision=session.revision if any(events) else 0)
@@ -354,12 +354,12 @@ def _mark(session: Session) -> bytes:
 
 
 def _most(step: StepDef) -> int:
-    """Return up to how many visits of a step are distinguished: its limit and every round beyond."""
+    """Return how many attempts of a step are distinguished: its limit, and each round beyond it."""
     return step.bound + 4 if step.bound else max(ROUNDS, rounds(step))
 
 
 def _covering(search: _Search) -> list[Walk]:
-    """Return few walks that show every way, pair, round, answer and refusal that the search met."""
+    """Return a small set of walks that show every transition, pair, round, answer and refusal of the search."""
     wanted = {atom: number for atom, number in search.first.items() if search.wants(atom)}
     shown: set[Atom] = set()
     walks: list[Walk] = []
@@ -401,7 +401,7 @@ def _purpose(atom: Atom) -> str:
 
 
 def _named(walks: list[Walk]) -> Iterator[Walk]:
-    """Yield *walks* with names of which no two are equal."""
+    """Yield *walks* with unique names."""
     seen: dict[str, int] = {}
     for walk in walks:
         number = seen[walk.name] = seen.get(walk.name, 0) + 1

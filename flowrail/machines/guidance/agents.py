@@ -41,7 +41,7 @@ def with_others(
     place: str | None,
     now: str,
 ) -> Guidance:
-    """Return *told* with the dispatches, questions, findings and evidence of the current step."""
+    """Return *guidance* with the dispatches, questions, findings and evidence of the current step."""
     dispatches = session.dispatches
     questions = [_question(each, session, store) for each in session.questions]
     for agent in from_agents:

@@ -1,4 +1,4 @@
-"""A package's workflows by name: listed without importing, each imported when it is asked for."""
+"""The workflows of a Python package by name: listed without importing, imported when used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _registered: dict[str, Workflow] = {}
 
 
 class BrokenModuleError(FlowError):
-    """A module that holds a workflow could not be imported, or holds another than it said."""
+    """A module with a workflow could not be imported, or contains another workflow than expected."""
 
     code = "BROKEN_MODULE"
 
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Workflows(Mapping[str, Workflow]):
-    """Workflows by name. Looking at names imports nothing; taking one imports its module, and no other.
+    """Workflows by name. Listing names imports nothing; getting one imports only its module.
 
     ``skipped`` names the files that look like one and cannot be read, with the reason.
     """
@@ -86,9 +86,9 @@ def discover_workflows(package: str) -> Workflows:
 
 
 def register_workflow(workflow: Workflow) -> Workflow:
-    """Make *workflow* known by its name in this process, and return it.
+    """Register *workflow* by its name in this process, and return it.
 
-    Nothing needs it where workflows are discovered; the same one twice is fine, another of the same
+    Discovered workflows need no registration. Registering the same workflow again is fine; another of the same
     name is refused.
     """
     known = _registered.setdefault(workflow.name, workflow)
@@ -124,7 +124,7 @@ def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _holds_modules(folder: str) -> bool:
-    """Return whether modules in *folder* can be imported; hyphens, as in the names of skills, are no obstacle."""
+    """Return whether *folder* can contain modules; hyphens in its name are allowed, as in names of skills."""
     return folder.replace("-", "_").isidentifier() and folder != "__pycache__"
 
 

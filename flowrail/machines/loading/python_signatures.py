@@ -69,7 +69,7 @@ def _parameter(
 
 
 def _returned(returns: ast.expr | None) -> type | None:
-    """Return the plain type that an annotation is, such as ``dict`` or ``None``."""
+    """Return the plain type of an annotation, such as ``dict`` or ``None``."""
     if isinstance(returns, ast.Constant) and returns.value is None:
         return type(None)
     return _PLAIN.get(returns.id) if isinstance(returns, ast.Name) else None
@@ -88,7 +88,7 @@ def _outcomes(returns: ast.expr | None, value_of: Callable[[ast.expr], object]) 
 
 
 def _parts(node: ast.expr | None, name: str) -> list[ast.expr]:
-    """Return what is in the brackets of ``name[…]``; nothing if *node* is something else."""
+    """Return the items in the brackets of ``name[…]``; nothing if *node* is something else."""
     if not isinstance(node, ast.Subscript):
         return []
     outside = node.value

@@ -26,10 +26,10 @@ class UnknownResourceError(UsageError):
 
 @runtime_checkable
 class ResourceProvider(Protocol):
-    """The five ways in which a function reads what its workflow does not contain."""
+    """What a function can read besides its workflow, in five methods."""
 
     def get_convention(self, name: str) -> str:
-        """Return the text of a convention that holds for every skill."""
+        """Return the text of a convention for all skills."""
         ...
 
     def read_file(self, path: str) -> str:
@@ -50,7 +50,7 @@ class ResourceProvider(Protocol):
 
 
 class FolderResources:
-    """Resources from folders: the nearer one wins. Nothing outside of them is read, and no link."""
+    """Resources from folders, of which the nearer one wins. Nothing outside them is read, and links are not followed."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class FolderResources:
         return _named(name, self.resources, "resource")
 
     def read_file(self, path: str) -> str:
-        """Return the text of a file below the project, links looked through."""
+        """Return the text of a file below the project, with links resolved."""
         root = os.path.realpath(self.project)
         full = os.path.realpath(os.path.join(root, path)) if "\0" not in path else ""
         if not full.startswith(root + os.sep):

@@ -1,4 +1,4 @@
-"""A workflow written in Python, run: compiled from the bytes that were looked at, and nothing else."""
+"""Run a workflow written in Python, from exactly the bytes that were approved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowrail.machines.engine.outcome import caller
 
 
 class NotLoadedError(FlowError):
-    """The file ran into an error, or did not leave a workflow behind."""
+    """The file raised an error, or did not define a workflow."""
 
     code = "NOT_LOADED"
 
@@ -26,7 +26,7 @@ def run_python(
 
     *text_of* returns the text of a step that has no `actions`.
 
-    The module is known to Python under a name of ours, so that nothing imports it by accident, and
+    The module has a private name, so that nothing imports it by accident, and
     no bytecode is written.
     """
     name = f"flowrail_skill_{address.replace('-', '_').replace('/', '__')}"

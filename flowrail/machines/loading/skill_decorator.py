@@ -1,4 +1,4 @@
-"""The ``@skill`` decorator of old scripts, as a small adapter: a ``STEPS`` table becomes a workflow."""
+"""The deprecated ``@skill`` decorator of scripts: a ``STEPS`` table becomes a workflow."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def skill(
     steps: Mapping[int, Mapping[str, object]] | None = None,
     description: str = "",
 ) -> Callable[[F], F]:
-    """Turn a function's ``STEPS`` into a linear workflow, found as ``function.workflow``.
+    """Turn a function's ``STEPS`` into a linear workflow, available as ``function.workflow``.
 
     *steps* is the table, by default the ``STEPS`` of the function's module; *total_steps* is checked
-    against it, never needed. Deprecated: write a `Workflow`, whose transitions are data.
+    against it and never needed. Deprecated: write a `Workflow`, whose transitions are data.
     """
     warnings.warn(
         "@skill is kept for old scripts; write a Workflow instead", DeprecationWarning, stacklevel=2

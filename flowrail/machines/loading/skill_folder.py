@@ -1,4 +1,4 @@
-"""A skill's folder: which workflows it holds, and each of them read, files and digests together.
+"""A skill's folder: find its workflows, and read each with the digests of its files.
 
     SKILL.md                 the card
     workflow.yaml            the entry workflow, or workflow.py with a WORKFLOW
@@ -44,7 +44,7 @@ _INSIDE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z"
 
 
 class WorkflowFile(NamedTuple):
-    """Where one workflow of a folder stands; ``path`` is relative to the folder."""
+    """One workflow of a folder; ``path`` is relative to the folder."""
 
     address: str
     folder: str
@@ -62,7 +62,7 @@ ReadFile: TypeAlias = "Callable[[WorkflowFile], LoadedWorkflow]"
 
 
 class LoadedWorkflow(NamedTuple):
-    """A workflow, what was found in it, and the digests of every file it came from."""
+    """A workflow, its findings, and the digests of its files."""
 
     definition: Workflow
     findings: tuple[Finding, ...]
@@ -93,7 +93,7 @@ class LoadedWorkflow(NamedTuple):
 
 
 def entry_file(folder: str, name: str) -> WorkflowFile | None:
-    """Return the entry workflow of *folder*, or `None` where it has none."""
+    """Return the entry workflow of *folder*, or `None`."""
     for path in ENTRY_FILES:
         if os.path.lexists(os.path.join(folder, path)):
             return WorkflowFile(name, folder, path, "steps")
@@ -119,7 +119,7 @@ def find_file(folder: str, address: str) -> WorkflowFile | None:
 
 
 def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
-    """Return the workflow of *folder* at *address*, where *path* is one at which it may stand; `None` otherwise."""
+    """Return the workflow of *folder* at *address* if *path* is a possible path of it, otherwise `None`."""
     name, slash, inner = address.partition("/")
     if slash:
         file = _named(folder, name, inner)
@@ -133,7 +133,7 @@ def _named(folder: str, name: str, inner: str) -> WorkflowFile:
 
 
 def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
-    """Return the digest of each of *paths* as it is now; empty for one that cannot be read, and past `MOST_READ`."""
+    """Return the current digest of each of *paths*; empty for one that cannot be read, and beyond `MOST_READ`."""
     now: dict[str, str] = {}
     real = cache(os.path.realpath)
     left = MOST_READ
@@ -297,7 +297,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: 
 def _resources(
     definition: Workflow, quoted: Callable[[str], str], locate: Locate
 ) -> tuple[dict[str, str], list[Finding]]:
-    """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
+    """Return the texts that the steps quote with a ``flow:resource`` fence, and the names of missing ones."""
     resources: dict[str, str] = {}
     findings: list[Finding] = []
     size = 0
@@ -342,7 +342,7 @@ def _taken(
     contents: Mapping[str, bytes] | None,
     real_path: Callable[[str], str] = os.path.realpath,
 ) -> bytes:
-    """Return a file of the folder, out of *contents* where they are given."""
+    """Return a file of the folder, from *contents* if they are given."""
     if contents is None:
         return _bytes(file.folder, path, real_path)
     if path not in contents:
@@ -351,7 +351,7 @@ def _taken(
 
 
 def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
-    """Return a file of the folder, which must lie inside it, links looked through."""
+    """Return a file of the folder, which must be inside it after links are resolved."""
     if not re.match(_INSIDE, path) or ".." in path.split("/"):
         raise DocumentError(
             f"`{path[:80]}` is not a path inside the skill's folder",

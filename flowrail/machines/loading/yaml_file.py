@@ -27,7 +27,7 @@ def read_yaml(
 
 
 class _Texts:
-    """Puts the texts of files where a document names them."""
+    """Replaces names of files in a document by their texts."""
 
     def __init__(self, place: Locate, read_text: ReadText, folder: str) -> None:
         self.place = place
@@ -39,7 +39,7 @@ class _Texts:
         self._length = 0
 
     def put_into(self, data: Mapping[str, object]) -> dict[str, object]:
-        """Return *data* with the text of each file where its name was."""
+        """Return *data* with the text of each file in place of its name."""
         steps = data.get("steps")
         if not isinstance(steps, list):
             return dict(data)

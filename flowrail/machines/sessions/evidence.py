@@ -1,4 +1,4 @@
-"""What a session records of evidence: what files were like, which commands ran, what a person confirmed, each result."""
+"""What a session records about evidence: baselines, runs of commands, confirmations of a person, results."""
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
@@ -77,7 +77,7 @@ class CommandRun(NamedTuple):
 
 
 class Confirmation(NamedTuple):
-    """What a person said of a check: that it is fine as it was in ``state``, or that it is waived."""
+    """A person's decision about a check: approved as it was in ``state``, or waived."""
 
     check: str
     waived: bool
@@ -149,7 +149,7 @@ class StepEvidence(NamedTuple):
         return StepEvidence(self.first, baseline, self.runs, kept)
 
     def completed(self, later: Baseline) -> "StepEvidence":
-        """Return the evidence with what its baselines lack, because the workflow did not look at it then."""
+        """Return the evidence with what its baselines lack because the workflow did not check it then."""
         return self._replace(first=self.first.completed(later), entry=self.entry.completed(later))
 
     def with_run(self, run: CommandRun) -> "StepEvidence":
@@ -158,7 +158,7 @@ class StepEvidence(NamedTuple):
         return self._replace(runs=(*others, run))
 
     def with_confirmation(self, confirmation: Confirmation) -> "StepEvidence":
-        """Return the evidence with what a person said last of a check. A person's answer ends the refusals."""
+        """Return the evidence with a person's newest decision about a check. It ends the refusals."""
         others = (each for each in self.confirmations if each.check != confirmation.check)
         return self._replace(confirmations=(*others, confirmation), refusals=0)
 

@@ -22,9 +22,9 @@ RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
 
 
 class KnownWork(NamedTuple):
-    """What a store knows of a piece of work whose targets are chosen.
+    """What is known about the work to hand off.
 
-    ``receivers`` are the skills that took over work before, ``chain`` those that this work came through.
+    ``receivers`` are the skills that received work before, ``chain`` those that this work came through.
     """
 
     receivers: Collection[str]
@@ -33,7 +33,7 @@ class KnownWork(NamedTuple):
 
 
 def known_work(store: Store, session_id: str | None, problem_type: str | None) -> KnownWork:
-    """Return what is known of the work of a session, or of work that has none."""
+    """Return what is known about the work of a session, or about work without one."""
     session = store.read(session_id).session if session_id else None
     chain = chain_of(session) if session else ()
     return KnownWork(
@@ -42,7 +42,7 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
-    """Return what is known of the work of *session*, or `None` if nothing is.
+    """Return what is known about the work of *session*, or `None`.
 
     The problem type is the given one, else the reported one, else that of the work that the session took over.
     """

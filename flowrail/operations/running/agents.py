@@ -1,7 +1,7 @@
-"""Work that a session hands out: claimed, ended, called off.
+"""Dispatches of a session: claim, finish, cancel.
 
-None of these moves the session: each adds a record of its own and leaves the revision alone, so that
-commands printed before stay good. The same holds for questions (`relaying`) and findings (`recording`).
+None of these moves the session. Each adds a record and keeps the revision, so that
+commands printed before stay valid. The same is true of questions and findings.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
 class TooDeepError(ConflictError):
-    """Agents gave work to agents that gave work to agents, and on without end."""
+    """Agents dispatched agents that dispatched agents, beyond the limit."""
 
     code = "TOO_DEEP"
 
 
 class ResultTooLongError(UsageError):
-    """The result of a piece of work is longer than its session keeps."""
+    """The result of a dispatch is longer than a session may keep."""
 
     code = "RESULT_TOO_LONG"
 
@@ -73,9 +73,9 @@ class ResultTooLongError(UsageError):
 def claim(
     world: World, session_id: str, dispatch_id: str, holder: str | None = None, *, token: str | None = None
 ) -> Answer | Assignment:
-    """Take a piece of work: the first step of a session of one's own, or a prompt.
+    """Claim a dispatch: return the first step of a new session, or a prompt.
 
-    With the *token* of the agent that holds it, another agent takes its place and gets the same.
+    With the *token* of its holder, another agent takes that one's place and gets the same answer.
     """
     if holder and len(holder) > LONGEST_HOLDER:
         raise UsageError(
@@ -118,7 +118,7 @@ def _taken(
     now: str,
     token: str | None,
 ) -> tuple[Dispatched, Answer | None]:
-    """Return *dispatch* as it is held from *now* on, and the answer for the session started for it, if any."""
+    """Return *dispatch* as claimed at *now*, and the answer for the session started for it, if any."""
     until = questions.moment_after(now, dispatch.lease)
     if token is not None:
         return dispatch._replace(holder=holder, expires_at=until), None
@@ -143,7 +143,7 @@ def _taken(
 
 
 def _held_by(dispatch: Dispatched, token: str) -> None:
-    """Refuse a token that is not that of the agent that holds *dispatch*."""
+    """Refuse a token other than that of the holder of *dispatch*."""
     if dispatch.token != token or dispatch.status != CLAIMED:
         by_that = "" if dispatch.token == token or dispatch.token is None else ", but with another token"
         raise DispatchGoneError(
@@ -207,7 +207,7 @@ def finish(
     found: str = "",
     remember: str = "",
 ) -> DispatchResult:
-    """End a free-form piece of work with its result; the same end again is answered again."""
+    """Finish a free-form dispatch with its result. The same report again gets the same answer."""
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     if outcome not in {Outcome.OK, Outcome.FAIL}:
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
@@ -309,7 +309,7 @@ def _at_work(world: World, change: SessionChange) -> tuple[OpenedWorkflow, Sessi
 
 
 def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | None:
-    """Return the review that work of *step* is part of, be it that of a session further up."""
+    """Return the review that *step* belongs to, which may be in a parent session."""
     return step.id if step.id in reviews(workflow) else (session.parent.review if session.parent else None)
 
 

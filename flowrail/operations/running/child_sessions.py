@@ -1,6 +1,6 @@
 """Child sessions: which dispatch they work on, how they ended, what they wait for.
 
-A child belongs to its parent's dispatch as long as that names it. What a child's end means for the
+A child belongs to its parent's dispatch as long as the dispatch names it. What a child's end means for the
 parent follows from the child's own journal, so a crash between the two records loses nothing.
 """
 
@@ -33,7 +33,7 @@ MOST_DEEP = 64
 
 
 class _DispatchState(NamedTuple):
-    """A dispatch as its child needs to know it."""
+    """What a child session must know of its dispatch."""
 
     child: str | None
     status: str
@@ -77,9 +77,9 @@ def check_still_dispatched(store: Store, session: Session, lookup: DispatchLooku
 
 
 def is_lost(store: Store, session: Session, lookup: DispatchLookup | None = None) -> bool:
-    """Return whether *session* is open but has lost its dispatch, so that no report of it will ever count.
+    """Return whether *session* is open but has lost its dispatch, so that its reports no longer count.
 
-    With *lookup* the parents of many are read once each.
+    With *lookup*, each parent is read only once.
     """
     return lost_dispatch(store, session, lookup) is not None
 
@@ -87,7 +87,7 @@ def is_lost(store: Store, session: Session, lookup: DispatchLookup | None = None
 def lost_dispatch(
     store: Store, session: Session, lookup: DispatchLookup | None = None
 ) -> DispatchGoneError | None:
-    """Return why no report of *session*, which is open, will ever count, if that is so."""
+    """Return why reports of the open *session* no longer count, if so."""
     if not session.is_open or not session.parent:
         return None
     try:
@@ -129,7 +129,7 @@ def _check_status(lookup: DispatchLookup, session: Session, statuses: set[str]) 
 def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> Session:
     """Return *session* with the dispatches whose child has ended marked as done, and with renewed leases.
 
-    *above* are the sessions that it works for, the nearest last, as far as they are asked about too.
+    *above* are the sessions that it works for, the nearest last, if they are examined too.
     """
     if not session.dispatches:
         return session
@@ -158,14 +158,14 @@ def finished_dispatch(
     memory: tuple[Memory, ...] = (),
     total: int = 1,
 ) -> Dispatched:
-    """Return *dispatch* with its end. Of the *memory* of its agent it keeps its share, the newest."""
+    """Return *dispatch* finished. It keeps the newest part of its agent's *memory*."""
     share = max(1, MOST_FROM_AGENTS // total)
     kept = tuple(entry._replace(source=dispatch.id) for entry in newest_memories(memory, share))
     return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=kept)
 
 
 def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
-    """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
+    """Return *dispatch* as the end of *child* leaves it. Long facts stay in the child."""
     where = str(Command("status", child.id, json=True, store=store.address))
     result = agents.cut(child.state, agents.result_limit(total), where)
     return finished_dispatch(
@@ -174,7 +174,7 @@ def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: in
 
 
 def end_of(session: Session) -> str:
-    """Return the outcome that the end of a child's run means."""
+    """Return the outcome of a dispatch whose child has ended."""
     return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
 
 
@@ -188,9 +188,9 @@ def _current_dispatch(store: Store, dispatch: Dispatched, total: int, above: tup
 
 
 def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple[str, ...]) -> str | None:
-    """Return when the lease of *child* ends: it counts from its last sign of life, or that of its own agents.
+    """Return when the lease of *child* ends, counted from its last activity or that of its own agents.
 
-    While it waits for the user or for an agent that does, it has no end.
+    While it, or one of its agents, waits for the user, the lease does not end.
     """
     questions = child.questions
     if any(each.is_open for each in questions):

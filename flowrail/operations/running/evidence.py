@@ -56,7 +56,7 @@ def entered(
 
 
 def take_baseline(world: World, workflow: Workflow, step: StepDef, session: Session, folder: str) -> Baseline:
-    """Return what the files of a step's checks are like now."""
+    """Return the current state of the files that a step's checks look at."""
     values = _values(workflow, step, session, {})
     return baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
 
@@ -96,7 +96,7 @@ def advanced(
 
 
 def _without_results(session: Session, step: StepDef) -> Session:
-    """Return *session*, which has left *step*, without what was only of use there. Its last move has the results."""
+    """Return *session*, which has left *step*, without the data used only there. Its last move has the results."""
     left = session.evidence[step.id]._replace(refusals=0, claim="", results=())
     return session._replace(evidence=Frozen({**session.evidence, step.id: left}))
 

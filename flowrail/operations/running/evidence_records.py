@@ -1,4 +1,4 @@
-"""Show the evidence of a session's current step, run its commands, and record what a person says of a check.
+"""Show the evidence of a session's current step, run its commands, and record approvals and waivers.
 
 Running a command holds no lock, and counts only if the session is still where it was.
 """
@@ -189,7 +189,7 @@ def approve(world: World, session_id: str, seen: EvidenceResult, reason: str) ->
 
 
 def waive(world: World, session_id: str, check_ids: Sequence[str], reason: str) -> StepEvidence:
-    """Record that a person does without these checks in this attempt of the step."""
+    """Record that a person waives these checks in this attempt of the step."""
     said = [Confirmation(check, True, "", reason, world.now(), world.by) for check in check_ids]
     return _confirm(world, session_id, *said)
 

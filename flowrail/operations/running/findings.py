@@ -25,7 +25,7 @@ def add_finding(
 ) -> tuple[str, RecordedFinding]:
     """Record a finding where it counts: in the nearest session above that has a gate, or in this one.
 
-    With the *token* of a piece of work of *session_id*, only as long as that holds it.
+    With the *token* of a dispatch of *session_id*, only while that token holds it.
     """
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
@@ -86,7 +86,7 @@ def resolve_finding(
 
 
 def _finder(world: World, session: Session, home: str, token: str | None) -> str:
-    """Return who recorded a finding: the agent's session, the dispatch that *token* holds, or the caller."""
+    """Return who records a finding: the agent's session, the dispatch that *token* holds, or the caller."""
     held = engine_agents.held_by(session, token) if token is not None else None
     if session.id != home:
         return session.id
@@ -94,15 +94,15 @@ def _finder(world: World, session: Session, home: str, token: str | None) -> str
 
 
 def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:
-    """Return every finding on record where those of *session_id* are kept."""
+    """Return every finding in the session that keeps those of *session_id*."""
     home, _ = _home_of_findings(world, session_id)
     return home, world.store.read(home).session.findings
 
 
 def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
-    """Return the nearest session from here upwards whose workflow has a gate, and the agents' on the way there.
+    """Return the nearest session, from this one upwards, whose workflow has a gate, and the agents' sessions up to it.
 
-    Without any gate it is this one. An agent's session is its own finder, too.
+    Without a gate it is this one.
     """
     here, way = session_id, list[Session]()
     while True:

@@ -1,4 +1,4 @@
-"""Find, approve and load a workflow, for a new session or for one that continues.
+"""Find, approve and load a workflow, for a new session or an existing one.
 
 A session uses the definition that it keeps. If the skill's files have changed, they are loaded again and compared.
 With changed texts the session continues. With a changed graph it continues if the current step and its transitions
@@ -52,9 +52,9 @@ _SHAPE = {
 
 
 class OpenedWorkflow(NamedTuple):
-    """A workflow that may run, what a session keeps of it, and what is worth telling.
+    """A workflow that may run, its stored form, and notes for the user.
 
-    ``changed`` says that ``kept`` is not what the session keeps so far.
+    ``changed`` is true if ``kept`` differs from what the session has stored.
     """
 
     workflow: Workflow
@@ -70,12 +70,12 @@ class OpenedWorkflow(NamedTuple):
 
     @property
     def named_root(self) -> str:
-        """The place of a skill that nobody finds without being told it, else nothing."""
+        """The location to name for a skill that is not found otherwise; empty if it is."""
         return os.path.dirname(_folder_of(self.kept)) if self.source == Scope.EXTRA.value else ""
 
 
 def open_skill(address: str, roots: Sequence[Root], state: str) -> OpenedWorkflow:
-    """Return the workflow at *address*, loaded; refused where its code may not run."""
+    """Return the loaded workflow at *address*; refuse it if its code may not run."""
     found = find(address, roots)
     return _opened(found, workflow_file(address, found), roots, state)
 
@@ -83,14 +83,14 @@ def open_skill(address: str, roots: Sequence[Root], state: str) -> OpenedWorkflo
 def open_folder(folder: str, roots: Sequence[Root], state: str, *, address: str = "") -> OpenedWorkflow:
     """Return the workflow at *address* in the skill's *folder*, by default the entry workflow.
 
-    The folder counts as what *roots* say of it, and as a project's if they say nothing.
+    *roots* say where the folder belongs; otherwise it counts as a project's.
     """
     found = skill_in(folder, roots)
     return _opened(found, workflow_file(address or found.name, found), roots, state)
 
 
 def skill_in(folder: str, roots: Sequence[Root]) -> Skill:
-    """Return the skill in *folder*, as what *roots* say of it."""
+    """Return the skill in *folder*, with the location that *roots* give it."""
     parent, name = os.path.split(os.path.abspath(folder))
     real = os.path.realpath(parent)
     same = [root for root in roots if os.path.realpath(root.path) == real]
@@ -126,7 +126,7 @@ def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedW
 
 
 def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Workflow:
-    """Return *workflow* with what its functions, if it has any, can read through `ctx.resources`."""
+    """Return *workflow* with the resources that its functions can read through `ctx.resources`."""
     if workflow.provider is not None or not has_functions(workflow):
         return workflow
     from flowrail.machines.loading.resources import FolderResources  # only for workflows with functions
@@ -146,9 +146,9 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
 
 
 def open_beside(world: World, address: str, session: Session, kept: Mapping[str, object]) -> OpenedWorkflow:
-    """Return the workflow that an agent of *session* is to run, wherever that agent stands.
+    """Return the workflow that an agent of *session* must run, in any folder.
 
-    One of the same skill is that of the folder which the session runs; any other one is looked for
+    A workflow of the same skill comes from the session's own skill folder. Another one is searched
     beside that folder first.
     """
     roots, state = world.roots, world.state
@@ -285,7 +285,7 @@ def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
 
 
 def changed_under(session: Session, workflow: Workflow) -> ChangedError:
-    """Return the refusal that says what became of the step that *session* is at."""
+    """Return the refusal that says how the current step of *session* has changed."""
     if session.step not in workflow:
         gone = [step for step in session.visits if step not in workflow]
         what = f"the workflow no longer has step `{session.step}`, the current step of session `{session.id}`"
@@ -333,7 +333,7 @@ def _folder_of(kept: Mapping[str, object]) -> str:
 def allowed_contents(
     found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
 ) -> Mapping[str, bytes] | None:
-    """Return the folder's content where running it has to be allowed, `None` where it need not."""
+    """Return the folder's content if running it needs approval, otherwise `None`."""
     tried = file.is_python and is_tried(found.folder, roots)  # it held none when it was looked at
     if found.source in OWN_SCOPES and not tried:
         return None
@@ -354,7 +354,7 @@ def allowed_contents(
 
 
 def _why_not(found: Skill, copy: catalog.BundledCopy | None) -> tuple[str, str | Hint]:
-    """Return why a project's skill may not simply run, and what to do instead of allowing it."""
+    """Return why a project's skill needs approval, and what to do instead of approving it."""
     if copy is None:
         return f"of this project overrides your own at {found.hides[-1][1]}", ""
     again = Command("install", found.name, to=os.path.realpath(os.path.dirname(found.folder)))
@@ -367,7 +367,7 @@ def _why_not(found: Skill, copy: catalog.BundledCopy | None) -> tuple[str, str |
 
 
 def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[Root]) -> str | Hint:
-    """Return *hint*, and where another folder of the name lies nearer, which `flow skill trust` would mean, that first."""
+    """Return *hint*. If a nearer folder has the same name, so that `flow skill trust` would mean that one, say so first."""
     try:
         nearest = find(address, roots).folder
     except FlowError:
@@ -378,15 +378,15 @@ def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[
 
 
 def _beside(place: str, source: str) -> list[Root]:
-    """Return the folder in which the skill at *place* stands, where others are looked for first."""
+    """Return the folder that contains the skill at *place*; other skills are searched there first."""
     return [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
 
 
 def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> tuple[str, str]:
-    """Return where a skill is from and its folder: what a session says of its own place counts only where it is so.
+    """Return where a skill is from and its folder. What a session says about this is checked, not believed.
 
-    A definition may have come with a clone, and code of one's own places runs without asking. So where it says
-    to be from one, the folder is the one there, and no link that leads to it now.
+    A definition may have come with a clone, and code in the user's own locations runs without approval. If it claims
+    to be from one, the folder must really be there, and not be a link.
     """
     if source not in _SCOPES:
         return Scope.PROJECT.value, place

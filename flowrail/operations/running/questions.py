@@ -1,4 +1,4 @@
-"""Questions of agents brought to the user, and the answers brought back. Neither moves the session."""
+"""Record questions of agents to the user, and the user's answers. Neither moves the session."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def ask(
     found: str = "",
     remember: str = "",
 ) -> PendingQuestions:
-    """Put an agent's questions to the user; its session waits until they are answered.
+    """Record an agent's questions to the user. Its session waits until they are answered.
 
-    With the *token* of a piece of work, only as long as that holds it.
+    With the *token* of a dispatch, only while that token holds it.
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     with world.store.change(session_id, wait=world.wait) as change:
@@ -99,7 +99,7 @@ def answer(
 ) -> Answer:
     """Record the user's answers, one or several to each question, and show what comes next.
 
-    *expect* is the revision that the questions were read at, if it matters.
+    *expect* is the revision at which the questions were read, if it matters.
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     given = {name: [word.strip() for word in words] for name, words in answers.items()}

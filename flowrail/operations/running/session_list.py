@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Summary(NamedTuple):
-    """One session of a list; ``problem`` says why there is nothing more to tell."""
+    """One session of a list. ``problem`` says why it cannot be read."""
 
     id: str
     kept: StoredSession | None
@@ -44,7 +44,7 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
 
 
 def _lost_ones(store: Store) -> Callable[[Session], bool]:
-    """Return what answers whether a session is lost, reading each parent once."""
+    """Return a function that says whether a session is lost; it reads each parent once."""
     givers: DispatchLookup | None = None
 
     def is_lost(session: Session) -> bool:

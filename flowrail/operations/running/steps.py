@@ -1,7 +1,7 @@
-"""A run on disk, one verb at a time: begin, look, report, abandon. What the commands do.
+"""Start, show, report to and abandon sessions: what the agents' commands do.
 
-Each verb takes the world as arguments and returns an answer; the commit of the store is the only
-point where anything has happened.
+Each function gets the world as an argument and returns an answer. The commit of the store is the only
+point at which anything changes.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def begin(world: World, address: str, params: Mapping[str, object] | None = None
 def begin_opened(
     world: World, address: str, opened: OpenedWorkflow, params: Mapping[str, object] | None = None
 ) -> Answer:
-    """Start a session of a workflow that is loaded already and return its first step."""
+    """Start a session of a loaded workflow and return its first step."""
     given = read_values(params or {}, opened.workflow.params)
     now = world.now()
     session_id = world.store.new_id(address)
@@ -109,7 +109,7 @@ def begin_opened(
 def step_again(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
     """Show the current step of the caller's open session of that skill, or start one.
 
-    Sessions of other conversations are left alone and mentioned.
+    Sessions of other conversations are mentioned, not used.
     """
     kept, others = conversations.choose(world, address, params)
     if kept is None:
@@ -236,7 +236,7 @@ def with_baseline(
 
 
 def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
-    """Lock the only session of the skill that has not ended, so that one journal is opened, and once.
+    """Lock the skill's only open session, so that exactly one journal is opened, once.
 
     Return `None` if there are several, or if the only one cannot be read or is not the one that is meant.
     """
@@ -281,9 +281,9 @@ def _commit(
     now: str,
     definition: Mapping[str, object] | None,
 ) -> StoredSession:
-    """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock.
+    """Store *after*. The end of a child session also ends its dispatch, both under the parent's lock.
 
-    No session waits for another: a parent that somebody holds reads the end from the child's journal.
+    No session waits for another: a parent that is locked reads the end from the child's journal later.
     """
     note: dict[str, Any] = conversations.ownership_note(change.kept.session, after)
     if after.revision == before.revision:
@@ -330,9 +330,9 @@ def _memories_of(dispatch: Dispatched) -> dict[str, str]:
 
 
 def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> StoredSession:
-    """End a session that will not be finished; what was done stays on record.
+    """End a session that will not be finished. Its journal stays.
 
-    *expect* is the revision that the decision was made at, if it matters.
+    *expect* is the revision that the decision is based on, if it matters.
     """
     with world.store.change(session_id, wait=world.wait) as change:
         if not change.kept.session.is_open:
@@ -404,7 +404,7 @@ def _replayed(
     facts: Mapping[str, object] | None,
     expect: int,
 ) -> Answer:
-    """Answer a report again that has been taken already; refuse any other at an old revision."""
+    """Answer an accepted report again in the same way; refuse any other report at an old revision."""
     session, last = kept.session, kept.session.last
     if last is not None and expect == session.revision - 1 and outcome == last.reported:
         step = opened.workflow.get(last.step)

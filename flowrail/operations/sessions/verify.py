@@ -36,13 +36,13 @@ _UNMOVED = ("step", "revision", "params", "visits", "moved_at", "last", "workflo
 
 
 class BadHeadError(UsageError):
-    """What was given as a head seen earlier cannot be one."""
+    """The given head of the journal has the wrong form."""
 
     code = "BAD_HEAD"
 
 
 class Discrepancy(NamedTuple):
-    """Something that is not as it was written, or not what the engine makes of it; ``place`` is file and line."""
+    """Something that was changed, or that the engine decides differently; ``place`` is file and line."""
 
     code: str
     place: str
@@ -50,7 +50,7 @@ class Discrepancy(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """What verifying a session found. ``judged`` of its ``moves`` were made again by the engine."""
+    """The result of verifying a session. The engine repeated ``judged`` of its ``moves``."""
 
     session: str
     records: int
@@ -108,7 +108,7 @@ class _Verification:
         self._torn = 0
 
     def run(self) -> None:
-        """Read all there is, as far as it can be read."""
+        """Read all records that can be read."""
         try:
             self._torn = self._store.read(self._id).torn
         except ForeignSessionError as error:
@@ -142,7 +142,7 @@ class _Verification:
         self.problems.append(Discrepancy(code, place if ":" in place else f"{place}:{line}", message))
 
     def notes(self) -> Iterator[str]:
-        """Yield what is worth knowing and not wrong."""
+        """Yield notes that are not errors."""
         if self._torn:
             yield f"{self._torn} bytes at the end are an interrupted write; the next record removes them"
         newest = self._newest
@@ -238,7 +238,7 @@ def _begun(record: Record, workflow: Workflow | None) -> list[str]:
 
 
 def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[list[str], bool]:
-    """Return what is wrong with a move, and whether the engine made it again."""
+    """Return what is wrong with a move, and whether the engine repeated it."""
     after, move = record.session, record.session.last
     if move is None:
         return ["a move is on record without what was reported"], False
@@ -263,7 +263,7 @@ def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[
 
 
 def _shape(before: Session, after: Session, move: Move) -> Iterator[str]:
-    """Yield what no workflow explains."""
+    """Yield what cannot come from any workflow."""
     yield from _counts(before, after)
     if not before.is_open:
         yield f"the session was {before.status} already"
@@ -297,7 +297,7 @@ def _differences(again: Session, recorded: Session) -> list[str]:
 
 
 def _essence(session: Session) -> dict[str, object]:
-    """Return what of *session* follows from its definition and reports alone, as plain data.
+    """Return the part of *session* that follows from its definition and reports alone, as plain data.
 
     Texts of questions, names of agents and the topic may change without the graph, and the conversation with each
     report. Files that evidence was compared with may be gone.

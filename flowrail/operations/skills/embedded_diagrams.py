@@ -47,37 +47,37 @@ _SKILLS_OF = frozenset({".claude", ".agents", ".github"})
 
 
 class UnknownBlockError(DocumentError):
-    """A marker names a block that is nearly one of ours."""
+    """A marker misspells the name of a block."""
 
     code = "UNKNOWN_BLOCK"
 
 
 class NoWorkflowError(DocumentError):
-    """It is not said of which workflow a block is to be made."""
+    """A marker does not say which workflow it means."""
 
     code = "BLOCK_WITHOUT_WORKFLOW"
 
 
 class PageElsewhereError(DocumentError):
-    """A page is a link out of the project, and what it leads to is not to be rewritten."""
+    """A page is a link out of the project, so it is not rewritten."""
 
     code = "PAGE_ELSEWHERE"
 
 
 class PageTooLargeError(DocumentError):
-    """A page would grow past what is read of it the next time."""
+    """A page would grow past the size limit for reading it."""
 
     code = "PAGE_TOO_LARGE"
 
 
 class PictureElsewhereError(DocumentError):
-    """A marker names a picture that would lie outside of the page's project."""
+    """A marker names a picture outside the page's project."""
 
     code = "PICTURE_ELSEWHERE"
 
 
 class Made(NamedTuple):
-    """A block of a page, and whether it stands there as it is made; ``beside`` is a file that belongs to it."""
+    """A block of a page, and whether it is up to date; ``beside`` is the picture file that belongs to it."""
 
     page: str
     name: str
@@ -187,7 +187,7 @@ class _Contents:
         return self._of(block)[2]
 
     def take(self, size: int, most: int, what: str, block: EmbeddedBlock) -> None:
-        """Add to the size of what is written beside the page, and refuse too much."""
+        """Add to the size of the files beside the page, and refuse too much."""
         self._taken += size
         if self._taken > most:
             raise _too_large(what, most, f"{self.path}:{block.line}")

@@ -105,7 +105,7 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
 
 
 def _without_commands(told: Guidance) -> Guidance:
-    """Return *told* without commands that need a session."""
+    """Return the guidance without commands that need a session."""
     loop = told.loop
     if loop is not None and loop.severities and loop.mode in {"fix", "re-verify", "ask-user"}:
         loop = loop._replace(blocking=("those on record",))

@@ -1,4 +1,4 @@
-"""Errors in the work given to agents, in questions to the user, and in review gates."""
+"""Errors in dispatches, questions to the user, and review gates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_LEASE = 7 * 24 * 3_600
 
 
 class _Known:
-    """The values that a workflow declares; ``open_ended`` where a handler may return any other."""
+    """The values that a workflow declares; ``open_ended`` is true if a handler may return others."""
 
     def __init__(self, workflow: Workflow) -> None:
         reported = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
@@ -35,7 +35,7 @@ class _Known:
         self.guesses = phrases.Suggestions()
 
     def missing(self, text: str, more: Iterable[str] = ()) -> list[str]:
-        """Return the names that *text* has a placeholder for and nobody declares."""
+        """Return the names of placeholders in *text* that are not declared."""
         if self.open_ended:
             return []
         return sorted(

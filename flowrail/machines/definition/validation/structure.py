@@ -107,7 +107,7 @@ def _targets(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _shape(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Judge ends, reachability, livelocks and loops, only where the targets make sense."""
+    """Check ends, reachability, livelocks and loops, if all targets exist."""
     if not workflow.steps or workflow.entry_point not in workflow:
         return
     after, before, ends = graph.adjacency(graph.edges(workflow))
@@ -144,7 +144,7 @@ def _shape(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _all_lead(workflow: Workflow, step: StepDef) -> bool:
-    """Return whether all transitions of *step* lead to a step or to the end."""
+    """Return whether all transitions of *step* lead to an existing step or to the end."""
     ways = step.next.items()
     return bool(ways) and all(isinstance(o, Outcome) and (to is None or to in workflow) for o, to in ways)
 
@@ -233,7 +233,7 @@ def _ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _too_many_ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Find the step at which a machine would have more transitions than can be made in a moment."""
+    """Find the step at which a machine would have too many transitions to compile quickly."""
     lengths: dict[str | None, int] = {}
     total = 0
     for index, step in enumerate(workflow.steps):
@@ -251,7 +251,7 @@ def _too_many_ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 
 def _length(workflow: Workflow, target: str | None, lengths: dict[str | None, int]) -> int:
-    """Return how many steps in a row, from *target* on, may not apply."""
+    """Return how many consecutive steps from *target* on may not apply."""
     chain: list[str | None] = []
     step = workflow.get(target)
     while target not in lengths and step is not None and step.when is not None:

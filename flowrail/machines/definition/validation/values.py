@@ -155,7 +155,7 @@ def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Un
 
 
 def _odd(arg: Arg) -> tuple[str, str] | None:
-    """Say what of a declaration nothing can be compared with, and what to use instead."""
+    """Return the part of a declaration that cannot be compared, and what to use instead."""
     if arg.kind not in KINDS:
         return f"of type `{arg.kind}`", f"use one of {phrases.listed(KINDS)}"
     for bounds, whole in (
