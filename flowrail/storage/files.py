@@ -7,11 +7,15 @@ import fcntl
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from flowrail.errors import ConflictError, DocumentError, StorageError
+
+if sys.platform == "darwin":
+    from flowrail.storage import macos
 
 AnyPath = str | os.PathLike[str]
 
@@ -219,9 +223,16 @@ def append_durable(fd: int, data: bytes, *, what: str) -> None:
     """
     try:
         _write_all(fd, data)
-        os.fsync(fd)
+        flush(fd)
     except OSError as error:
         raise failure(error, what) from error
+
+
+def flush(fd: int) -> None:
+    """Write everything of *fd* to the disk."""
+    os.fsync(fd)
+    if sys.platform == "darwin":
+        macos.flush_drive(fd)
 
 
 def temporary_in(folder: str) -> str:
@@ -307,7 +318,7 @@ def _fill(fd: int, data: bytes, *, durable: bool) -> None:
     try:
         _write_all(fd, data)
         if durable:
-            os.fsync(fd)
+            flush(fd)
     finally:
         os.close(fd)
 
@@ -353,7 +364,7 @@ def _refuse_foreign(folder: str, about: os.stat_result) -> None:
 def _flush_directory(folder: str) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        flush(fd)
     except OSError as error:
         if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # some network and user file systems
             raise

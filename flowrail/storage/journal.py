@@ -233,7 +233,7 @@ class Journal(Generic[T]):
                 while rest:
                     written = os.pwrite(fd, rest, start)
                     start, rest = start + written, rest[written:]
-                os.fsync(fd)
+                files.flush(fd)
             finally:
                 os.close(fd)
         except OSError as error:
