@@ -95,13 +95,13 @@ def database_address(
     request: pytest.FixtureRequest, store_kind: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """The address of an empty store in a database. Its connections are closed after the test."""
-    sql_store = pytest.importorskip("flowrail.storage.sql_store", reason="the extra `sql` is not installed")
+    databases = pytest.importorskip("flowrail.storage.database", reason="the extra `sql` is not installed")
     if store_kind == "sqlite":
         address = f"sqlite:///{tmp_path_factory.mktemp('database') / 'flow.db'}"
     else:
         address = request.getfixturevalue("postgresql").fresh_database()
-    database = sql_store.Database(address)
+    database = databases.Database(address)
     database.init()
     database.close()
     yield address
-    sql_store.close_all()
+    databases.close_all()

@@ -167,6 +167,9 @@ _SKILL = {
 
 _STORE = {
     "init": Entry("store:init_command", "Databases", "Create the tables of a store in a database"),
+    "upgrade": Entry(
+        "store:upgrade_command", "Databases", "Upgrade the tables of a database to this version of flowrail"
+    ),
     "copy": Entry("store:copy_command", "Databases", "Copy all sessions and handoffs to another store"),
 }
 

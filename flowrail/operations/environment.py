@@ -20,7 +20,8 @@ from flowrail.text.safe_text import can_be_typed
 
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
-    from flowrail.storage.sql_store import Database
+    from flowrail.storage.database import Database
+    from flowrail.storage.file_store import Backend
 
 
 CONFIGURATION_FILE = "flowrail/config.toml"
@@ -178,7 +179,7 @@ class Environment:
         if "://" not in (named or ambient or ""):
             return None
         require_extra("sql", "sqlalchemy")
-        from flowrail.storage.sql_store import open_database  # needs the extra
+        from flowrail.storage.database import open_database  # needs the extra
 
         database = open_database(named or ambient or "", folder=self.cwd)
         if named is None:
@@ -254,8 +255,16 @@ class Environment:
             named=self.shown_store,
             tell=self._tell,
             conversation=self.conversation or "",
-            backend=self.database,
+            backend=self._backend,
         )
+
+    @property
+    def _backend(self) -> Backend | None:
+        if self.database is None:
+            return None
+        from flowrail.storage.sql_store import SqlBackend  # needs the extra
+
+        return SqlBackend(self.database)
 
     @cached_property
     def conversation(self) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -62,6 +63,13 @@ class RecordStore(Protocol[T]):
     def ids(self) -> list[str]:
         """Return the ids of everything in the store, in order."""
 
+    def matching(self, labels: Mapping[str, Collection[str]], since: str = "") -> list[str]:
+        """Return the ids of what may have one of the given values of each label, in order.
+
+        *since* is the earliest value of the label `moved_at`. A store without an index returns all ids, so the caller
+        checks the records.
+        """
+
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each id that changes with each record."""
 
@@ -113,7 +121,8 @@ class Kind(NamedTuple, Generic[T]):
 
     ``noun`` is the key of the value in a record; ``encoding`` is made for the side files of one of them;
     ``id_of`` returns the id of the session or handoff that a record belongs to. ``unknown`` and ``foreign``
-    make the errors, the first from an id and a function that lists the known ids.
+    make the errors, the first from an id and a function that lists the known ids. ``labels`` returns what a database
+    finds them by.
     """
 
     noun: str
@@ -122,6 +131,17 @@ class Kind(NamedTuple, Generic[T]):
     id_of: Callable[[T], str]
     unknown: Callable[[str, Callable[[], list[str]]], FlowError]
     foreign: Callable[[str], FlowError]
+    labels: Callable[[T], Mapping[str, str]] = lambda _: {}
+
+
+class Listener(Protocol):
+    """Waits for changes of a store."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long for a change, and return whether the store may have changed."""
+
+    def close(self) -> None:
+        """Stop waiting."""
 
 
 class Backend(Protocol):
@@ -129,6 +149,9 @@ class Backend(Protocol):
 
     def records(self, kind: Kind[T]) -> RecordStore[T]:
         """Return all sessions, or all handoffs."""
+
+    def listener(self) -> Listener:
+        """Return what waits for changes of the store by any process."""
 
 
 class FolderFiles:
@@ -222,6 +245,11 @@ class FileStore(Generic[T]):
                 hint="check its permissions",
                 place=self.folders,
             ) from None
+
+    def matching(self, labels: Mapping[str, Collection[str]], since: str = "") -> list[str]:
+        """Return all ids: folders have no index."""
+        del labels, since
+        return self.ids()
 
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each id that changes with each record. Reads no journal."""
@@ -444,6 +472,18 @@ def prepare_folder(store: str, folder: str) -> None:
     files.make_private_dir(folder)
 
 
+class FolderListener:
+    """Lets a store of files be looked at each time."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long."""
+        time.sleep(seconds)
+        return True
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 class FileBackend:
     """The records of the store in the folder *path*."""
 
@@ -454,6 +494,10 @@ class FileBackend:
     def records(self, kind: Kind[T]) -> RecordStore[T]:
         """Return all sessions, or all handoffs."""
         return FileStore(self._path, kind, self._owner)
+
+    def listener(self) -> FolderListener:
+        """Return what waits for changes of the store by any process."""
+        return FolderListener()
 
 
 def remove_folder(path: str) -> None:

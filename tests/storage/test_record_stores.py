@@ -19,11 +19,12 @@ from support.databases import postgres
 pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.storage.database import Database, SchemaError
 from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError, Encoding
 from flowrail.storage.ownership import Owner
-from flowrail.storage.sql_store import Database, SchemaError, SqlStore
+from flowrail.storage.sql_store import SqlStore
 
 
 class Entry(NamedTuple):

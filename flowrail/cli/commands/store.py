@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from typing import TYPE_CHECKING
+
 import click
 
 from flowrail.cli import options, output
 from flowrail.command import Command
+from flowrail.errors import UsageError
 from flowrail.operations import stores
-from flowrail.operations.environment import Environment, require_extra
+from flowrail.operations.environment import Environment
 from flowrail.text.phrases import count
+
+if TYPE_CHECKING:
+    from flowrail.storage.database import Database
 
 
 @click.command("init", epilog=options.examples("flow store init postgresql://me@db.example/flow"))
@@ -16,14 +23,40 @@ from flowrail.text.phrases import count
 def init_command(address: str) -> None:
     """Create the tables of a store in a database
 
-    Nothing changes if they exist. Give a password in PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
+    Nothing changes if they exist. Give a password in FLOW_STORE, PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
     """
-    require_extra("sql", "sqlalchemy")
-    from flowrail.storage.sql_store import Database  # needs the extra
-
-    database = Database(address, folder=Environment().cwd)
+    database = _database(address)
     database.init()
-    output.text(f"{database.shown} is ready. Use it: export FLOW_STORE={database.shown}")
+    if Environment().database is not database:
+        output.text(f"{database.shown} is ready. Use it: export FLOW_STORE={shlex.quote(database.shown)}")
+    else:
+        output.text(f"{database.shown} is ready.")
+
+
+@click.command("upgrade", epilog=options.examples("flow store upgrade postgresql://me@db.example/flow"))
+@click.argument("address")
+def upgrade_command(address: str) -> None:
+    """Upgrade the tables of a database to this version of flowrail
+
+    Run it once, after flowrail was upgraded on all machines: clients with an older flowrail are refused from then on.
+    Records are not changed. Make a backup first, for example with pg_dump.
+    """
+    database = _database(address)
+    before = database.upgrade()
+    if before == database.version:
+        output.text(f"{database.shown} has tables of version {before} already")
+    else:
+        output.text(f"{database.shown}: upgraded the tables from version {before} to {database.version}")
+
+
+def _database(address: str) -> Database:
+    database = Environment(store=address).database
+    if database is None:
+        raise UsageError(
+            f"`{address}` is not the address of a database",
+            hint="write postgresql://user@host/database or sqlite:///file.db",
+        )
+    return database
 
 
 @click.command("copy", epilog=options.examples("flow store copy .flow postgresql://me@db.example/flow"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, definition_of_today, encoding
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
 from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
     Held,
     Kind,
+    Listener,
     SideFiles,
     Stamp,
     WrittenRecords,
@@ -73,7 +74,7 @@ class Store:
         conversation: str = "",
         backend: Backend | None = None,
     ) -> None:
-        kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign)
+        kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign, _labels)
         self.backend = backend or FileBackend(path, owner)
         self._files = self.backend.records(kind)
         self.path = path
@@ -130,6 +131,23 @@ class Store:
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order."""
         return self._files.ids()
+
+    def open_ids(self, skill: str = "") -> list[str]:
+        """Return the ids of the sessions that may be open, of one skill or of all; the caller checks each."""
+        labels = {"status": OPEN, "skill": (skill,)} if skill else {"status": OPEN}
+        return self._files.matching(labels)
+
+    def ended_ids(self, since: str) -> list[str]:
+        """Return the ids of the sessions that may have ended since that moment; the caller checks each."""
+        return self._files.matching({"status": ENDED}, since)
+
+    def ids_of_conversations(self, conversations: Sequence[str]) -> list[str]:
+        """Return the ids of the sessions that may belong to these conversations; the caller checks each."""
+        return self._files.matching({"conversation": conversations})
+
+    def listener(self) -> Listener:
+        """Return what waits for changes of the sessions by any process."""
+        return self.backend.listener()
 
     def written(self, session_id: str) -> WrittenRecords:
         """Return a session as it was written, to be restored in another store."""
@@ -383,6 +401,16 @@ def _definition_file(side_files: SideFiles) -> bytes:
         return side_files.read(DEFINITION, limits.DEFINITION_BYTES, "the session's definition")
     except DocumentError:
         return b""
+
+
+def _labels(record: Record) -> dict[str, str]:
+    session = record.session
+    return {
+        "skill": session.skill,
+        "status": session.status,
+        "conversation": session.host.id if session.host is not None else "",
+        "moved_at": session.moved_at,
+    }
 
 
 def _id_of(record: Record) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.hosts.conversation import RELEASED
+from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
@@ -150,7 +151,8 @@ def just_ended(world: World) -> StoredSession | None:
     """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
     from flowrail.operations.running.session_list import summaries  # only without an open session
 
-    for summary in summaries(world.store, every=True):
+    since = moment_after(world.now(), -RESULT_SECONDS)
+    for summary in summaries(world.store, every=True, ids=world.store.ended_ids(since)):
         session = summary.kept.session if summary.kept else None
         if session is None or session.parent or session.is_open or session.status == ABANDONED:
             continue
@@ -215,9 +217,9 @@ def has_params(session: Session, params: Mapping[str, object]) -> bool:
 
 
 def ids_of(world: World, address: str) -> Iterator[str]:
-    """Yield the ids that sessions of the workflow at *address* have."""
+    """Yield the ids of the sessions of the workflow at *address* that may be open."""
     stem = address.replace("/", "-") + "-"
-    for session_id in world.store.ids():
+    for session_id in world.store.open_ids(address):
         if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
             yield session_id
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.errors import FlowError, without_traceback
@@ -24,11 +24,16 @@ class Summary(NamedTuple):
     """Whether it is an agent's whose work was given to another, called off or left behind."""
 
 
-def summaries(store: Store, *, every: bool = False) -> list[Summary]:
-    """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason."""
+def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = None) -> list[Summary]:
+    """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason.
+
+    *ids* are those to read, if the others are known not to matter.
+    """
     found: list[Summary] = []
     is_lost = _lost_ones(store)
-    for session_id in store.ids():
+    if ids is None:
+        ids = store.ids() if every else store.open_ids()
+    for session_id in ids:
         try:
             kept = store.read(session_id)
         except UnknownSessionError:

@@ -1,0 +1,413 @@
+"""A database with a store in it: PostgreSQL or SQLite, through SQLAlchemy. Needs the extra `flowrail[sql]`.
+
+A change is one transaction that holds the lock of what it changes; on SQLite, that of the whole database. A change
+inside another one, such as a child session that starts while its parent is held, is part of that transaction.
+Access is controlled by the database; there are no foreign sessions here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Transaction, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+
+from flowrail.command import Command, Hint
+from flowrail.errors import StorageError, UsageError
+from flowrail.storage import schema
+from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.schema import SCHEMA_VERSION
+
+DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
+CHANNEL = "flowrail"
+"""PostgreSQL's channel on which changes are announced."""
+WAIT_SECONDS = 10.0
+"""How long a change waits for a lock, if the operation does not say."""
+_SECRETS = ("password", "sslpassword")
+"""Parameters of an address that are never shown."""
+_CONNECTION = {
+    "client_encoding": "utf8",  # even if the database has no encoding
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
+"""How clients connect to PostgreSQL, if the address does not say otherwise. A lost connection is noticed in a minute."""
+_SETTINGS = (
+    f"SET lock_timeout = {round(WAIT_SECONDS * 1000)};"
+    "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3"
+)
+"""The server notices within a minute that a client is gone, and releases its locks."""
+_BUSY = ("55P03", "database is locked")
+"""How PostgreSQL and SQLite say that a lock was not free in time."""
+
+
+class DatabaseError(StorageError):
+    """The database did not answer, or refused."""
+
+    code = "DATABASE_FAILED"
+
+
+class SchemaError(StorageError):
+    """The database has no tables of ours, or those of a different version of flowrail."""
+
+    code = "SCHEMA_DIFFERS"
+
+
+class Database:
+    """One database, and the transaction of the current thread in it.
+
+    *shown* is its address as messages and commands name it, without a password.
+    """
+
+    def __init__(self, address: str, *, folder: str = "") -> None:
+        self._url = parse_address(address, folder)
+        self.shown = _without_password(self._url)
+        self._engine: Engine | None = None
+        self._current = threading.local()
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the address contains a password."""
+        return self._url.password is not None or any(name in self._url.query for name in _SECRETS)
+
+    @property
+    def version(self) -> int:
+        """The version of the tables that this flowrail uses."""
+        return SCHEMA_VERSION
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is a SQLite file."""
+        return self._url.get_backend_name() == "sqlite"
+
+    def init(self) -> None:
+        """Create the tables, if they do not exist yet. A new SQLite file is private to the user."""
+        with self._errors():
+            if self.is_sqlite:
+                self._create_file()
+            version = self._version()
+            if version is None:
+                with self._open().begin() as connection:
+                    schema.create_tables(connection)
+            elif version != SCHEMA_VERSION:
+                raise self._schema_error(version)
+
+    def upgrade(self) -> int:
+        """Upgrade the tables to the version of this flowrail, in one transaction. Return their version before."""
+        with self._errors():
+            version = self._version()
+            if version is None or version > SCHEMA_VERSION:
+                raise self._schema_error(version)
+            with (
+                self._open().connect().execution_options(flowrail_wait=WAIT_SECONDS) as connection,
+                connection.begin(),
+            ):
+                version = schema.upgrade_tables(connection)
+        self.close()
+        return version
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection: that of the current change of this thread, if there is one."""
+        current: Connection | None = getattr(self._current, "connection", None)
+        with self._errors():
+            if current is not None:
+                yield current
+                return
+            with self._checked().connect() as connection:
+                yield connection
+
+    @contextmanager
+    def changing(self, wait: float) -> Iterator[Connection]:
+        """Hold a transaction that waits at most *wait* seconds for locks; inside another one, be part of it.
+
+        What was added counts even if the caller then refuses: a failed handoff is recorded, and refused after that.
+        """
+        current: Connection | None = getattr(self._current, "connection", None)
+        with self._errors():
+            if current is not None:
+                with _committed(current.begin_nested()):
+                    yield current
+                return
+            options = {"flowrail_wait": wait}
+            with self._checked().connect().execution_options(**options) as connection:
+                try:
+                    with _committed(connection.begin()):
+                        self._current.connection = connection
+                        try:
+                            yield connection
+                        finally:
+                            self._current.connection = None
+                finally:
+                    self._announce(connection)
+
+    def check_version(self, version: int) -> None:
+        """Refuse to go on if the tables were upgraded after this process looked at them."""
+        if version != SCHEMA_VERSION:
+            raise self._schema_error(version)
+
+    def listening(self) -> Connection | None:
+        """Return a connection on which changes are announced, if the database can do that."""
+        if self.is_sqlite:
+            return None
+        with self._errors():
+            connection = self._checked().connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection.exec_driver_sql(f"LISTEN {CHANNEL}")
+        return connection
+
+    def _announce(self, connection: Connection) -> None:
+        """Say that something changed, after the commit: the announcement is a hint, and commits do not wait for it."""
+        if not self.is_sqlite:
+            with suppress(SQLAlchemyError):
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                connection.exec_driver_sql(f"NOTIFY {CHANNEL}")
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+    def forget_connections(self) -> None:
+        """Open others from now on, and leave those that are open as they are."""
+        if self._engine is not None:
+            self._engine.dispose(close=False)
+            self._engine = None
+
+    def _open(self) -> Engine:
+        if self._engine is None:
+            if self.is_sqlite:
+                self._engine = create_engine(self._url)
+                _prepare_sqlite(self._engine)
+            else:  # a server that restarted is noticed
+                arguments = {**_CONNECTION, **self._url.query}
+                self._engine = create_engine(self._url, pool_pre_ping=True, connect_args=arguments)
+                _prepare_postgresql(self._engine)
+        return self._engine
+
+    def _checked(self) -> Engine:
+        """Return the engine after the version of the tables was checked, once per process."""
+        if self._engine is None:
+            version = self._version()
+            if version != SCHEMA_VERSION:
+                self.close()
+                raise self._schema_error(version)
+        return self._open()
+
+    def _version(self) -> int | None:
+        """Return the version of the tables, or `None` without tables. Connecting would create a SQLite file."""
+        if self.is_sqlite and not os.path.exists(str(self._url.database)):
+            return None
+        try:
+            with self._open().connect() as connection:
+                return schema.version_of(connection)
+        except SQLAlchemyError:
+            self.close()
+            raise
+
+    def _create_file(self) -> None:
+        """Create an empty SQLite file that only the user can read, unless the file exists."""
+        try:
+            os.close(os.open(str(self._url.database), os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise DatabaseError(
+                f"{self.shown} could not be created ({error.strerror})",
+                hint="name a file in an existing folder of yours",
+                store=self.shown,
+            ) from None
+
+    def _schema_error(self, version: int | None) -> SchemaError:
+        """Return the refusal of tables of this version, or of a database without tables."""
+        hint: str | Hint
+        if version is None:
+            message = "has no tables of flowrail"
+            hint = Hint("create them: ", Command("store init", self.shown))
+        elif version > SCHEMA_VERSION:
+            message = f"has tables of version {version}; this flowrail knows versions up to {SCHEMA_VERSION}"
+            hint = "install the newest flowrail: pip install --upgrade 'flowrail[sql]'"
+        else:
+            message = f"has tables of version {version}; this flowrail needs version {SCHEMA_VERSION}"
+            hint = Hint(
+                "upgrade them: ", Command("store upgrade", self.shown), "; older clients will be refused then"
+            )
+        return SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            if _is_busy(error):
+                raise LockTimeoutError(
+                    f"{self.shown} is locked by another process",
+                    hint="run the command again",
+                    store=self.shown,
+                ) from None
+            raise DatabaseError(
+                f"{self.shown} failed: {_first_line(error)}",
+                hint="check that the database can be reached, then run the same command again: a report counts once",
+                store=self.shown,
+            ) from None
+        except SQLAlchemyError as error:
+            raise DatabaseError(
+                f"{self.shown} failed: {_first_line(error)}", hint="check the address", store=self.shown
+            ) from None
+
+
+class DatabaseListener:
+    """Waits for changes. PostgreSQL announces them; SQLite, and a connection that was lost, are polled."""
+
+    LONGEST = 10.0
+    """After so many seconds without an announcement the store is looked at anyway."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._looked_at = -self.LONGEST
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long for a change, and return whether the store may have changed."""
+        if self._connection is None:
+            self._connection = self._database.listening()
+            if self._connection is None:
+                time.sleep(seconds)
+            return True  # what happened before was not announced here
+        driver: Any = self._connection.connection.driver_connection
+        try:
+            announced = bool(list(driver.notifies(timeout=seconds, stop_after=1)))
+        except self._connection.dialect.loaded_dbapi.Error:
+            self.close()
+            announced = True
+        if not announced and time.monotonic() - self._looked_at < self.LONGEST:
+            return False
+        self._looked_at = time.monotonic()
+        return True
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._connection is not None:
+            with suppress(SQLAlchemyError):
+                self._connection.invalidate()
+                self._connection.close()
+            self._connection = None
+
+
+_databases: dict[str, Database] = {}
+
+
+def open_database(address: str, *, folder: str = "") -> Database:
+    """Return the database at *address*, one for each address, so that a server keeps its connections."""
+    key = parse_address(address, folder).render_as_string(hide_password=False)
+    if key not in _databases:
+        _databases[key] = Database(address, folder=folder)
+    return _databases[key]
+
+
+def _forget_connections() -> None:
+    """In a forked child: leave the connections to the parent, and open others."""
+    for database in _databases.values():
+        database.forget_connections()
+
+
+os.register_at_fork(after_in_child=_forget_connections)
+
+
+def close_all() -> None:
+    """Close the connections of all databases of this process."""
+    while _databases:
+        _databases.popitem()[1].close()
+
+
+def parse_address(address: str, folder: str = "") -> URL:
+    """Return the address of a database; `UsageError` if it is not one of PostgreSQL or SQLite.
+
+    A relative path of a SQLite file is below *folder*.
+    """
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise UsageError(
+            "the address of the database cannot be read",
+            hint="write postgresql://user@host/database or sqlite:///file.db",
+        ) from None
+    if url.drivername not in DIALECTS:
+        raise UsageError(
+            f"databases of kind `{url.drivername}` are not supported",
+            hint="use postgresql://… or sqlite:///…",
+        )
+    url = url.set(drivername=DIALECTS[url.drivername])
+    if url.get_backend_name() == "sqlite":
+        return url.set(database=os.path.abspath(os.path.join(folder, url.database or "flow.db")))
+    return url
+
+
+@contextmanager
+def _committed(transaction: Transaction) -> Iterator[None]:
+    """Commit at the end, even after an error that does not come from the database."""
+    try:
+        yield
+    except SQLAlchemyError:
+        transaction.rollback()
+        raise
+    except BaseException:
+        transaction.commit()
+        raise
+    transaction.commit()
+
+
+def _without_password(url: URL) -> str:
+    query = {name: value for name, value in url.query.items() if name not in _SECRETS}
+    plain = URL.create(url.get_backend_name(), url.username, None, url.host, url.port, url.database, query)
+    return plain.render_as_string()
+
+
+def _prepare_postgresql(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: object) -> None:
+        connection.autocommit = True
+        connection.execute(_SETTINGS)
+        connection.autocommit = False
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        wait = connection.get_execution_options().get("flowrail_wait", WAIT_SECONDS)
+        if wait != WAIT_SECONDS:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(wait * 1000))}")
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    """Let changes take the database's only write lock at once, and make every commit durable."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin below, not in the driver
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        wait = connection.get_execution_options().get("flowrail_wait")
+        connection.exec_driver_sql(
+            f"PRAGMA busy_timeout={round((WAIT_SECONDS if wait is None else wait) * 1000)}"
+        )
+        connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
+
+
+def _is_busy(error: DBAPIError) -> bool:
+    return isinstance(error, OperationalError) and (
+        getattr(error.orig, "sqlstate", None) == _BUSY[0] or _BUSY[1] in str(error.orig)
+    )
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    return (text.strip().splitlines() or [type(error).__name__])[0]
