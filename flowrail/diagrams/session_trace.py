@@ -12,6 +12,7 @@ from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, T
 from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Dispatched, Move, Session
+from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 
 MOST_FACTS, LONGEST_VALUE = 200, 1_000
@@ -31,6 +32,7 @@ _SHOWN = (
     "reason",
 )
 """The parts of a note that are shown; tokens and sessions of agents are not."""
+_LABELS = {"claim": "claimed", "missing": "lacks evidence:"}
 _WITHOUT_NAME = frozenset({"dispatch", "outcome", "finding", "reason"})
 
 
@@ -158,12 +160,15 @@ def _note(note: Mapping[str, object]) -> str:
     parts = []
     for name in _SHOWN:
         value = note.get(name)
+        if value is None:
+            continue
+        label = _LABELS.get(name, name)
         if isinstance(value, Mapping):
-            parts += [f"{key} = {item}" for key, item in value.items()]
-        elif isinstance(value, list | tuple):
-            parts.append(", ".join(map(str, value)))
-        elif value is not None:
-            parts.append(str(value) if name in _WITHOUT_NAME else f"{name} {value}")
+            parts += [f"{key} = {in_words(item)}" for key, item in value.items()]
+        elif isinstance(value, list | tuple) and name not in _LABELS:
+            parts.append(in_words(value))
+        else:
+            parts.append(in_words(value) if name in _WITHOUT_NAME else f"{label} {in_words(value)}")
     return shortened("; ".join(parts), 200)
 
 

@@ -20,6 +20,7 @@ from flowrail.handoff.handoff import (
     INVOCATION,
     REJECTED,
     TRANSFER,
+    UNSENT,
     CheckResult,
     HandoffClaim,
 )
@@ -96,6 +97,19 @@ class HandoffTimeline(NamedTuple):
     failures: tuple[RecordedFailure, ...]
     checks: tuple[CheckResult, ...]
     events: tuple[HandoffEvent, ...]
+
+    @property
+    def result(self) -> str:
+        """Whether the work arrived, in words."""
+        if self.phase == ACKNOWLEDGMENT:
+            return "taken over and confirmed"
+        if self.receiver is not None:
+            return "taken over, not confirmed yet"
+        if self.phase == INVOCATION:
+            return "sent, not taken over yet"
+        if self.phase in UNSENT:
+            return "interrupted before it was sent"
+        return f"{self.phase}: {self.failures[-1].message}" if self.failures else self.phase
 
     @property
     def cancellations(self) -> tuple[str, ...]:

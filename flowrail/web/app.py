@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from flowrail.errors import FlowError, UsageError
+from flowrail.errors import ConflictError, FlowError, TrustError, UsageError
 from flowrail.operations.environment import World
-from flowrail.operations.running import questions, steps
+from flowrail.operations.running import evidence_records, questions, steps
 from flowrail.operations.sessions.board import Board
 from flowrail.text import json as strict_json
 from flowrail.web.access import ENTER, AccessCheck, Keys
@@ -64,6 +64,7 @@ class Site(NamedTuple):
     board: Board
     keys: Keys
     activity: Activity
+    can_approve: bool
 
 
 def application(site: Site, *, hosts: tuple[str, ...]) -> AccessCheck:
@@ -73,6 +74,8 @@ def application(site: Site, *, hosts: tuple[str, ...]) -> AccessCheck:
         Route("/", _page(_board, site)),
         Route("/sessions/{session}", _page(_session, site)),
         Route("/sessions/{session}/answer", _change(_answer, site), methods=["POST"]),
+        Route("/sessions/{session}/approve", _change(_approve, site), methods=["POST"]),
+        Route("/sessions/{session}/waive", _change(_waive, site), methods=["POST"]),
         Route("/sessions/{session}/abandon", _change(_abandon, site), methods=["POST"]),
         Route("/handoffs", _page(_handoffs, site)),
         Route("/skills/{address:path}", _page(_skill, site)),
@@ -123,6 +126,36 @@ def _answer(site: Site, session_id: str, body: Mapping[str, object]) -> None:
     given = {str(name): [str(word) for word in words] for name, words in answers.items()}
     reason = str(body.get("reason", ""))
     questions.answer(site.world, session_id, given, reason, expect=_revision(body))
+
+
+def _approve(site: Site, session_id: str, body: Mapping[str, object]) -> None:
+    """Approve a check as the page showed it, not as it may be by now."""
+    _require_person(site)
+    seen = evidence_records.judged(site.world, session_id, str(body.get("check", "")))
+    if seen.state != body.get("state"):
+        raise ConflictError(
+            f"what check `{seen.check}` looks at has changed since the page showed it",
+            hint="look at it again, then decide",
+        )
+    evidence_records.approve(
+        site.world, session_id, seen, str(body.get("reason", "")), expect=_revision(body)
+    )
+
+
+def _waive(site: Site, session_id: str, body: Mapping[str, object]) -> None:
+    _require_person(site)
+    checks = [str(body.get("check", ""))]
+    evidence_records.waive(
+        site.world, session_id, checks, str(body.get("reason", "")), expect=_revision(body)
+    )
+
+
+def _require_person(site: Site) -> None:
+    if not site.can_approve:
+        raise TrustError(
+            "this page cannot approve or waive, because its address was not printed on a terminal",
+            hint="use the printed command, or start `flow ui` yourself at a terminal",
+        )
 
 
 def _abandon(site: Site, session_id: str, body: Mapping[str, object]) -> None:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from flowrail.command import Command
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import MEANING, Picture, TraceEntry
+from flowrail.diagrams.model import MEANING, Node, Picture, TraceEntry
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import DARK, LIGHT
 from flowrail.discovery.locations import Root
@@ -19,14 +20,17 @@ from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.questions import WAIVE
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.evidence import EvidenceResult
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, Session
 from flowrail.operations.environment import World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import evidence_records, working_files
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
-from flowrail.operations.sessions.session_view import view
+from flowrail.operations.sessions.session_view import SessionView, view
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
 from flowrail.text.phrases import ago, count, duration, in_words
@@ -62,23 +66,41 @@ class Lane(NamedTuple):
 
 
 class StepRow(NamedTuple):
-    """What the sessions of a skill did at one step."""
+    """What the sessions of a skill did at one step. ``share`` is its time in per cent of the slowest step's."""
 
     number: int
     id: str
     title: str
     entered: int
     median: str
+    share: int
+    looped: int
     failed: int
+    refused: int
     stuck: int
     transitions: str
+
+
+class StepEvidence(NamedTuple):
+    """The checks of the current step as they are now, or why they cannot be shown."""
+
+    results: Sequence[EvidenceResult] = ()
+    outcomes: Mapping[str, str] = Frozen()
+    problem: str = ""
 
 
 class Pages:
     """Renders each page from the store of *world*."""
 
     def __init__(
-        self, world: World, handoffs: Handoffs, roots: Sequence[Root], keys: Keys, board: Board
+        self,
+        world: World,
+        handoffs: Handoffs,
+        roots: Sequence[Root],
+        keys: Keys,
+        board: Board,
+        *,
+        can_approve: bool,
     ) -> None:
         self._world = world
         self._store = world.store
@@ -93,9 +115,23 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.globals.update(csrf=keys.csrf, colours=Markup(_colours()), meaning=MEANING)  # noqa: S704
+        self._templates.globals.update(
+            csrf=keys.csrf,
+            colours=Markup(_colours()),  # noqa: S704
+            meaning=MEANING,
+            can_approve=can_approve,
+            waive_outcome=WAIVE,
+            by_evidence=BY_EVIDENCE,
+            by_limit=BY_LIMIT,
+            handoff_mark=_handoff_mark,
+            evidence_command=self._evidence_command,
+        )
         self._templates.filters.update(
-            ago=lambda at: ago(at, self._world.now()), duration=duration, counted=count, words=in_words
+            ago=lambda at: ago(at, self._world.now()),
+            duration=duration,
+            counted=count,
+            words=in_words,
+            facts=_facts_text,
         )
 
     def stamps(self) -> dict[str, tuple[int, int]]:
@@ -110,7 +146,9 @@ class Pages:
             members = [entry for entry in entries if entry.group is group]
             shown = members[:MOST_ENDED] if group is Group.ENDED else members
             columns.append(Column(group, shown, len(members) - len(shown)))
-        return self._render("board.html", columns=columns, total=len(entries), store=self._store.path)
+        return self._render(
+            "board.html", columns=columns, total=len(entries), store=self._store.path, sent=self._sent()
+        )
 
     def session(self, session_id: str, seq: int | None) -> str:
         """Return the page of a session, at one of its records."""
@@ -118,6 +156,7 @@ class Pages:
         entries = self._board.refresh(self._world.now())
         entry = next(entry for entry in entries if entry.session == session_id)
         report = audit(self._store, self._handoffs, with_sessions=False)
+        evidence = self._evidence(shown)
         return self._render(
             "session.html",
             view=shown,
@@ -128,9 +167,12 @@ class Pages:
             params=[Fact(name, in_words(value)) for name, value in shown.then.params.items()],
             children=[child for child in entries if child.parent == session_id],
             handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
+            evidence=evidence,
+            awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
+            sent={},
             files=working_files.listed(self._world, shown.now),
             rows=_path(shown.records),
-            titles={node.id: node.title for node in shown.picture.nodes},
+            titles={node.id: _title(node) for node in shown.picture.nodes},
         )
 
     def handoffs(self) -> str:
@@ -157,7 +199,34 @@ class Pages:
             drawing=self._drawing(drawn(workflow, life.coverage) if life.sessions else picture(workflow)),
             rows=_step_rows(workflow, life),
             entries=entries,
+            sent=self._sent(),
         )
+
+    def _sent(self) -> dict[str, HandoffTimeline]:
+        """Return the newest handoff of each session that handed its work over."""
+        report = audit(self._store, self._handoffs, with_sessions=False)
+        return {handoff.session: handoff for handoff in sorted(report.handoffs, key=lambda h: h.started_at)}
+
+    def _evidence(self, shown: SessionView) -> StepEvidence | None:
+        """Return the evidence of the current step, if its newest record is shown and it demands any."""
+        step = shown.workflow.get(shown.now.step) if shown.now.is_open and shown.is_newest else None
+        if step is None or not step.evidence:
+            return None
+        try:
+            current = evidence_records.show(self._world, shown.now.id)
+        except FlowError as error:
+            return StepEvidence(problem=f"{error.message}. {error.hint}")
+        outcomes = {
+            result.check: ", ".join(
+                outcome for outcome, checks in current.outcomes.items() if result.check in checks
+            )
+            for result in current.results
+        }
+        return StepEvidence(current.results, outcomes)
+
+    def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
+        store = self._world.shown_store
+        return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
 
     def entry(self) -> str:
         """Return the page that a browser gets for a valid token. It moves on to the board."""
@@ -199,6 +268,10 @@ def _facts(session: Session) -> list[Fact]:
     ]
 
 
+def _title(node: Node) -> str:
+    return f"{node.number} · {node.title}" if node.number else node.title
+
+
 def _path(records: Sequence[TraceEntry]) -> list[Mapping[str, object]]:
     """Return a row for each record, for the timeline."""
     longest = max((record.seconds or 0.0 for record in records), default=0.0) or 1.0
@@ -206,12 +279,21 @@ def _path(records: Sequence[TraceEntry]) -> list[Mapping[str, object]]:
         {
             "record": record,
             "share": round(100 * (record.seconds or 0.0) / longest),
-            "facts": shortened(
-                ", ".join(f"{name}={in_words(value)}" for name, value in record.facts.items()), 300
-            ),
+            "facts": _facts_text(record.facts),
         }
         for record in records
     ]
+
+
+def _facts_text(facts: Mapping[str, object]) -> str:
+    return shortened(", ".join(f"{name}={in_words(value)}" for name, value in facts.items()), 300)
+
+
+def _handoff_mark(handoff: HandoffTimeline) -> str:
+    """Return the class of a handoff's badge: it arrived, it waits, or it did not work."""
+    if handoff.phase == ACKNOWLEDGMENT:
+        return "arrived"
+    return "running" if handoff.phase in PHASES else "problem"
 
 
 def _concerns(handoff: HandoffTimeline, session_id: str) -> bool:
@@ -226,6 +308,7 @@ def _lane(trace_id: str, members: list[HandoffTimeline]) -> Lane:
 
 def _step_rows(workflow: Workflow, life: SessionCoverage) -> list[StepRow]:
     rows = []
+    slowest = max(life.dwell.values(), default=0.0) or 1.0
     for number, step in enumerate(workflow.steps, start=1):
         taken = {
             outcome: times for (source, outcome), times in life.coverage.counts.items() if source == step.id
@@ -237,9 +320,12 @@ def _step_rows(workflow: Workflow, life: SessionCoverage) -> list[StepRow]:
                 title=step.name,
                 entered=sum(taken.values()) + life.stops.get(step.id, 0),
                 median=duration(life.dwell.get(step.id)),
+                share=round(100 * life.dwell.get(step.id, 0.0) / slowest),
+                looped=life.repeated.get(step.id, 0),
                 failed=taken.get("fail", 0),
+                refused=life.refused.get(step.id, 0),
                 stuck=life.stops.get(step.id, 0),
-                transitions=", ".join(f"{outcome} {times}" for outcome, times in taken.items()),
+                transitions=", ".join(f"{outcome} {times}" for outcome, times in taken.items() if times),
             )
         )
     return rows

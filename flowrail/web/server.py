@@ -40,11 +40,13 @@ def serve(
     host: str | None = None,
     token_file: str | None = None,
     idle: float = 600.0,
+    at_terminal: bool = False,
     ready: Callable[[str], None],
 ) -> None:
     """Serve until *idle* seconds have passed without an open page; call *ready* with the address first.
 
-    Without *host*, the page is served on the loopback addresses only. *port* 0 takes a free one.
+    Without *host*, the page is served on the loopback addresses only. *port* 0 takes a free one. The page can approve and
+    waive evidence only if its token is printed *at_terminal*, where a person reads it.
     """
     token = None if token_file is None else read_token(token_file)
     if host is not None and token is None:
@@ -66,8 +68,10 @@ def serve(
     world = world_of(environment, wait=10.0)
     board = Board(world.store)
     handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend)
-    pages = Pages(world, handoffs, environment.roots, keys, board)
-    app = application(Site(world, pages, board, keys, activity), hosts=hosts)
+    can_approve = at_terminal and token is None
+    pages = Pages(world, handoffs, environment.roots, keys, board, can_approve=can_approve)
+    site = Site(world, pages, board, keys, activity, can_approve)
+    app = application(site, hosts=hosts)
     config = uvicorn.Config(
         app,
         lifespan="off",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -31,6 +34,17 @@ steps:
   - {id: publish, title: Publish, actions: [Publish it.], next: {ok: null, fail: null}}
 """
 """A step that loops, one that asks a person, and one after it."""
+
+PUBLISH = """\
+name: NAME
+steps:
+  - id: publish
+    title: Publish
+    actions: [Publish it.]
+    evidence: {ok: [{id: package, file: package.txt, level: approved}]}
+    next: {ok: null}
+"""
+"""A step that a person must approve."""
 
 
 class Answered(NamedTuple):
@@ -104,22 +118,32 @@ def default_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def own_terminal() -> None:
+    """Make the terminal that is standard output the child's own, as it is for a person who starts it there."""
+    default_interrupt()
+    fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+
+
 @contextmanager
-def website(*options: str) -> Iterator[Website]:
-    """Run `flow ui` in the current folder, as a process of its own."""
+def website(*options: str, at_terminal: bool = False) -> Iterator[Website]:
+    """Run `flow ui` in the current folder, as a process of its own, in a pipe or at a terminal."""
+    ours, theirs = pty.openpty() if at_terminal else os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-c", ENTRY, "ui", "--no-open", *options],
-        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
         stderr=subprocess.PIPE,
         text=True,
         env=dict(os.environ),
-        preexec_fn=default_interrupt,  # noqa: PLW1509 - this process has one thread
+        start_new_session=at_terminal,
+        preexec_fn=own_terminal if at_terminal else default_interrupt,  # noqa: PLW1509 - this process has one thread
     )
+    os.close(theirs)
     try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address, process.communicate()[1]
-        yield Website(address, process)
+        with open(ours, encoding="utf-8") as printed:
+            address = printed.readline().strip()
+            assert address, process.communicate()[1]
+            yield Website(address, process)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 from support.chromium import Tab, browser
-from support.sandbox import put_skill, told
-from support.web import APPROVAL, website
+from support.demo_store import write_demo
+from support.sandbox import flow, put_skill, told
+from support.web import APPROVAL, PUBLISH, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
@@ -109,24 +111,53 @@ def test_the_filter_hides_the_other_sessions(tab: Tab) -> None:
     assert shown == 1
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("phone", [False, True])
-def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(
-    tab: Tab, *, dark: bool, phone: bool
-) -> None:
-    session = started()
-    told("step", "release", "ok", "--session", session)
+def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab) -> None:
+    demo = write_demo()
     axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
-    tab.show(390 if phone else 1280, 844, dark=dark, phone=phone)
+    sessions = [f"/sessions/{session}" for session in demo]
+    pages = ["/", *sessions, f"{sessions[0]}?at=2", "/handoffs", "/skills/release", "/skills/search"]
 
-    for path in ("/", f"/sessions/{session}", f"/sessions/{session}?at=0", "/handoffs", "/skills/release"):
-        visit(tab, path)
-        assert tab.run("document.documentElement.scrollWidth <= innerWidth"), path
-        assert not [event for event in tab.events if event.get("method") == "Runtime.exceptionThrown"]
-        if axe.is_file():
-            tab.run(f"{axe.read_text(encoding='utf-8')};0")
-            problems = tab.run(
-                f"axe.run(document, {{runOnly: {RULES}}}).then(made => made.violations.map(each =>"
-                "[each.id, each.nodes.map(node => node.html)]))"
-            )
-            assert problems == [], path
+    with website(at_terminal=True) as running:
+        chromium.open(running.address)
+        chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
+        for path, dark, phone in product(pages, (False, True), (False, True)):
+            chromium.show(390 if phone else 1280, 844, dark=dark, phone=phone)
+            visit(chromium, path)
+
+            assert chromium.run("document.documentElement.scrollWidth <= innerWidth"), (path, phone)
+            assert not [
+                event for event in chromium.events if event.get("method") == "Runtime.exceptionThrown"
+            ]
+            if axe.is_file():
+                assert violations(chromium, axe) == [], (path, dark, phone)
+
+
+def violations(tab: Tab, axe: Path) -> list[object]:
+    """Return the accessibility problems of the shown page."""
+    tab.run(f"{axe.read_text(encoding='utf-8')};0")
+    found: list[object] = tab.run(
+        f"axe.run(document, {{runOnly: {RULES}}}).then(made => made.violations.map(each =>"
+        "[each.id, each.nodes.map(node => node.html)]))"
+    )
+    return found
+
+
+def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) -> None:
+    put_skill("publish", PUBLISH)
+    Path("package.txt").write_text("the package")
+    session = str(told("start", "publish")["session"])
+    assert flow("step", "publish", "ok", "--session", session).status == 4
+
+    with website(at_terminal=True) as running:
+        chromium.show(1280, 900)
+        chromium.open(running.address)
+        chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
+        visit(chromium, f"/sessions/{session}")
+        chromium.run("document.querySelector('.confirm input').focus()")
+        for letter in "fine":
+            chromium.press(letter)
+        chromium.press("Tab", number=9)
+        chromium.press("Enter", number=13)
+        chromium.wait_for("document.getElementById('main').innerText.includes('✓ approved')")
+
+    assert told("step", "publish", "ok", "--session", session)["status"] == "completed"

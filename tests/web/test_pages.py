@@ -10,7 +10,7 @@ import pytest
 from support.handing import ours, send, session, target
 from support.hooks import A, B, conversation, within
 from support.sandbox import flow, put_skill, sessions_folder, told
-from support.web import APPROVAL, Website, website
+from support.web import APPROVAL, PUBLISH, Website, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
@@ -183,3 +183,84 @@ def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
     assert "notes.md" in page
     assert ">pass</b>" in page
     assert "checked" in page
+
+
+def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
+    session = waiting_for_approval()
+    command = ["step", "publish", "ok", "--session", session]
+
+    with website(at_terminal=True) as site:
+        site.enter()
+        assert "your approval is needed: package" in site.request("/").text
+        page = site.request(f"/sessions/{session}").text
+        seen = {"revision": 0, "check": "package", "state": attribute(page, "data-state")}
+        without_reason = site.change(f"/sessions/{session}/approve", seen)
+        Path("package.txt").write_text("changed after the page was read")
+        changed = site.change(f"/sessions/{session}/approve", {**seen, "reason": "looks right"})
+        Path("package.txt").write_text("the package")
+        moved = site.change(f"/sessions/{session}/approve", {**seen, "reason": "looks right", "revision": 7})
+        assert flow(*command).status == 4
+
+        approved = site.change(f"/sessions/{session}/approve", {**seen, "reason": "looks right"})
+
+    assert (without_reason.status, changed.status, moved.status) == (400, 409, 409)
+    assert "has changed since the page showed it" in changed.data["message"]
+    assert approved.status == 200
+    assert told(*command)["status"] == "completed"
+    assert "looks right" in flow("history", session).out
+
+
+def test_a_person_waives_evidence_on_the_page() -> None:
+    session = waiting_for_approval()
+    Path("package.txt").unlink()
+    waived = {"revision": 0, "check": "package", "reason": "nothing to publish"}
+
+    with website(at_terminal=True) as site:
+        site.enter()
+        assert site.change(f"/sessions/{session}/waive", waived).status == 200
+
+    assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
+
+
+@pytest.mark.parametrize("option", ["", "--token-file"])
+def test_a_page_that_an_agent_may_have_opened_cannot_approve(option: str, tmp_path: Path) -> None:
+    session = waiting_for_approval()
+    secret = tmp_path / "token"
+    secret.touch(mode=0o600)
+    secret.write_text("a-secret-of-more-than-thirty-two-characters")
+    said = {"revision": 0, "check": "package", "reason": "fine", "state": ""}
+
+    with website(*([option, str(secret)] if option else []), at_terminal=bool(option)) as site:
+        site.enter()
+        page = site.request(f"/sessions/{session}").text
+        refused = [site.change(f"/sessions/{session}/{verb}", said) for verb in ("approve", "waive")]
+
+    assert [(answer.status, answer.data["code"]) for answer in refused] == [(403, "NOT_TRUSTED")] * 2
+    assert f"flow evidence approve {session} package --reason REASON" in page
+    assert 'data-confirm="approve"' not in page
+    assert flow("step", "publish", "ok", "--session", session).status == 4
+
+
+def test_the_page_says_why_a_session_looped(site: Website) -> None:
+    session = started()
+    report(session, "iterate", "iterate", "ok")
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert "Why it looped" in page
+    assert "3 attempts, at most 3" in page
+    assert 'href="?at=1">text of attempt 2</a>' in page
+
+
+def waiting_for_approval() -> str:
+    """Return a session that only lacks a person's approval."""
+    put_skill("publish", PUBLISH)
+    Path("package.txt").write_text("the package")
+    session = str(told("start", "publish")["session"])
+    assert flow("step", "publish", "ok", "--session", session).status == 4
+    return session
+
+
+def attribute(page: str, name: str) -> str:
+    """Return the value of the first attribute *name* in *page*."""
+    return page.partition(f'{name}="')[2].partition('"')[0]

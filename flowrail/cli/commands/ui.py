@@ -7,7 +7,7 @@ import webbrowser
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, terminal
 from flowrail.cli.environment import environment
 from flowrail.operations.environment import require_extra
 
@@ -43,8 +43,8 @@ def ui_command(
     """Open a web page that shows all sessions live
 
     It shows which session needs you, the path of each session, what its agent was shown, and handoffs. You can
-    answer questions and abandon sessions on it. It is only reachable from this machine, and the printed address
-    opens it once. Needs the extra flowrail[web].
+    answer questions and abandon sessions on it, and, if you start it at a terminal, approve and waive evidence. It
+    is only reachable from this machine, and the printed address opens it once. Needs the extra flowrail[web].
     """
     require_extra("web", "jinja2", "starlette", "uvicorn")
     from flowrail.web.server import serve  # needs the extra
@@ -56,5 +56,14 @@ def ui_command(
             webbrowser.open(address)
 
     gc.enable()  # a command does without the collector, a server lives for long
+    at_terminal = terminal.is_shown_to_person()  # before `environment`, which sets standard output aside
     here = environment(store, roots, conversation="")  # a person uses the page, whoever started it
-    serve(here, port=port, host=host, token_file=token_file, idle=60 * idle, ready=ready)
+    serve(
+        here,
+        port=port,
+        host=host,
+        token_file=token_file,
+        idle=60 * idle,
+        at_terminal=at_terminal,
+        ready=ready,
+    )

@@ -73,7 +73,7 @@ def answer_question(
     answer = tuple(dict.fromkeys(_matching_label(question, word) for word in words))
     if question.source == BY_EVIDENCE and "Waive" in answer:
         raise BadAnswerError(
-            "only a person can waive evidence, at a terminal",
+            "only a person can waive evidence, at a terminal or in `flow ui`",
             hint="ask the user to type the command that is printed with the question",
             question=question.id,
         )

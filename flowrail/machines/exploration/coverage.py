@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions
@@ -58,6 +59,10 @@ class SessionCoverage(NamedTuple):
     """Sessions that could not be read."""
     unrefused: tuple[str, ...] = ()
     """Checks that were made, each after its step, and never refused a report."""
+    repeated: Mapping[str, int] = Frozen()
+    """How many sessions left a step more than once."""
+    refused: Mapping[str, int] = Frozen()
+    """How many reports of a step were refused for lack of evidence."""
 
 
 def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
@@ -74,6 +79,8 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
     unread = 0
     made: set[tuple[str, str]] = set()
     refused: set[tuple[str, str]] = set()
+    repeated: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
     for records in histories:
         if not records:
             unread += 1
@@ -84,7 +91,11 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
         statuses[last.status] += 1
         if last.step is not None:
             stops[last.step] += 1
-        taken += _taken(workflow, records)
+        ways = _taken(workflow, records)
+        taken += ways
+        left = Counter(step for step, _ in ways)
+        repeated.update(step for step, times in left.items() if times > 1)
+        refusals.update(str(record.session.step) for record in records if record.kind == "refused")
         for before, after in _moves(records):
             seconds = _seconds(before.session.moved_at, after.session.moved_at)
             if seconds is not None and before.session.step is not None:
@@ -108,6 +119,8 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
             for check in step.checks
             if (step.id, check) in made - refused
         ),
+        repeated=dict(repeated),
+        refused=dict(refusals),
     )
 
 

@@ -73,6 +73,11 @@ def line_of(command: Sequence[str]) -> str:
 
 def expected(check: EvidenceCheck, show: Callable[[str], str]) -> str:
     """Return what a check expects. *show* returns a path as it is printed."""
+    approval = ", and a person's approval" if check.lowest_level is Level.APPROVED else ""
+    return f"{_expected(check, show)}{approval}"
+
+
+def _expected(check: EvidenceCheck, show: Callable[[str], str]) -> str:
     if check.file is not None:
         return f"{show(check.file)}{_conditions(check)}"
     if check.files is not None:

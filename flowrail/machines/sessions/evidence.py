@@ -126,6 +126,12 @@ class EvidenceResult(NamedTuple):
         """Whether the check passed, or a person waived it."""
         return self.passed or self.waived
 
+    @property
+    def awaits_approval(self) -> bool:
+        """Whether the check lacks nothing but a person's approval."""
+        can_be_approved = self.kind == "run" or self.verdict == Verdict.PASS
+        return self.lowest_level == Level.APPROVED and can_be_approved and not self.is_satisfied
+
 
 class StepEvidence(NamedTuple):
     """Evidence of one step: ``first`` is from its first entry, ``entry`` from its latest.
@@ -142,6 +148,18 @@ class StepEvidence(NamedTuple):
     claim: str = ""
     results: tuple[EvidenceResult, ...] = ()
     nothing_found: bool = False
+
+    @property
+    def missing(self) -> tuple[EvidenceResult, ...]:
+        """The results for which a claim was refused last, without those that a person confirmed since."""
+        said = {confirmation.check for confirmation in self.confirmations}
+        demanded = [result for result in self.results if result.is_demanded and not result.is_satisfied]
+        return tuple(result for result in demanded if result.check not in said) if self.claim else ()
+
+    @property
+    def awaited_approvals(self) -> tuple[str, ...]:
+        """The checks that lack nothing but a person's approval."""
+        return tuple(result.check for result in self.missing if result.awaits_approval)
 
     def entered_again(self, baseline: Baseline) -> "StepEvidence":
         """Return the evidence for another attempt: waivers and refusals were for the one before."""

@@ -27,6 +27,7 @@ from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
+from flowrail.operations.running.steps import check_expected
 from flowrail.text.phrases import did_you_mean, listed
 
 LONGEST_REASON = 2_000
@@ -171,8 +172,13 @@ def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
     return evaluate([check], context_of(world, at.opened.workflow, at.step, at.session, {}))[0]
 
 
-def approve(world: World, session_id: str, seen: EvidenceResult, reason: str) -> StepEvidence:
-    """Record that a person approved a check as it was *seen*. A failing check that is not a command is waived instead."""
+def approve(
+    world: World, session_id: str, seen: EvidenceResult, reason: str, *, expect: int | None = None
+) -> StepEvidence:
+    """Record that a person approved a check as it was *seen*. A failing check that is not a command is waived instead.
+
+    *expect* is the revision that the person saw, if it matters.
+    """
     if seen.kind != "run" and seen.verdict != Verdict.PASS:
         waive_command = Command(
             "evidence waive", session_id, seen.check, reason="REASON", store=world.shown_store
@@ -183,24 +189,24 @@ def approve(world: World, session_id: str, seen: EvidenceResult, reason: str) ->
             check=seen.check,
             verdict=seen.verdict,
         )
-    return _confirm(
-        world, session_id, Confirmation(seen.check, False, seen.state, reason, world.now(), world.by)
-    )
+    said = Confirmation(seen.check, False, seen.state, reason, world.now(), world.by)
+    return _confirm(world, session_id, said, expect=expect)
 
 
-def waive(world: World, session_id: str, check_ids: Sequence[str], reason: str) -> StepEvidence:
+def waive(
+    world: World, session_id: str, check_ids: Sequence[str], reason: str, *, expect: int | None = None
+) -> StepEvidence:
     """Record that a person waives these checks in this attempt of the step."""
     said = [Confirmation(check, True, "", reason, world.now(), world.by) for check in check_ids]
-    return _confirm(world, session_id, *said)
+    return _confirm(world, session_id, *said, expect=expect)
 
 
-def _confirm(world: World, session_id: str, *said: Confirmation) -> StepEvidence:
+def _confirm(world: World, session_id: str, *said: Confirmation, expect: int | None) -> StepEvidence:
     reason, kind = said[0].reason, "waive" if said[0].waived else "approve"
     if not reason.strip() or len(reason) > LONGEST_REASON:
-        raise UsageError(
-            "a reason is needed", hint=f"give it with --reason, in at most {LONGEST_REASON} characters"
-        )
+        raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
     with world.store.change(session_id, wait=world.wait) as change:
+        check_expected(world, change.kept.session, expect)
         at = _at_step(world, change.kept.session)
         evidence = at.session.evidence[at.step.id]
         for confirmation in said:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.sessions.evidence import StepEvidence
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
@@ -83,15 +84,17 @@ class BoardEntry(NamedTuple):
     questions: tuple[AskedQuestion, ...] = ()
     agents: AgentCount = AgentCount()
     findings: int = 0
+    evidence: str = ""
+    """What a refused claim lacks, such as `claimed ok, lacks evidence: tests`."""
     parent: str | None = None
     readable: bool = True
 
     @property
     def note(self) -> str:
-        """What a person should know besides the position: the open question, sub-agents, open findings."""
+        """What a person should know besides the position: the open question, sub-agents, findings, evidence."""
         reason = self.reason if self.group is Group.NEEDS_YOU else ""
         findings = count(self.findings, "open finding") if self.findings else ""
-        return "; ".join(part for part in (reason, self.agents.text, findings) if part)
+        return "; ".join(part for part in (reason, self.agents.text, findings, self.evidence) if part)
 
 
 class Board:
@@ -164,10 +167,14 @@ def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position
 def _entry(record: Record, position: Position | None) -> BoardEntry:
     session = record.session
     questions = tuple(question for question in session.questions if question.is_open)
+    evidence = session.evidence.get(session.step or "")
     if not session.is_open:
         group, reason = Group.ENDED, session.status
     elif questions:
         group, reason = Group.NEEDS_YOU, questions[0].text
+    elif evidence is not None and evidence.awaited_approvals:
+        group = Group.NEEDS_YOU
+        reason = f"your approval is needed: {', '.join(evidence.awaited_approvals)}"
     else:
         group, reason = Group.RUNNING, ""
     return BoardEntry(
@@ -183,8 +190,17 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
         questions=questions if session.is_open else (),
         agents=_agents(session.dispatches),
         findings=sum(finding.is_open for finding in session.findings),
+        evidence=_lacking(evidence) if session.is_open else "",
         parent=session.parent.session if session.parent else None,
     )
+
+
+def _lacking(evidence: StepEvidence | None) -> str:
+    """Return what the last claim lacks, in words."""
+    if evidence is None or not evidence.missing:
+        return ""
+    missing = ", ".join(result.check for result in evidence.missing)
+    return f"claimed {evidence.claim}, lacks evidence: {missing}"
 
 
 def _agents(dispatches: tuple[Dispatched, ...]) -> AgentCount:

@@ -9,6 +9,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Node, Picture, TraceEntry
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.guidance.guide import Guidance, guide
@@ -23,19 +24,39 @@ from flowrail.text.safe_text import shortened
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
 
+class Attempt(NamedTuple):
+    """One attempt of a step, which ended with a move. ``shown_at`` is the record whose text the agent worked from."""
+
+    number: int
+    shown_at: int
+    move: TraceEntry
+    refusals: int
+
+
+class RepeatedStep(NamedTuple):
+    """A step that a session entered more than once. ``rules`` are those that decide its outcome, in words."""
+
+    step: str
+    limit: int | None
+    attempts: tuple[Attempt, ...]
+    rules: str
+
+
 class SessionView(NamedTuple):
     """A session at one of its records.
 
     ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is what the agent
-    was shown after that record; if it is `None`, ``why_no_text`` says why. ``checks`` are the results of evidence so far,
-    each with its step.
+    was shown after that record; if it is `None`, ``why_no_text`` says why. ``repeated`` are the steps that explain why the
+    session loops. ``checks`` are the results of evidence so far, each with its step.
     """
 
+    workflow: Workflow
     now: Session
     then: Session
     seq: int
     records: tuple[TraceEntry, ...]
     picture: Picture
+    repeated: tuple[RepeatedStep, ...]
     checks: tuple[tuple[str, EvidenceResult], ...]
     guidance: Guidance | None
     why_no_text: str = ""
@@ -68,15 +89,18 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionView:
             session=session_id,
         )
     drawing = _with_titles(picture(subject.workflow), records[shown].session)
-    entries = with_trace(drawing, records).trace
+    trace = with_trace(drawing, records).trace
+    entries = trace.entries if trace else ()
     then = records[shown]
     guidance, why = _guidance(store, subject.workflow, then, computed=_has_functions(store, session_id))
     return SessionView(
+        workflow=subject.workflow,
         now=records[-1].session,
         then=then.session,
         seq=shown,
-        records=entries.entries if entries else (),
+        records=entries,
         picture=with_trace(drawing, records[: shown + 1]),
+        repeated=tuple(_repeated(subject.workflow, entries)),
         checks=tuple(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,
@@ -94,6 +118,35 @@ def _with_titles(drawing: Picture, session: Session) -> Picture:
         return node._replace(title=shortened(fill(node.title, {**values, **attempt})))
 
     return drawing._replace(nodes=tuple(titled(node) for node in drawing.nodes))
+
+
+def _repeated(workflow: Workflow, records: Sequence[TraceEntry]) -> Iterator[RepeatedStep]:
+    """Yield the steps with more than one attempt, in the order in which they were first left."""
+    attempts: dict[str, list[Attempt]] = {}
+    refusals = 0
+    for record in records:
+        if record.kind == "refused":
+            refusals += 1
+        elif record.outcome is not None and record.step is not None:
+            known = attempts.setdefault(record.step, [])
+            known.append(Attempt(len(known) + 1, record.seq - 1, record, refusals))
+            refusals = 0
+    for step_id, made in attempts.items():
+        step = workflow.get(step_id)
+        if len(made) > 1:
+            limit, rules = (step.limit, rules_text(step)) if step is not None else (None, "")
+            yield RepeatedStep(step_id, limit, tuple(made), rules)
+
+
+def rules_text(step: StepDef) -> str:
+    """Return the rules of *step* in words, such as `ok if result == 'green', otherwise iterate`."""
+    if step.rules:
+        rules = (
+            f"{rule.outcome} if {rule.when}" if rule.when else f"otherwise {rule.outcome}"
+            for rule in step.rules
+        )
+        return ", ".join(rules)
+    return "the findings of the review decide" if step.gate is not None else ""
 
 
 def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:

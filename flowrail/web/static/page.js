@@ -145,8 +145,13 @@ document.addEventListener("click", (event) => {
   if (form.classList.contains("question")) {
     const words = answerOf(button, form);
     if (words.length) {
-      send(`/sessions/${form.dataset.session}/answer`, { ...at, answers: { [form.dataset.question]: words } });
+      const reason = form.elements.reason ? form.elements.reason.value : "";
+      send(`/sessions/${form.dataset.session}/answer`, { ...at, reason, answers: { [form.dataset.question]: words } });
     }
+  } else if (button.hasAttribute("data-confirm")) {
+    if (!form.reportValidity()) return;
+    const { session, check, state } = form.dataset;
+    send(`/sessions/${session}/${button.dataset.confirm}`, { ...at, check, state, reason: form.elements.reason.value });
   } else if (button.hasAttribute("data-abandon")) {
     if (confirm("Abandon this session?")) {
       send(`/sessions/${form.dataset.session}/abandon`, { ...at, reason: form.elements.reason.value });
