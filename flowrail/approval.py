@@ -18,7 +18,7 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError
 from flowrail.storage import files as storage_files
-from flowrail.storage.digests import sha256
+from flowrail.storage.files import sha256_hex
 
 MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
@@ -60,9 +60,9 @@ def snapshot(folder: str, *, keep: bool = True) -> FolderContent:
             raise _refused(root, f"contains more than {LARGEST_FOLDER} bytes")
         if keep:
             contents[path] = data
-        files[path] = f"{'x' if executable else '-'}{sha256(data).hexdigest()}"
+        files[path] = f"{'x' if executable else '-'}{sha256_hex(data)}"
     whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
-    return FolderContent(root, sha256(whole).hexdigest(), files, contents)
+    return FolderContent(root, sha256_hex(whole), files, contents)
 
 
 def file_called(content: FolderContent, name: str) -> str:
@@ -159,7 +159,7 @@ def revoke(folder: str, state: str) -> bool:
 def commands_digest(content: FolderContent, project: str, commands: Iterable[Sequence[str]]) -> str:
     """Return the digest of what `approve_commands` approves."""
     parts = [content.digest, os.path.realpath(project), [list(command) for command in commands]]
-    return sha256(json.dumps(parts).encode()).hexdigest()
+    return sha256_hex(json.dumps(parts).encode())
 
 
 def approve_commands(
@@ -207,11 +207,11 @@ def revoke_commands(folder: str, project: str, state: str) -> bool:
 
 def _commands_place(folder: str, project: str, state: str) -> str:
     both = "\0".join((os.path.realpath(folder), os.path.realpath(project)))
-    return os.path.join(state, "trust", f"commands-{sha256(os.fsencode(both)).hexdigest()}.json")
+    return os.path.join(state, "trust", f"commands-{sha256_hex(os.fsencode(both))}.json")
 
 
 def _place(folder: str, state: str) -> str:
-    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
+    name = sha256_hex(os.fsencode(os.path.realpath(folder)))
     return os.path.join(state, "trust", f"{name}.json")
 
 

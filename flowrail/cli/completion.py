@@ -55,7 +55,7 @@ def _outcomes(params: Params) -> Iterable[str]:
     Uses the session's stored definition, so that no code of a skill runs.
     """
     # brings the engine, which completing names of skills and steps does without
-    from flowrail.machines.definition.serialization import from_plain
+    from flowrail.machines.definition.workflow import from_plain
     from flowrail.machines.guidance.guide import guide
 
     store = _environment(params).store

@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from flowrail.errors import FlowError
 from flowrail.storage import files
-from flowrail.storage.digests import sha256
+from flowrail.storage.files import sha256_hex
 
 VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """The environment variables that name the conversation of a command, ours first."""
@@ -74,7 +74,7 @@ def add_texts(state: str, conversation: str, keys: Iterable[str]) -> None:
 
 def text_key(name: str, text: str) -> str:
     """Return the key of a text: its name, and a mark that differs if the text changes."""
-    return f"{name} {sha256(text.encode()).hexdigest()[:8]}"
+    return f"{name} {sha256_hex(text.encode())[:8]}"
 
 
 def forget_old_lists(state: str) -> None:

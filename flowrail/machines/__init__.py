@@ -103,7 +103,7 @@ if TYPE_CHECKING:
         Report as Report,
         Session as Session,
     )
-    from flowrail.text.markup import Markup as Markup
+    from flowrail.text.safe_text import Markup as Markup
 
 __all__, __dir__, _load = lazy_exports(
     __name__,
@@ -134,7 +134,7 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.loading.skill_decorator": "skill",
         "flowrail.machines.sessions.record": "Record",
         "flowrail.machines.sessions.session": "Report Session",
-        "flowrail.text.markup": "Markup",
+        "flowrail.text.safe_text": "Markup",
     },
 )
 

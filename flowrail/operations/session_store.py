@@ -16,9 +16,8 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError
 from flowrail.formatters.guidance.content import pieces
-from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.running import agents, findings, questions, session_list, steps
 from flowrail.operations.running.open_workflow import (

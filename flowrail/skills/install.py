@@ -28,8 +28,7 @@ from flowrail.skills.catalog import (
     read_manifest,
     shipped,
 )
-from flowrail.storage.digests import sha256
-from flowrail.storage.files import read_bounded, sweep, write_atomic
+from flowrail.storage.files import read_bounded, sha256_hex, sweep, write_atomic
 from flowrail.text.phrases import did_you_mean
 
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
@@ -270,7 +269,7 @@ def _digest(folder: str, path: str) -> str | None:
     if not os.path.lexists(full):
         return None
     try:
-        return sha256(read_bounded(full, limit=approval.LARGEST_FILE, what=f"`{path}`")).hexdigest()
+        return sha256_hex(read_bounded(full, limit=approval.LARGEST_FILE, what=f"`{path}`"))
     except DocumentError:
         return ODD
 

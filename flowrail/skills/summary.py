@@ -8,10 +8,9 @@ from typing import Any
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import ReadFile
 from flowrail.skills.catalog import Skill, as_bundled, find, listing, workflow_file, workflows

@@ -12,8 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import DocumentError, FlowError, StorageError
 from flowrail.storage import files, journal
-from flowrail.storage.digests import sha256
-from flowrail.storage.files import locked
+from flowrail.storage.files import locked, sha256_hex
 from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
 from flowrail.storage.ownership import Owner
 from flowrail.text import limits
@@ -572,7 +571,7 @@ def check_snapshot(path: str, seen: Snapshot | None, seq: int, digest: str) -> N
 
 
 def _snapshot_check(body: bytes) -> str:
-    return sha256(body).hexdigest()[:16]
+    return sha256_hex(body)[:16]
 
 
 def _snapshot_bytes(path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Read files up to a limit, write them atomically, keep directories private, and lock files between processes."""
+"""Read files up to a limit, write them atomically, keep directories private, lock and digest files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from flowrail.errors import ConflictError, DocumentError, StorageError
 
 if sys.platform == "darwin":
     from flowrail.storage import macos
 
+if TYPE_CHECKING or sys.implementation.name != "cpython":
+    from hashlib import sha256 as _sha256
+elif sys.version_info >= (3, 12):  # without OpenSSL, whose library takes 2 ms to load; `random` does the same
+    from _sha2 import sha256 as _sha256
+else:
+    from _sha256 import sha256 as _sha256
+
+_HMAC_BLOCK = 64
 AnyPath = str | os.PathLike[str]
 
 
@@ -441,3 +450,15 @@ def _timeout(fd: int, what: str) -> LockTimeoutError:
         hint="nothing was changed; wait for it to end, then run the same command again",
         pid=pid,
     )
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 digest of *data*, in hexadecimal."""
+    return _sha256(data).hexdigest()
+
+
+def hmac_sha256(key: bytes, message: bytes) -> str:
+    """Return the HMAC (RFC 2104) of *message* with a *key* of at most 64 bytes."""
+    block = key.ljust(_HMAC_BLOCK, b"\0")
+    inner = _sha256(bytes(byte ^ 0x36 for byte in block) + message).digest()
+    return _sha256(bytes(byte ^ 0x5C for byte in block) + inner).hexdigest()

@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
-from flowrail.storage.digests import sha256
+from flowrail.storage.files import sha256_hex
 from flowrail.storage.records import RecordError
 from flowrail.text import json as strict_json
 from flowrail.text import limits
@@ -115,7 +115,7 @@ class Encoding(NamedTuple, Generic[T]):
         if parts is not None:
             data, side_files = parts
             body = _body(data)
-        digest = sha256(body).hexdigest()
+        digest = sha256_hex(body)
         text = body + _HASH + digest.encode() + b'"}\n'
         if len(text) > limits.RECORD_BYTES:
             raise too_large("the record", len(text), limits.RECORD_BYTES)
@@ -301,7 +301,7 @@ class Journal(Generic[T]):
     def _check_torn(self, rest: bytes) -> None:
         """Refuse a complete record that lost only its line feed: it was acknowledged and must not be cut off."""
         for end in _END.finditer(rest):
-            digest = sha256(rest[: end.start()]).hexdigest().encode()
+            digest = sha256_hex(rest[: end.start()]).encode()
             if end.end() < len(rest) and digest == end.group(1):
                 what = "the end of the line is not as it was written"
                 raise DamagedError(self.path, self._count_line_feeds() + 1, what)
@@ -403,7 +403,7 @@ def _body_and_hash(line: bytes, path: str, number: int) -> tuple[bytes, str]:
     """Return the text of a line before its hash, and the hash; refuse a line that does not match its hash."""
     text = line.removesuffix(b"\n")
     body = text[:-_HASH_LENGTH]
-    digest = sha256(body).hexdigest()
+    digest = sha256_hex(body)
     if text != body + _HASH + digest.encode() + b'"}':
         raise DamagedError(path, number, "the line is not as it was written")
     return body, digest

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.storage import files
-from flowrail.storage.digests import hmac_sha256
+from flowrail.storage.files import hmac_sha256
 
 OWNER_FILE = "owner"
 KEY_BYTES = 32

@@ -26,8 +26,7 @@ from flowrail.formatters.blocks import (
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
 from flowrail.machines.definition.step_parts import POLICIES, AgentRole, GateConfig, QRState
 from flowrail.machines.guidance.question_relay import Option, Question, as_xml
-from flowrail.text.markup import Markup
-from flowrail.text.safe_text import one_line, visible
+from flowrail.text.safe_text import Markup, one_line, visible
 
 T = TypeVar("T")
 

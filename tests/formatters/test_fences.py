@@ -21,8 +21,8 @@ from flowrail.formatters.blocks.fences import (
     with_blocks,
 )
 from flowrail.formatters.blocks.step import format_current_action
-from flowrail.text.markup import Markup
 from flowrail.text.placeholders import fill
+from flowrail.text.safe_text import Markup
 
 
 def resources(name: str) -> str:

@@ -46,7 +46,7 @@ def yaml(data: bytes) -> None:
 def workflow(data: bytes) -> None:
     """A workflow has findings, or can be kept and comes back as it was."""
     from flowrail.errors import DocumentError
-    from flowrail.machines.definition.serialization import from_plain, to_plain
+    from flowrail.machines.definition.workflow import from_plain, to_plain
     from flowrail.machines.loading.yaml_file import read_yaml
     from flowrail.text import yaml as yaml_text
 
@@ -104,7 +104,7 @@ def session(data: bytes) -> None:
 
 def definition(data: bytes) -> None:
     """What a session keeps of a workflow is that, or of another form, and then known to be."""
-    from flowrail.machines.definition.serialization import from_plain, to_plain
+    from flowrail.machines.definition.workflow import from_plain, to_plain
 
     try:
         value = json.loads(data)
@@ -144,7 +144,7 @@ def questions(data: bytes) -> None:
 def told(data: bytes) -> None:
     """A text of a step becomes blocks and text that any XML parser takes."""
     from flowrail.formatters.blocks.fences import fence_problems, with_blocks
-    from flowrail.text.markup import content
+    from flowrail.text.safe_text import content
 
     text = data.decode("utf-8", "replace")
     fence_problems(text)
@@ -183,7 +183,7 @@ def beginnings(name: str) -> Iterator[bytes]:
 def _kept(name: str) -> Iterator[bytes]:
     from support.workflows import linear, loop
 
-    from flowrail.machines.definition.serialization import to_plain
+    from flowrail.machines.definition.workflow import to_plain
     from flowrail.machines.engine.advance import start
     from flowrail.machines.sessions.record import Record, encoding
     from flowrail.storage.file_store import FolderFiles

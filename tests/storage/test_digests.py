@@ -8,12 +8,12 @@ import hmac
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.storage.digests import hmac_sha256, sha256
+from flowrail.storage.files import hmac_sha256, sha256_hex
 
 
 @given(st.binary(max_size=300))
 def test_sha256_is_that_of_hashlib(data: bytes) -> None:
-    assert sha256(data).hexdigest() == hashlib.sha256(data).hexdigest()
+    assert sha256_hex(data) == hashlib.sha256(data).hexdigest()
 
 
 @given(st.binary(max_size=64), st.binary(max_size=300))

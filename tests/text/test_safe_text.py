@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.text.markup import xml_attribute, xml_text
 from flowrail.text.safe_text import (
     LONGEST_LINE,
     MOST_LINES,
@@ -22,6 +21,8 @@ from flowrail.text.safe_text import (
     json_visible,
     one_line,
     visible,
+    xml_attribute,
+    xml_text,
 )
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=40) | st.text(

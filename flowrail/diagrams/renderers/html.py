@@ -21,8 +21,7 @@ from flowrail.diagrams.renderers.html_steps import steps
 from flowrail.diagrams.renderers.json import path_data
 from flowrail.diagrams.renderers.style import DARK, LIGHT
 from flowrail.storage import files
-from flowrail.text.markup import xml_attribute, xml_text
-from flowrail.text.safe_text import decode
+from flowrail.text.safe_text import decode, xml_attribute, xml_text
 
 LARGEST_PART = 200_000
 _KEYS = (

@@ -9,9 +9,8 @@ from typing import Any
 from flowrail.diagrams.model import MEANING, Node, Picture, Trace, TraceEntry
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.machines.definition.step import StepDef, fact_args
-from flowrail.text.markup import attributes, xml_attribute, xml_text
 from flowrail.text.phrases import duration, times
-from flowrail.text.safe_text import shortened
+from flowrail.text.safe_text import attributes, shortened, xml_attribute, xml_text
 
 Address = Callable[[str, str], str]
 LONGEST_TEXT = 20_000

@@ -13,8 +13,8 @@ from flowrail.diagrams.layout.layout import Layout, PlacedNode, RoutedLine, layo
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Picture
 from flowrail.diagrams.renderers.shapes import shape
 from flowrail.diagrams.renderers.style import style
-from flowrail.text.markup import attributes, xml_attribute, xml_text
 from flowrail.text.phrases import count
+from flowrail.text.safe_text import attributes, xml_attribute, xml_text
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")

@@ -8,9 +8,9 @@ from flowrail.command import Command
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.step_parts import AgentRole
-from flowrail.text.markup import Markup, Verbatim, block, element
 from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import placeholders
+from flowrail.text.safe_text import Markup, Verbatim, block, element
 
 
 def format_subagent_dispatch(

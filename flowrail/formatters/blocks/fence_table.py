@@ -21,7 +21,7 @@ from flowrail.machines.definition.step_parts import (
     QRState,
 )
 from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
-from flowrail.text.markup import Markup, content
+from flowrail.text.safe_text import Markup, content
 
 NOTHING, ITEMS, CASES, ENTRIES, TEXT, BLOCKS = "nothing", "items", "cases", "entries", "text", "blocks"
 NUMBERS = frozenset({"step", "total", "limit", "work_step", "pass_step"})

@@ -31,8 +31,8 @@ from flowrail.formatters.blocks.fence_table import (
     FenceBody,
     FenceType,
 )
-from flowrail.text.markup import Markup
 from flowrail.text.placeholders import PLACEHOLDER
+from flowrail.text.safe_text import Markup
 
 Resources = Callable[[str], str]
 Fill = Callable[[str], str]

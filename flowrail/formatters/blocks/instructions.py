@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flowrail.text.markup import Markup, block, element, listing
+from flowrail.text.safe_text import Markup, block, element, listing
 
 
 def format_state_banner(

@@ -21,7 +21,7 @@ from flowrail.machines.definition.step_parts import (
     QRStatus,
     Severity,
 )
-from flowrail.text.markup import Markup, Verbatim, block, element, xml_text
+from flowrail.text.safe_text import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5
 """The number of rounds after which the user is asked."""

@@ -14,7 +14,7 @@ from flowrail.machines.definition.script_steps import (
     Routing,
 )
 from flowrail.machines.definition.step_parts import QRStatus
-from flowrail.text.markup import Markup, Verbatim, block, element
+from flowrail.text.safe_text import Markup, Verbatim, block, element
 
 
 def format_step_header(script: str, step: int, total: int, title: str, phase: str | None = None) -> Markup:

@@ -31,7 +31,7 @@ from flowrail.machines.guidance.guide import (
     wants_of,
 )
 from flowrail.machines.sessions.session import CLAIMED
-from flowrail.text.markup import attributes, content, xml_text, xml_verbatim
+from flowrail.text.safe_text import attributes, content, xml_text, xml_verbatim
 
 LAUNCH = (
     "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its "

@@ -11,10 +11,9 @@ from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
-from flowrail.text.markup import Markup, Verbatim, element, parts
 from flowrail.text.phrases import in_words, size
 from flowrail.text.placeholders import Again
-from flowrail.text.safe_text import shortened
+from flowrail.text.safe_text import Markup, Verbatim, element, parts, shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
 from flowrail.machines.guidance.views import LoopView
-from flowrail.text.markup import Markup
+from flowrail.text.safe_text import Markup
 
 _STOP = format_forbidden(
     ["Fixing anything here", "Calling a blocking finding minor", "Any command that is not printed here"]

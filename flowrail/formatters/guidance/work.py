@@ -9,10 +9,9 @@ from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
-from flowrail.text.markup import Markup, Verbatim, block, element
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
-from flowrail.text.safe_text import one_line, visible
+from flowrail.text.safe_text import Markup, Verbatim, block, element, one_line, visible
 
 
 def assignment_text(assignment: Assignment, show: Show = str) -> str:

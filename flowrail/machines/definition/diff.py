@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.parts import keys_of
-from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow, structure
+from flowrail.machines.definition.workflow import Workflow, structure, to_plain
 
 IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
     "identical",

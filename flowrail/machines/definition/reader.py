@@ -18,8 +18,7 @@ from flowrail.machines.definition.parts import (
 )
 from flowrail.machines.definition.step import UNWRITTEN, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.values import Arg
-from flowrail.text.markup import Markup
-from flowrail.text.safe_text import in_quotes
+from flowrail.text.safe_text import Markup, in_quotes
 
 MOST_PROBLEMS = 5_000
 CODE = "code"

@@ -7,8 +7,7 @@ from dataclasses import MISSING
 from typing import Any
 
 from flowrail.machines.definition.parts import DeclaredKey, Shape, keys_of
-from flowrail.machines.definition.serialization import to_plain
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, to_plain
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 _SCALAR = {"type": ["string", "number", "boolean"]}

@@ -31,7 +31,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import NOTES, default_work_folder
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
-from flowrail.text.markup import Markup, parts
+from flowrail.text.safe_text import Markup, parts
 
 NO_SESSION = "SESSION"
 """How a text reads where no session was begun, as in a preview."""

@@ -13,10 +13,9 @@ from typing import Any
 
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.parts import freeze_deep
-from flowrail.machines.definition.serialization import has_functions
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant, Domain
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, has_functions
 from flowrail.machines.exploration.actions import values_to_try
 from flowrail.machines.exploration.reads import Reads, rounds
 from flowrail.machines.exploration.walks import observe

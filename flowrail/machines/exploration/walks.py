@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -32,7 +33,6 @@ from flowrail.machines.exploration.budget import Effort, held_by
 from flowrail.machines.exploration.endings import way_out
 from flowrail.machines.exploration.reads import Reads, reads_of, rounds
 from flowrail.machines.sessions.session import WAITING, Session
-from flowrail.storage.digests import sha256
 
 ROUNDS = 3
 """How often a step without a limit is entered before it counts as seen."""

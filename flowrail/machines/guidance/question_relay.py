@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.engine.question_input import QuestionsError, parse_questions
-from flowrail.text.markup import Markup
-from flowrail.text.safe_text import HIDDEN
+from flowrail.text.safe_text import HIDDEN, Markup
 
 __all__ = [
     "QUESTION_RELAY_HANDLER",

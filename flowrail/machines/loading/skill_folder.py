@@ -31,8 +31,7 @@ from flowrail.machines.definition.findings import (
 )
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.storage.digests import sha256
-from flowrail.storage.files import read_bounded
+from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text import limits
 from flowrail.text.safe_text import decode
 
@@ -149,7 +148,7 @@ def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
 
 def digest(data: bytes) -> str:
     """Return the SHA-256 of *data*."""
-    return sha256(data).hexdigest()
+    return sha256_hex(data)
 
 
 def read(

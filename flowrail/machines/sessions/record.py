@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Session
-from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import SideFiles
+from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import DamagedError, Encoding, too_large
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import limits
@@ -243,14 +243,14 @@ def _read(side_files: SideFiles, name: str, size: int) -> str:
         data = side_files.read(name, max(0, size), "a text of the session")
     except DocumentError as error:
         raise _damaged(error.message) from None
-    if len(data) != size or sha256(data).hexdigest() != found.group(1):
+    if len(data) != size or sha256_hex(data) != found.group(1):
         raise _damaged(f"{name} is not as it was written")
     return data.decode("utf-8", "surrogatepass")
 
 
 def _reference(text: str, texts: dict[str, bytes]) -> dict[str, object]:
     data = text.encode("utf-8", "surrogatepass")
-    name = f"{TEXTS_FOLDER}/{sha256(data).hexdigest()}.txt"
+    name = f"{TEXTS_FOLDER}/{sha256_hex(data)}.txt"
     texts[name] = data
     return {MARK: name, "bytes": len(data)}
 

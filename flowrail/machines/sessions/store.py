@@ -19,7 +19,6 @@ from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, definition_of_today, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
-from flowrail.storage.digests import sha256
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
@@ -34,6 +33,7 @@ from flowrail.storage.file_store import (
     snapshot_content,
     written_records,
 )
+from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
 from flowrail.text import json as strict_json
@@ -378,7 +378,7 @@ def definition_bytes(definition: Mapping[str, object]) -> bytes:
 
 
 def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
+    return sha256_hex(data)
 
 
 def _read_definition(side_files: SideFiles) -> dict[str, object] | None:

@@ -16,9 +16,15 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.serialization import from_plain, has_functions, to_plain
 from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.workflow import (
+    Workflow,
+    from_plain,
+    has_functions,
+    step_fingerprint,
+    to_plain,
+    workflow_fingerprint,
+)
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.operations.environment import Environment, World

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.workflow import Workflow, workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow, from_plain, workflow_fingerprint
 from flowrail.machines.engine.migration import (
     ACCEPT,
     MAP,

@@ -17,8 +17,7 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.reader import CodeNotStoredError
-from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.workflow import Workflow, workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow, from_plain, workflow_fingerprint
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.agents import recorded_dispatches
 from flowrail.machines.engine.migration import given_params

@@ -14,9 +14,8 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition import diff
 from flowrail.machines.definition.findings import Finding, without_suppressed
-from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint
+from flowrail.machines.definition.workflow import Workflow, step_fingerprint, to_plain
 from flowrail.machines.loading import skill_folder
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import OWN_SCOPES, Skill, find, listing, workflow_file, workflows

@@ -9,8 +9,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
-from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, from_plain
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import COMPUTED, ReadFile
 from flowrail.machines.sessions.record import Record

@@ -9,7 +9,7 @@ import pytest
 from support.sandbox import flow, put_skill, told
 
 from flowrail import EvidenceCheck, GitCondition, Outcome, StepDef, Workflow, WorkflowError
-from flowrail.machines.definition.serialization import from_plain, to_plain
+from flowrail.machines.definition.workflow import from_plain, to_plain
 from flowrail.machines.loading import skill_folder
 
 COMPLETE = """\

@@ -13,11 +13,17 @@ from hypothesis import strategies as st
 from support.workflows import MODE, facts_of, linear, step, workflow, workflows
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.serialization import from_plain, has_functions, to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.workflow import (
+    Workflow,
+    from_plain,
+    has_functions,
+    step_fingerprint,
+    to_plain,
+    workflow_fingerprint,
+)
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report

@@ -14,11 +14,11 @@ from flowrail.cli.environment import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.parts import Frozen, freeze
-from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.values import (
     Arg,
     arg_from,
 )
+from flowrail.machines.definition.workflow import to_plain
 from flowrail.machines.engine.reports import (
     ValuesError,
     check_params,

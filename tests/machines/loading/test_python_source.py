@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from support.workflows import workflows
 
 from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.machines.loading.python_source import MOST_VALUES, read_python
 from flowrail.machines.loading.run_python import NotLoadedError, run_python
 
