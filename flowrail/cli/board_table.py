@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from rich import console as rich_console
@@ -21,11 +20,6 @@ STYLES = {
 }
 FEWEST_ENDED = 5
 """So many ended sessions are shown live; the others are in `flow sessions --all`."""
-
-
-def console() -> rich_console.Console:
-    """Return the console for standard output. It obeys `NO_COLOR` and the width of the terminal."""
-    return rich_console.Console(file=sys.stdout, highlight=False)
 
 
 def board_view(entries: Sequence[BoardEntry], now: str) -> rich_console.RenderableType:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import click
 
 from flowrail import __version__
-from flowrail.cli import streams
+from flowrail.cli import streams, terminal
 from flowrail.cli.command_table import COMMANDS, LazyGroup
 from flowrail.command import Hint
 from flowrail.errors import FlowError, UsageError
@@ -23,8 +23,6 @@ A skill's procedure is a workflow: steps, and the next step for each outcome.
   flow list                      list the skills
   flow step SKILL                start a session, or show its current step
   flow step SKILL ok …           report the outcome and get the next step
-
-Each answer prints the commands for what comes next.
 
 Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
 definition changed, 6 handoff refused, 7 not approved.
@@ -52,7 +50,8 @@ def group() -> click.Group:
                 expose_value=False,
                 callback=_version,
                 help="Show the version and exit.",
-            )
+            ),
+            terminal.color_option(),
         ],
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from flowrail.cli import terminal
+
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -38,6 +40,13 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     return ask
 
 
+color = click.option(
+    "--color",
+    type=click.Choice(terminal.COLORS),
+    callback=terminal.keep_color,
+    expose_value=False,
+    help="When to use colour (default: on a terminal, unless NO_COLOR is set).",
+)
 form = stacked(
     click.option(
         "--format",
@@ -46,8 +55,12 @@ form = stacked(
         help="The output format (default: text on a terminal, XML in a pipe).",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    color,
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+as_json = stacked(click.option("--json", "as_json", is_flag=True, help="Print one JSON document."), color)
+utc = click.option(
+    "--utc", is_flag=True, callback=terminal.keep_utc, expose_value=False, help="Print exact times in UTC."
+)
 store = click.option("--store", metavar="DIR", help="The folder for sessions (default: the project's .flow).")
 root = click.option(
     "--root",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from flowrail.cli import streams
+from flowrail.cli import streams, terminal
 from flowrail.command import Command, Hint
 from flowrail.storage import files
 from flowrail.text.safe_text import bounded, json_visible, one_line, visible
@@ -20,6 +19,7 @@ _FORMS = {"json": "data", "text": "text", "xml": "xml"}
 if TYPE_CHECKING:
     from flowrail.errors import FlowError
     from flowrail.machines.guidance.guide import Guidance
+    from flowrail.text.report import Report
 
 
 def show(guidance: Guidance, form: str | None) -> None:
@@ -42,7 +42,7 @@ def show_state(guidance: Guidance) -> None:
 
 def usual_form() -> str:
     """Return the default output format."""
-    return "text" if sys.stdout.isatty() else "xml"
+    return "text" if terminal.is_for_people() else "xml"
 
 
 def text(what: str) -> None:
@@ -53,6 +53,19 @@ def text(what: str) -> None:
 def lines(what: Iterable[str]) -> None:
     """Print one answer like `text`, some lines at a time."""
     _put_in_pieces(f"{visible(line)}\n" for line in what)
+
+
+def report(what: Report) -> None:
+    """Print a report: as the terminal shows it, or as plain text in a pipe."""
+    streams.together()
+    if terminal.is_for_people():
+        from flowrail.cli.console import rendered  # rich, which only a terminal needs
+
+        streams.put(rendered(what, has_color=terminal.has_color(), utc=terminal.shows_exact_times()))
+    else:
+        from flowrail.text.report import plain_lines  # agents' commands print no report
+
+        lines(plain_lines(what))
 
 
 def exact(document: str) -> None:

@@ -32,6 +32,7 @@ form = options.stacked(
         help="The diagram language.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    options.color,
 )
 session = click.option(
     "--session",

@@ -56,6 +56,7 @@ from flowrail.operations.running.conversations import release
 from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import Answer
 from flowrail.skills import summary
+from flowrail.text.report import plain_text
 from flowrail.text.safe_text import json_visible, visible
 from flowrail.text.table import table
 
@@ -397,7 +398,7 @@ class Tools:
             chain=chain,
         )
         menu = offer(found, MenuRequest(query, by), top=None)
-        return Told(as_menu.render(menu, found), as_menu.data(menu, found))
+        return Told(plain_text(as_menu.report(menu, found)), as_menu.data(menu, found))
 
     def handoff(
         self,
@@ -431,7 +432,7 @@ class Tools:
             if handoff:
                 return self._handoff(handoff_data(context, context.handoffs.read(handoff).handoff))
             items = [handoff_data(context, one) for one in context.handoffs.own_ones() if one.is_open]
-            return Told(handoff_page.render_list(items), {"handoffs": items})
+            return Told(plain_text(handoff_page.list_report(items)), {"handoffs": items})
         if action == "receive":
             payload = _needed(file, "file", action)
             received, answer = receive_handoff(
@@ -460,7 +461,7 @@ class Tools:
         return self._handoff(handoff_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes))
 
     def _handoff(self, about: dict[str, Any]) -> Told:
-        return Told(handoff_page.render(about, self.show), about)
+        return Told(plain_text(handoff_page.report(about, self.show)), about)
 
     def _told(self, answer: Answer) -> Told:
         guidance = answer.guidance

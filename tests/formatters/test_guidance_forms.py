@@ -26,6 +26,7 @@ from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Dispatched, Move, Report, Session
 from flowrail.machines.sessions.store import StoredSession
+from flowrail.text.report import plain_text
 from flowrail.text.safe_text import one_line, visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -275,7 +276,7 @@ def told_history() -> list[Record]:
 
 
 def test_a_history_looks_as_in_its_golden_file() -> None:
-    assert as_in_golden_file("history.txt", "\n".join(history.lines(told_history())))
+    assert as_in_golden_file("history.txt", plain_text(history.report(told_history())))
 
 
 # --- a workflow as a table
@@ -326,12 +327,14 @@ def shown(**more: Any) -> dict[str, Any]:
 
 
 def test_a_workflow_looks_as_in_its_golden_file() -> None:
-    assert as_in_golden_file("workflow.txt", table.render(shown()))
+    assert as_in_golden_file("workflow.txt", plain_text(table.report(shown())))
 
 
 @given(ANY)
 def test_names_and_places_of_a_workflow_are_visible(any_text: str) -> None:
     finding = {"place": any_text, "severity": "error", "code": "FR102", "message": any_text}
-    drawn = table.render(shown(name=any_text, description=any_text, workflows=[any_text], findings=[finding]))
+    drawn = plain_text(
+        table.report(shown(name=any_text, description=any_text, workflows=[any_text], findings=[finding]))
+    )
 
     assert visible(drawn) == drawn

@@ -17,6 +17,7 @@ from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.formatters.reports import doctor, menu, skill_explanation
+from flowrail.text.report import plain_text
 from flowrail.text.safe_text import visible
 
 
@@ -25,7 +26,7 @@ def found(*candidates: Candidate, **more: Any) -> Discovery:
 
 
 def text(discovery: Discovery, query: Query = Query(), **more: Any) -> str:  # noqa: B008 - it cannot be changed
-    return menu.render(offer(discovery, MenuRequest(query)), discovery, **more)
+    return plain_text(menu.report(offer(discovery, MenuRequest(query)), discovery, **more))
 
 
 def is_harmless(page: str) -> bool:
@@ -95,9 +96,11 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
     )
     for asked in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
         offered = offer(seen, asked)
-        assert is_harmless(menu.render(offered, seen, everything=True))
+        assert is_harmless(plain_text(menu.report(offered, seen, everything=True)))
         for name in {path, *(each.skill for each in candidates)}:
-            assert is_harmless(skill_explanation.render(explain(seen, name, asked=asked.by), offered, seen))
+            assert is_harmless(
+                plain_text(skill_explanation.report(explain(seen, name, asked=asked.by), offered, seen))
+            )
 
 
 @given(st.lists(skills, max_size=4), st.lists(passed, max_size=3), st.integers(1, 5))
@@ -136,7 +139,7 @@ def examined(*findings: dict[str, str]) -> dict[str, Any]:
 
 
 def test_errors_come_first_and_the_same_remedy_stands_once() -> None:
-    page = doctor.render(
+    page = doctor.report(
         examined(
             finding("SOFT", place="/a:1"),
             finding("HARD", "error", remedy="do a"),
@@ -144,7 +147,7 @@ def test_errors_come_first_and_the_same_remedy_stands_once() -> None:
         )
     )
 
-    assert page == (
+    assert plain_text(page) == (
         "installation\n  x 1\n\n"
         "skills\n"
         "  error HARD (2 times)\n    it is so\n      do a\n    it is so\n      do b\n"

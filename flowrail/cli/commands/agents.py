@@ -24,8 +24,8 @@ from flowrail.operations.running import agents, questions
 from flowrail.operations.running import findings as running_findings
 from flowrail.operations.running import questions as running_questions
 from flowrail.operations.running.steps import Answer
+from flowrail.text.report import Part, Span, Style, Table, columns
 from flowrail.text.safe_text import visible
-from flowrail.text.table import table
 
 
 @click.command(
@@ -292,12 +292,9 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
     elif not findings:
         output.text(f"no findings in {home}")
     else:
-        output.text(
-            table(
-                ["id", "severity", "round", "state", *(["item"] if items else []), "place", "what"],
-                [_finding_row(each, items=items) for each in findings],
-            )
-        )
+        titles = ("id", "severity", "round", "state", *(["item"] if items else []), "place", "what")
+        head = columns(*titles, wraps=("item", "place", "what"))
+        output.report([Table(head, [_finding_row(each, items=items) for each in findings])])
 
 
 @finding_command.command(
@@ -333,8 +330,8 @@ def resolve(
         output.text(f"{settled.id} is resolved")
 
 
-def _finding_row(each: RecordedFinding, *, items: bool) -> list[str]:
-    state = "open" if each.is_open else "resolved"
+def _finding_row(each: RecordedFinding, *, items: bool) -> list[Part]:
+    state = Span("open", Style.WARNING) if each.is_open else Span("resolved", Style.GOOD)
     about = f"{each.item} (version {each.version})" if each.item and each.version > 1 else each.item or ""
     return [
         each.id,

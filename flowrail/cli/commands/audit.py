@@ -35,6 +35,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
 @click.option("--since", metavar="WHEN", help="Only what changed since a date, or within 30m, 12h, 7d.")
 @click.option("--html", "html", metavar="FILE", help="Write one HTML page.")
+@options.utc
 @options.as_json
 @options.store
 def audit_command(
@@ -74,7 +75,7 @@ def audit_command(
     if as_json:
         output.data(to_plain(report))
     elif html is None:
-        output.text(page.render(report))
+        output.report(page.report(report))
     return 1 if report.unreadable else 0
 
 
@@ -103,7 +104,7 @@ def _verify(context: HandoffContext, *, as_json: bool) -> int:
     if as_json:
         output.data(told)
     else:
-        output.text(page.render_verification(told))
+        output.report(page.verification_report(told))
     return 1 if found.findings else 0
 
 

@@ -19,6 +19,7 @@ from flowrail.formatters.reports import skill_explanation
 from flowrail.operations.environment import Environment
 from flowrail.skills.bundled import bundled, with_bundled
 from flowrail.storage.files import WriteFailedError
+from flowrail.text.report import paragraphs
 
 if TYPE_CHECKING:
     from flowrail.discovery.menu_cache import CacheUse
@@ -120,8 +121,8 @@ def discover_command(
             | {"bundled": as_menu.items(beside, everything=everything, top=top)}
         )
     else:
-        text = as_menu.render(menu, found, cache=cache, everything=everything)
-        output.text("\n\n".join(filter(None, [text, as_menu.bundled(beside, everything=everything)])))
+        shown = as_menu.report(menu, found, cache=cache, everything=everything)
+        output.report(paragraphs(shown, as_menu.bundled(beside, everything=everything)))
 
 
 def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse | None]:
@@ -158,4 +159,4 @@ def _tell_why(
     if as_json:
         output.data(skill_explanation.data(told, menu))
     else:
-        output.text(skill_explanation.render(told, menu, found))
+        output.report(skill_explanation.report(told, menu, found))

@@ -32,7 +32,7 @@ def show_command(session_id: str, as_json: bool, store: str | None) -> None:
     if as_json:
         output.data(evidence_report.show_data(view))
     else:
-        output.text(evidence_report.show_text(view))
+        output.report(evidence_report.show_report(view))
 
 
 @click.command("run", epilog=options.examples("flow evidence run planner-k3x9q2 tests"))

@@ -153,8 +153,8 @@ def targets_command(
         output.text(as_menu.options(menu))
     else:
         again = str(context.command("handoff targets", session=session.id if session else None))
-        text = as_menu.render(menu, discovery, cache=cache, everything=everything, command=again)
-        output.text(page.render_targets(text, offers[: menu.length] if session or source else ()))
+        shown = as_menu.report(menu, discovery, cache=cache, everything=everything, command=again)
+        output.report(page.targets_report(shown, offers[: menu.length] if session or source else ()))
 
 
 def _cached_targets(
@@ -230,6 +230,7 @@ def _problem_type_fact(session: Session | None, candidate: Candidate, asked: Men
 @click.option(
     "--format", "form", type=click.Choice(["yaml", "json"]), help="The format of the payload's file."
 )
+@options.utc
 @options.as_json
 @options.root
 @options.store
@@ -305,7 +306,7 @@ def send_command(
     if as_json:
         output.data(data)
     else:
-        output.text(page.render(data))
+        output.report(page.report(data))
 
 
 def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
@@ -326,6 +327,7 @@ def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
 @click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))
 @click.argument("handoff_id", metavar="[ID]", required=False)
 @click.option("--all", "include_ended", is_flag=True, help="Include handoffs that are over.")
+@options.utc
 @options.as_json
 @options.store
 def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, store: str | None) -> None:
@@ -339,7 +341,7 @@ def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, s
         if as_json:
             output.data(data)
         else:
-            output.text(page.render(data))
+            output.report(page.report(data))
         return
     unreadable: list[str] = []
     handoffs = [stored.handoff for stored in context.handoffs.all(unreadable)]
@@ -351,12 +353,13 @@ def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, s
     if as_json:
         output.data({"handoffs": items})
     else:
-        output.text(page.render_list(items))
+        output.report(page.list_report(items))
 
 
 @click.command("retry", epilog=options.examples("flow handoff retry handoff-k3x9q2"))
 @click.argument("handoff_id", metavar="ID")
 @send_options
+@options.utc
 @options.as_json
 @options.root
 @options.store
@@ -386,7 +389,7 @@ def retry_command(
     if as_json:
         output.data(data)
     else:
-        output.text(page.render(data))
+        output.report(page.report(data))
 
 
 @click.command(
@@ -394,6 +397,7 @@ def retry_command(
 )
 @click.argument("handoff_id", metavar="ID")
 @options.reason
+@options.utc
 @options.as_json
 @options.store
 @options.wait
@@ -407,7 +411,7 @@ def cancel_command(handoff_id: str, reason: str, as_json: bool, store: str | Non
     if as_json:
         output.data(data)
     else:
-        output.text(page.render(data))
+        output.report(page.report(data))
 
 
 @click.command("receive", epilog=options.examples("flow handoff receive handoff-payload.yaml"))
@@ -444,7 +448,7 @@ def receive_command(
         if form == "json":
             output.data(data)
         else:
-            output.text(page.render(data))
+            output.report(page.report(data))
         return
     output.notes(answer.notes)
     if form == "json":

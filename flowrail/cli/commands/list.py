@@ -11,7 +11,7 @@ from flowrail.machines.loading import skill_folder
 from flowrail.operations.environment import Environment
 from flowrail.skills import summary
 from flowrail.text.phrases import count, listed
-from flowrail.text.table import table
+from flowrail.text.report import Part, Span, Style, Table, columns
 
 
 @click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))
@@ -36,16 +36,19 @@ def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
     if as_json:
         output.data({"skills": items})
     else:
-        head = ["skill", "steps", "gates", "params", "source", "what for"]
-        output.text(table(head, [_skill_row(item) for item in items]))
+        titles = ("skill", "steps", "gates", "params", "source", "what for")
+        head = columns(*titles, wraps=("params", "source", "what for"), optional=("gates", "params"))
+        output.report([Table(head, [_skill_row(item) for item in items])])
 
 
-def _skill_row(item: dict[str, object]) -> list[str]:
+_SHORTEST_CLAUSE = 20
+
+
+def _skill_row(item: dict[str, object]) -> list[Part]:
     params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
     errors = (
         f"{count(int(str(item['errors'])), 'error')}: flow check {item['name']}" if item["errors"] else ""
     )
-    what = errors or str(item["description"])
     inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]
     return [
         str(item["name"]),
@@ -53,7 +56,7 @@ def _skill_row(item: dict[str, object]) -> list[str]:
         str(len(item["gates"]) or ""),  # type: ignore[arg-type]
         params,
         _source(item),
-        _first_sentence(what),
+        Span(errors, Style.BAD) if errors else _first_clause(str(item["description"])),
     ]
 
 
@@ -63,6 +66,9 @@ def _source(item: dict[str, object]) -> str:
     return f"{item['source']}, hides another" if item["hides"] else str(item["source"])
 
 
-def _first_sentence(text: str, longest: int = 90) -> str:
+def _first_clause(text: str, longest: int = 90) -> str:
+    """Return the beginning of a description, up to a full stop or a colon."""
     first = " ".join(text.split()).partition(". ")[0].rstrip(".")
+    clause = first.partition(": ")[0]
+    first = clause if len(clause) >= _SHORTEST_CLAUSE else first
     return first if len(first) <= longest else f"{first[: longest - 1]}…"

@@ -33,7 +33,7 @@ def show(as_json: bool) -> None:
     if as_json:
         output.data(page.data(found.registry, workflows))
     else:
-        output.text(page.render(found.registry, workflows))
+        output.report(page.report(found.registry, workflows))
 
 
 @registry_command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
@@ -66,7 +66,7 @@ def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         output.data(page.sync_data(planned, written=written))
     else:
-        output.text(page.render_sync(planned, written=written))
+        output.report(page.sync_report(planned, written=written))
 
 
 @registry_command.command("check", epilog=options.examples("flow registry check"))
@@ -82,7 +82,7 @@ def check(strict: bool, as_json: bool) -> int:
     if as_json:
         output.data(page.check_data(found.registry, notes))
     else:
-        output.text(page.render_check(found.registry, notes))
+        output.report(page.check_report(found.registry, notes))
     return int(any(strict or note.severity == "error" for note in notes))
 
 

@@ -13,7 +13,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.as_data import session_item
-from flowrail.formatters.reports.migration import done_text, plan_data, plan_text
+from flowrail.formatters.reports.migration import done_text, plan_data, plan_report
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.environment import World
@@ -22,8 +22,8 @@ from flowrail.operations.sessions import migrate, timeline, verify
 from flowrail.operations.sessions.adopt import Adopted, adopt
 from flowrail.operations.sessions.prune import LOST, UNBEGUN, Item, Needs, Parting, prune
 from flowrail.text.phrases import count
+from flowrail.text.report import Line, Span, Style, Table, columns, line
 from flowrail.text.safe_text import one_line
-from flowrail.text.table import table
 
 
 @click.command("rewind", epilog=options.examples("flow session rewind problem-analysis-k3x9q2 --to 2"))
@@ -126,7 +126,7 @@ def migrate_command(
     renamed, values = named_values(maps, "--map", "OLD=NEW"), named_values(params, "-p")
     plan = migrate.outlook(here, session_id, renamed, values).plan
     if form == "text" or (only_plan and form != "json"):
-        output.text(plan_text(plan))
+        output.report(plan_report(plan))
     if only_plan:
         if form == "json":
             output.data(plan_data(plan))
@@ -195,9 +195,9 @@ def verify_command(
     if as_json:
         output.data({"sessions": [_verified_data(each) for each in found], "ok": not wrong})
     else:
-        lines = [line for each in found for line in _verified_lines(each)]
-        verdict = "nothing is wrong" if not wrong else f"{wrong} found"
-        output.text("\n".join([*lines, f"{count(len(found), 'session')} verified, {verdict}"]))
+        verdict = Span(f"{wrong} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
+        lines = [text for each in found for text in _verified_lines(each)]
+        output.report([*lines, line(f"{count(len(found), 'session')} verified, ", verdict)])
     return 1 if wrong else 0
 
 
@@ -210,11 +210,11 @@ def _verified_data(each: verify.Verified) -> dict[str, object]:
     }
 
 
-def _verified_lines(each: verify.Verified) -> list[str]:
-    yes = "damaged" if each.problems else "as it was written"
+def _verified_lines(each: verify.Verified) -> list[str | Line]:
+    verdict = Span("damaged", Style.BAD) if each.problems else Span("as it was written", Style.GOOD)
     moves = f"{count(each.moves, 'move')}, {each.judged} judged again"
     return [
-        f"{each.session}: {yes}; {count(each.records, 'record')}, {moves}; head {each.head}",
+        line(f"{each.session}: ", verdict, f"; {count(each.records, 'record')}, {moves}; head {each.head}"),
         *(
             f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
             for problem in each.problems
@@ -330,7 +330,7 @@ def prune_command(
         _pruned_row(each, "stays") for each in pruned.kept
     ]
     if rows:
-        output.text(table(["session", "status", "days", "", "why"], rows))
+        output.report([Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)])
     output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
 
 

@@ -2,73 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, terminal
 from flowrail.cli.environment import world
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.formatters.guidance.as_data import broken_item, error_data, session_item
-from flowrail.formatters.reports.history import items, lines
+from flowrail.formatters.reports.history import items, report
+from flowrail.hosts.conversation import short_id
 from flowrail.machines.sessions.record import Record
-from flowrail.operations.running.session_list import summaries
+from flowrail.machines.sessions.store import ForeignSessionError
+from flowrail.operations.environment import World
+from flowrail.operations.running.session_list import Summary, summaries
+from flowrail.operations.sessions.board import position_in
 from flowrail.text.phrases import ago
+from flowrail.text.report import Part, Span, Style, Table, columns, status
 from flowrail.text.safe_text import one_line
-from flowrail.text.table import table
 
 
 @click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
 @click.option("--all", "every", is_flag=True, help="Include sessions that have ended.")
+@options.utc
 @options.as_json
 @options.store
 def sessions_command(every: bool, as_json: bool, store: str | None) -> None:
     """List the open sessions
 
-    In a conversation of a host, its own sessions are marked, and those of other conversations.
-    A session that came with a clone is marked foreign. A sub-agent's session whose dispatch was reassigned
-    or cancelled is marked lost. If a session cannot be read, the reason is shown.
+    The sessions of sub-agents are listed below the session that they work for. In a conversation of a host, its
+    own sessions are marked, and those of other conversations. A session that came with a clone is marked foreign.
+    A sub-agent's session whose dispatch was reassigned or cancelled is marked lost. If a session cannot be read,
+    the reason is shown.
     """
     here = world(store=store)
-    items = [
-        session_item(each.kept, store=here.shown_store, lost=each.lost)
-        if each.kept
-        else broken_item(each.id, each.problem)
-        for each in summaries(here.store, every=every)
-    ]
+    found = summaries(here.store, every=every)
     if as_json:
-        output.data({"sessions": items})
-    elif not items:
+        output.data({"sessions": [_item(summary, here) for summary in found]})
+    elif not found:
         output.text(
             "no session here" if every else "no open session here; `flow list` shows what can be started"
         )
     else:
-        rows = [_session_row(item, here.now(), here.host) for item in items]
-        output.text(table(["session", "status", "topic", "step", "active"], rows))
+        titles = ["session", "status", "topic", "step", "active"]
+        if any(summary.kept and summary.kept.session.owner for summary in found):
+            titles.append("conversation")
+        head = columns(*titles, wraps=("status", "topic", "step"), optional=("conversation",))
+        rows = [_session_row(summary, branch, here)[: len(titles)] for branch, summary in _tree(found)]
+        output.report([Table(head, rows)])
 
 
-def _session_row(item: dict[str, object], now: str, conversation: str | None) -> list[str]:
-    if item["foreign"]:
-        return [str(item["session"]), "foreign", str(item["error"]), "", ""]
-    if item.get("error"):
-        return [str(item["session"]), "cannot be read", str(item["error"]), "", ""]
-    owner = item["conversation"]
-    mark = " (lost)" if item["lost"] else ""
-    if conversation is not None and owner is not None and not mark:
-        mark = " (yours)" if owner == conversation else " (another conversation)"
+def _item(summary: Summary, here: World) -> dict[str, object]:
+    if summary.kept is None:
+        return broken_item(summary.id, summary.problem)
+    return session_item(summary.kept, store=here.shown_store, lost=summary.lost)
+
+
+def _tree(found: Sequence[Summary]) -> Iterator[tuple[str, Summary]]:
+    """Yield each session with the branch to it: sub-agents below the session that they work for, if it is listed."""
+    children: dict[str, list[Summary]] = {}
+    listed = {summary.id for summary in found}
+    for summary in found:
+        parent = summary.kept.session.parent if summary.kept else None
+        children.setdefault(parent.session if parent and parent.session in listed else "", []).append(summary)
+
+    def below(parent: str, indent: str) -> Iterator[tuple[str, Summary]]:
+        siblings = children.get(parent, [])
+        for number, summary in enumerate(siblings, start=1):
+            is_last = number == len(siblings)
+            yield f"{indent}{'└─ ' if is_last else '├─ '}" if parent else "", summary
+            yield from below(summary.id, f"{indent}{'   ' if is_last else '│  '}" if parent else "")
+
+    return below("", "")
+
+
+def _session_row(summary: Summary, branch: str, here: World) -> list[Part]:
+    name = f"{branch}{summary.id}"
+    if summary.kept is None:
+        problem = str(summary.problem.message) if summary.problem else "unknown"
+        is_foreign = isinstance(summary.problem, ForeignSessionError)
+        return [name, Span("foreign" if is_foreign else "cannot be read", Style.BAD), problem, "", "", ""]
+    session, at = summary.kept.session, summary.kept.at
+    position = position_in(here.store, session)
+    place = session.step
+    if position is not None and position.total:
+        place = f"{position.number} of {position.total}: {position.id}"
+    owner = short_id(session.owner).removeprefix("conversation ") if session.owner else ""
+    if here.host is not None and session.owner is not None:
+        owner = "yours" if session.owner == here.host else f"another: {owner}"
     return [
-        str(item["session"]),
-        f"{item['status']}{mark}",
-        one_line(str(item["topic"] or "-")),
-        str(item["step"] or "-"),
-        ago(str(item["active_at"]), now),
+        name,
+        status(session.status, " (lost)" if summary.lost else ""),
+        one_line(session.topic or "-"),
+        one_line(place or "-"),
+        at if terminal.shows_exact_times() else ago(at, here.now()),
+        owner,
     ]
 
 
 @click.command("history", epilog=options.examples("flow history problem-analysis-k3x9q2"))
 @options.session_argument
+@options.utc
 @options.as_json
 @options.store
 def history_command(session_id: str, as_json: bool, store: str | None) -> int:
@@ -104,5 +140,5 @@ def history_command(session_id: str, as_json: bool, store: str | None) -> int:
     if as_json:
         output.listed("steps", items(told), ended)
         return damage.exit_status if damage else 0
-    output.lines(lines(told))
+    output.report(report(told))
     return output.refuse(damage, as_json=False) if ended() and damage else 0

@@ -9,7 +9,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
-from flowrail.formatters.reports.doctor import render
+from flowrail.formatters.reports.doctor import report
 from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
 from flowrail.operations.environment import Environment, require_extra
@@ -33,7 +33,7 @@ def doctor_command(as_json: bool, roots: tuple[str, ...], store: str | None) -> 
     if as_json:
         output.data(examined)
     else:
-        output.text(render(examined))
+        output.report(report(examined))
     return 0 if examined["ok"] else 1
 
 

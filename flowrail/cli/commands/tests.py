@@ -12,7 +12,7 @@ from flowrail.cli.reader import reader
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import plain
-from flowrail.formatters.reports.coverage import text as coverage_text
+from flowrail.formatters.reports.coverage import report as coverage_report
 from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.walks import plan
@@ -27,6 +27,7 @@ from flowrail.testing.record.script import script
 from flowrail.testing.walks import report
 from flowrail.testing.walks.run import FAILED, run_walks
 from flowrail.testing.walks.subprocess_stage import SubprocessStage
+from flowrail.text.report import plain_text
 
 
 @click.command(
@@ -83,7 +84,7 @@ def test_command(
     if as_json:
         output.data(report.data(results))
     else:
-        output.text(report.summary(results))
+        output.report(report.summary(results))
     incomplete = strict and any(result.gaps for result in results)
     return 1 if incomplete or any(result.status == FAILED for result in results) else 0
 
@@ -125,6 +126,7 @@ DRAWN = ("mermaid", "dot", "svg", "png")
     help="The output format, or the diagram language.",
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@options.color
 @click.option(
     "--at-least",
     type=click.IntRange(0, 100),
@@ -176,7 +178,11 @@ def coverage_command(
     elif form in DRAWN:
         pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
     else:
-        pictures.put_document(coverage_text(workflow, covered, life), into)
+        shown = coverage_report(workflow, covered, life)
+        if into is None:
+            output.report(shown)
+        else:
+            pictures.put_document(plain_text(shown), into)
     return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0
 
 
@@ -218,5 +224,5 @@ def replay_command(targets: tuple[str, ...], as_json: bool, store: str | None, r
     if as_json:
         output.data(replay.data(results))
     else:
-        output.text(replay.text(results))
+        output.report(replay.report(results))
     return 1 if any(result.divergence for result in results) else 0

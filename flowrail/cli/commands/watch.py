@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import click
 
-from flowrail.cli import options, output, streams
+from flowrail.cli import options, output, streams, terminal
 from flowrail.operations.environment import Environment, read_configuration
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.storage.records import to_plain
@@ -82,12 +82,14 @@ def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> N
 def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
     from rich.live import Live  # only for a terminal
 
-    from flowrail.cli import board_table  # the same
+    from flowrail.cli import board_table, console  # the same
 
     known: dict[str, BoardEntry] | None = None
     shown: list[BoardEntry] = []
     drawn_at = 0.0
-    with Live(console=board_table.console(), screen=True, auto_refresh=False) as live:
+    with Live(
+        console=console.live_console(has_color=terminal.has_color()), screen=True, auto_refresh=False
+    ) as live:
         for entries in boards:
             if entries is None and time.monotonic() - drawn_at < REDRAW_SECONDS:
                 continue

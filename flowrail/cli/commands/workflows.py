@@ -13,7 +13,7 @@ from flowrail.command import Command
 from flowrail.discovery.git import Revision
 from flowrail.errors import UsageError
 from flowrail.formatters.blocks.fences import fence_problems
-from flowrail.formatters.reports.workflow import render as render_summary
+from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step_parts import QRState
 from flowrail.operations.environment import Environment
@@ -238,4 +238,4 @@ def show_command(
     if as_json:
         output.data(item)
     else:
-        output.text(render_summary(item))
+        output.report(workflow_report(item))

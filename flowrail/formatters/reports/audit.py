@@ -1,82 +1,131 @@
-"""An audit as text. Foreign text becomes one visible line each."""
+"""An audit as a report. Foreign text becomes one visible line each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from flowrail.formatters.reports.handoff import phase_span
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, HandoffTrace, SessionTimeline
 from flowrail.text.phrases import count, duration
+from flowrail.text.report import (
+    FilePath,
+    Line,
+    Moment,
+    Part,
+    Report,
+    Span,
+    Style,
+    Table,
+    columns,
+    line,
+    paragraphs,
+    status,
+)
 from flowrail.text.safe_text import shortened
-from flowrail.text.table import table
 
 _MAX_DEPTH = 16
 
 
-def render(report: AuditReport) -> str:
+def report(audit: AuditReport) -> Report:
     """Return the timelines of handoffs and sessions, and the traces that span several handoffs."""
-    parts = [_handoff(handoff) for handoff in report.handoffs]
-    parts += [_session(session) for session in report.sessions]
-    parts += [_trace(trace) for trace in report.traces if len(trace.spans) > 1]
-    parts += [f"{journal.id} cannot be read: {shortened(journal.message)}" for journal in report.unreadable]
-    parts += [f"{id_} is foreign: it was not recorded by you on this machine" for id_ in report.foreign]
-    return "\n\n".join(parts) or "no handoffs and no sessions"
+    parts: list[Report] = [_handoff(handoff) for handoff in audit.handoffs]
+    parts += [_session(session) for session in audit.sessions]
+    parts += [_trace(trace) for trace in audit.traces if len(trace.spans) > 1]
+    parts += [[_bad(journal.id, f"cannot be read: {journal.message}")] for journal in audit.unreadable]
+    foreign = "is foreign: it was not recorded by you on this machine"
+    parts += [[_bad(id_, foreign)] for id_ in audit.foreign]
+    return paragraphs(*parts) if parts else ["no handoffs and no sessions"]
 
 
-def render_verification(result: Mapping[str, Any]) -> str:
+def _bad(name: str, problem: str) -> Line:
+    return line(Span(shortened(name), Style.BAD), f" {shortened(problem)}")
+
+
+def verification_report(result: Mapping[str, Any]) -> Report:
     """Return what was verified, and every finding."""
     kinds = ("handoff", "session", "record", "payload")
     verified = ", ".join(count(result[f"{kind}s"], kind) for kind in kinds)
     findings = [
-        f"{finding['id']}: {finding['code']}: {shortened(finding['message'], 400)}"
+        line(
+            Span(f"{finding['id']}: {finding['code']}", Style.BAD), f": {shortened(finding['message'], 400)}"
+        )
         for finding in result["findings"]
     ]
-    verdict = count(len(findings), "finding") if findings else "unchanged since they were written"
-    return "\n".join([*findings, f"{verified}: {verdict}"])
-
-
-def _handoff(handoff: HandoffTimeline) -> str:
-    head = (
-        f"{handoff.handoff} · {shortened(handoff.source)} → {shortened(handoff.target)} · {handoff.phase} · "
-        f"{duration(handoff.seconds)} · trace {shortened(handoff.trace_id)}"
-        + (" · foreign" if handoff.foreign else "")
+    verdict = (
+        Span(count(len(findings), "finding"), Style.BAD)
+        if findings
+        else Span("unchanged since they were written", Style.GOOD)
     )
-    lines = [f"  chain {shortened(' → '.join(handoff.chain))}, hop {handoff.hops}"]
+    return [*findings, line(f"{verified}: ", verdict)]
+
+
+def _handoff(handoff: HandoffTimeline) -> Report:
+    head = line(
+        Span(f"{handoff.handoff} · {shortened(handoff.source)} → {shortened(handoff.target)}", Style.TITLE),
+        " · ",
+        phase_span(handoff.phase),
+        f" · {duration(handoff.seconds)} · trace {shortened(handoff.trace_id)}",
+        " · foreign" if handoff.foreign else "",
+    )
+    lines: list[str | Line] = [f"  chain {shortened(' → '.join(handoff.chain))}, hop {handoff.hops}"]
     if handoff.reason:
         lines.append(f"  reason {shortened(handoff.reason)}")
     if handoff.sha256:
-        lines += [f"  payload {shortened(handoff.payload or '')}", f"  sha256 {shortened(handoff.sha256)}"]
+        lines.append(line("  payload ", FilePath(handoff.payload or "")))
+        lines.append(f"  sha256 {shortened(handoff.sha256)}")
     lines += [f"  stale: {shortened(message, 400)}" for message in handoff.missing]
     if handoff.receiver is not None:
         lines.append(
             f"  received by {shortened(handoff.receiver.by)} {shortened(handoff.receiver.session)}".rstrip()
         )
     lines += [
-        f"  failed at {shortened(failure.at)}: {shortened(failure.code)}: {shortened(failure.message, 400)}"
+        line(
+            Span("  failed", Style.BAD),
+            " at ",
+            Moment(shortened(failure.at)),
+            f": {shortened(failure.code)}: {shortened(failure.message, 400)}",
+        )
         for failure in handoff.failures
     ]
     lines += [f"  cancelled: {shortened(reason)}" for reason in handoff.cancellations]
     lines += [
-        f"  {'passed' if check.holds else 'FAILED'} {shortened(check.name)}: {shortened(check.message, 160)}"
+        line(
+            Span("  passed", Style.GOOD) if check.holds else Span("  FAILED", Style.BAD),
+            f" {shortened(check.name)}: {shortened(check.message, 160)}",
+        )
         for check in handoff.checks
     ]
-    rows = [
-        [event.at, event.by, event.kind, event.event_type or "", duration(event.seconds), event.hash[:16]]
+    rows: list[list[Part]] = [
+        [
+            Moment(event.at),
+            event.by,
+            event.kind,
+            event.event_type or "",
+            duration(event.seconds),
+            event.hash[:16],
+        ]
         for event in handoff.events
     ]
-    columns = ["at", "by", "record", "event", "after", "hash"]
-    return "\n".join([head, *lines, *_indented(table(columns, rows))])
+    titles = ("at", "by", "record", "event", "after", "hash")
+    return [
+        head,
+        *lines,
+        Table(columns(*titles, wraps=("record", "event"), optional=("by", "hash")), rows, 2),
+    ]
 
 
-def _session(session: SessionTimeline) -> str:
+def _session(session: SessionTimeline) -> Report:
     received = f" · received {shortened(session.handoff)}" if session.handoff else ""
-    head = (
-        f"{session.session} · {shortened(session.status)} · revision {session.revision} · "
-        f"{duration(session.seconds)}{received}"
+    head = line(
+        Span(session.session, Style.TITLE),
+        " · ",
+        status(shortened(session.status)),
+        f" · revision {session.revision} · {duration(session.seconds)}{received}",
     )
-    rows = [
+    rows: list[list[Part]] = [
         [
-            event.at,
+            Moment(event.at),
             event.by,
             event.kind,
             event.step or "",
@@ -88,11 +137,12 @@ def _session(session: SessionTimeline) -> str:
         ]
         for event in session.events
     ]
-    columns = ["at", "by", "record", "step", "outcome", "to", "evidence", "after", "hash"]
-    return "\n".join([head, *_indented(table(columns, rows))])
+    titles = ("at", "by", "record", "step", "outcome", "to", "evidence", "after", "hash")
+    optional = ("by", "evidence", "after", "hash")
+    return [head, Table(columns(*titles, wraps=("step", "to", "evidence"), optional=optional), rows, 2)]
 
 
-def _trace(trace: HandoffTrace) -> str:
+def _trace(trace: HandoffTrace) -> Report:
     lines = [f"trace {shortened(trace.trace_id)}: {shortened(' → '.join(trace.skills))}"]
     depths: dict[str, int] = {}
     for span in trace.spans:
@@ -102,8 +152,4 @@ def _trace(trace: HandoffTrace) -> str:
             f"{'  ' * (depth + 1)}{shortened(span.span_id)} {shortened(span.source)} → {shortened(span.target)} "
             f"{span.phase} {duration(span.seconds)} ({span.handoff})"
         )
-    return "\n".join(lines)
-
-
-def _indented(text: str) -> Sequence[str]:
-    return [f"  {text_line}" for text_line in text.splitlines()]
+    return lines

@@ -1,4 +1,4 @@
-"""Coverage of a workflow as text."""
+"""Coverage of a workflow for people."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ from collections.abc import Iterator, Mapping
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage, target
 from flowrail.text.phrases import count, duration
+from flowrail.text.report import Report, Span, Style, Table, columns, paragraphs, title
 from flowrail.text.safe_text import one_line
-from flowrail.text.table import table
 
 
-def text(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> str:
-    """Return coverage as text: a summary, each transition with its count, and those never taken."""
+def report(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> Report:
+    """Return coverage for people: a summary, each transition with its count, and those never taken."""
     rows = [
-        [step, outcome, target(workflow, (step, outcome)) or "(end)", str(taken or "never")]
+        [
+            step,
+            outcome,
+            target(workflow, (step, outcome)) or "(end)",
+            str(taken) if taken else Span("never", Style.WARNING),
+        ]
         for (step, outcome), taken in covered.counts.items()
     ]
-    parts = [_summary(covered, life), table(["step", "outcome", "to", "taken"], rows)]
+    table = Table(columns("step", "outcome", "to", "taken", wraps=("step", "to")), rows)
+    parts: list[Report] = [[title(_summary(covered, life))], [table]]
     if covered.missing:
         missing = ", ".join(f"{step} {outcome}" for step, outcome in covered.missing)
-        parts.append(f"never taken: {one_line(missing)}")
+        parts.append([f"never taken: {one_line(missing)}"])
     if life is not None:
-        parts += _life(life)
-    return "\n\n".join(parts)
+        parts += ([text] for text in _life(life))
+    return paragraphs(*parts)
 
 
 def _summary(covered: Coverage, life: SessionCoverage | None) -> str:

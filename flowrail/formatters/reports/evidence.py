@@ -6,25 +6,26 @@ from flowrail.formatters.guidance.content import plain
 from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
 from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult
 from flowrail.text.phrases import count, duration
+from flowrail.text.report import Part, Report, Span, Style, Table, columns
 from flowrail.text.safe_text import one_line, visible
-from flowrail.text.table import table
 
 
-def show_text(view: StepEvidenceView) -> str:
+def show_report(view: StepEvidenceView) -> Report:
     """Return the evidence of a step, a line for each check."""
     if not view.results:
-        return f"step {view.step} demands no evidence"
-    rows = [
+        return [f"step {view.step} demands no evidence"]
+    rows: list[list[Part]] = [
         [result.check, ", ".join(_outcomes_of(result, view)), _state(result), result.expected, result.found]
         for result in view.results
     ]
-    lines = [table(["check", "for", "result", "expected", "found"], rows)]
+    head = columns("check", "for", "result", "expected", "found", wraps=("expected", "found"))
+    lines: list[str | Table] = [Table(head, rows)]
     lines += [f"{result.check}: {one_line(result.remedy)}" for result in view.results if result.remedy]
     if view.refusals:
         lines.append(
             f"{count(view.refusals, 'report')} lacked evidence; after {view.tries} a person is asked"
         )
-    return visible("\n".join(lines))
+    return lines
 
 
 def show_data(view: StepEvidenceView) -> dict[str, object]:
@@ -64,7 +65,9 @@ def _outcomes_of(result: EvidenceResult, view: StepEvidenceView) -> list[str]:
     return [outcome for outcome, checks in view.outcomes.items() if result.check in checks]
 
 
-def _state(result: EvidenceResult) -> str:
+def _state(result: EvidenceResult) -> Span:
     if result.waived:
-        return f"waived by {result.by}"
-    return f"{result.verdict} ({result.level})" if result.passed else str(result.verdict)
+        return Span(f"waived by {result.by}", Style.WARNING)
+    if result.passed:
+        return Span(f"{result.verdict} ({result.level})", Style.GOOD)
+    return Span(str(result.verdict), Style.BAD)

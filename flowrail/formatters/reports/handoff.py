@@ -1,4 +1,4 @@
-"""A handoff as data, and as text. Foreign text becomes one visible line each."""
+"""A handoff as data, and as a report. Foreign text becomes one visible line each."""
 
 from __future__ import annotations
 
@@ -8,15 +8,28 @@ from typing import Any
 from flowrail.formatters.guidance.content import Show
 from flowrail.handoff.checks import MissingPart, missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.handoff import FAILED, INVOCATION, UNSENT, Handoff
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, FAILED, INVOCATION, REJECTED, UNSENT, Handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import get
 from flowrail.handoff.phases import invocation_line, receive_command
 from flowrail.handoff.receiving import Receipt
 from flowrail.storage.records import to_plain
-from flowrail.text.phrases import count, joined, section
+from flowrail.text.phrases import count, joined
+from flowrail.text.report import (
+    FilePath,
+    Line,
+    Moment,
+    Report,
+    Span,
+    Style,
+    Table,
+    columns,
+    command,
+    line,
+    paragraphs,
+    title,
+)
 from flowrail.text.safe_text import shortened, visible
-from flowrail.text.table import table
 
 
 def as_data(
@@ -118,49 +131,62 @@ def _actions(
     return actions
 
 
-def render(item: Mapping[str, Any], show: Show = str) -> str:
+def report(item: Mapping[str, Any], show: Show = str) -> Report:
     """Return one handoff: its phase, its checks, its failure, and the next commands."""
-    head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])} · {item['phase']}"
-    marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
-    lines = [" · ".join([head, *marks])]
-    lines += [f"stale    {shortened(message, 400)}" for message in item["missing"]]
+    head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])}"
+    marks = "".join(f" · {name}" for name in ("replayed", "expired", "foreign") if item[name])
+    lines: list[str | Line] = [line(Span(head, Style.TITLE), " · ", phase_span(item["phase"]), marks)]
+    lines += [
+        line(Span("stale", Style.WARNING), f"    {shortened(message, 400)}") for message in item["missing"]
+    ]
     lines += [f"  {shortened(note)}" for note in item["notes"]]
     lines += [f"chain    {shortened(' → '.join(item['chain']))}  (hop {item['hops']})"]
     if item["reason"]:
         lines.append(f"reason   {shortened(item['reason'])}")
     if item["payload"]:
         size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
-        lines += [
-            f"payload  {shortened(item['payload'])}  ({shortened(item['schema'])}, {shortened(size)})",
-            f"sha256   {shortened(item['sha256'] or '')}",
-        ]
+        about = f"  ({shortened(item['schema'])}, {shortened(size)})"
+        lines.append(line("payload  ", FilePath(item["payload"]), about))
+        lines.append(f"sha256   {shortened(item['sha256'] or '')}")
     if item["expires_at"]:
-        lines.append(f"expires  {shortened(item['expires_at'])}")
+        lines.append(line("expires  ", Moment(shortened(item["expires_at"]))))
     if item["claim"]:
         claim = item["claim"]
         session = f", session {shortened(claim['session'])}" if claim["session"] else ""
-        lines.append(f"received {shortened(claim['at'])} by {shortened(claim['by'])}{session}")
+        by = f" by {shortened(claim['by'])}{session}"
+        lines.append(line("received ", Moment(shortened(claim["at"])), by))
     lines += [*_check_lines(item["checks"]), *_failure_lines(item["failure"], item["phase"])]
-    return "\n".join([*lines, *_action_lines(item, show)])
+    return [*lines, *_action_lines(item, show)]
 
 
-def render_list(items: Sequence[Mapping[str, Any]]) -> str:
+def list_report(items: Sequence[Mapping[str, Any]]) -> Report:
     """Return handoffs as a table."""
     if not items:
-        return "no handoffs; `flow handoff targets` lists the skills that can take over"
+        return ["no handoffs; `flow handoff targets` lists the skills that can take over"]
     rows = [
         [
             item["handoff"],
-            item["phase"]
-            + "".join(f" ({mark})" for mark in ("expired", "foreign") if item.get(mark))
-            + (" (stale)" if item.get("missing") else ""),
+            phase_span(item["phase"], _marks(item)),
             item.get("source", ""),
             item.get("target", ""),
-            item.get("started_at", ""),
+            Moment(item.get("started_at", "")),
         ]
         for item in items
     ]
-    return table(["handoff", "phase", "from", "to", "started"], rows)
+    head = columns("handoff", "phase", "from", "to", "started", wraps=("phase", "from", "to"))
+    return [Table(head, rows)]
+
+
+def phase_span(phase: str, rest: str = "") -> Span:
+    """Return the phase of a handoff in its colour."""
+    styles = {ACKNOWLEDGMENT: Style.GOOD, FAILED: Style.BAD, REJECTED: Style.BAD, EXPIRED: Style.WARNING}
+    return Span(f"{phase}{rest}", styles.get(phase, Style.ACTIVE))
+
+
+def _marks(item: Mapping[str, Any]) -> str:
+    marks = [mark for mark in ("expired", "foreign") if item.get(mark)]
+    marks += ["stale"] if item.get("missing") else []
+    return "".join(f" ({mark})" for mark in marks)
 
 
 def render_problems(problems: Iterable[Mapping[str, Any]], source: str, result: Mapping[str, Any]) -> str:
@@ -180,52 +206,54 @@ def render_problems(problems: Iterable[Mapping[str, Any]], source: str, result: 
     return "\n".join(lines)
 
 
-def render_targets(menu: str, offers: Sequence[Mapping[str, Any]]) -> str:
+def targets_report(menu: Report, offers: Sequence[Mapping[str, Any]]) -> Report:
     """Return a menu of targets, and the command that hands off to each of them."""
-    lines: list[str] = []
+    lines: list[str | Line] = []
     for offer in offers:
         if offer["loop"]:
             lines.append(
                 f"  {shortened(offer['skill'], 80)} already had this work: {shortened(offer['loop'])}"
             )
-        lines.append(f"  {visible(offer['command'])}")
-    return "\n\n".join(filter(None, [menu, section("Hand off, with `--reason WHY`", lines)]))
+        lines.append(command(visible(offer["command"])))
+    return paragraphs(menu, [title("Hand off, with `--reason WHY`"), *lines] if lines else [])
 
 
 def _line_number(number: int) -> str:
     return f":{number}" if number else ""
 
 
-def _check_lines(checks: Sequence[Mapping[str, Any]]) -> list[str]:
+def _check_lines(checks: Sequence[Mapping[str, Any]]) -> list[str | Line]:
     if not checks:
         return []
     failed = [check for check in checks if not check["holds"]]
-    lines = [f"checks   {len(checks) - len(failed)} of {len(checks)} passed"]
+    passed = f"{len(checks) - len(failed)} of {len(checks)} passed"
+    lines = [line("checks   ", Span(passed, Style.BAD if failed else Style.GOOD))]
     return lines + [f"  {shortened(check['name'])}: {shortened(check['message'], 400)}" for check in failed]
 
 
-def _failure_lines(failure: Mapping[str, Any] | None, phase: str) -> list[str]:
+def _failure_lines(failure: Mapping[str, Any] | None, phase: str) -> list[str | Line]:
     if not failure:
         return []
-    lines = [f"failed   {shortened(failure['code'])}: {shortened(failure['message'], 400)}"]
+    message = f"   {shortened(failure['code'])}: {shortened(failure['message'], 400)}"
+    lines: list[str | Line] = [line(Span("failed", Style.BAD), message)]
     if failure["payload_preserved"]:
         lines.append(f"  the payload is saved in {shortened(failure['payload_preserved'])}")
-    return lines + ([f"  {visible(failure['hint'])}"] if failure["hint"] and phase == FAILED else [])
+    return lines + ([command(visible(failure["hint"]))] if failure["hint"] and phase == FAILED else [])
 
 
-def _action_lines(item: Mapping[str, Any], show: Show) -> list[str]:
+def _action_lines(item: Mapping[str, Any], show: Show) -> list[str | Line]:
     if item["receive_command"]:
-        lines = [""]
+        lines: list[str | Line] = [""]
         receive = show(item["receive_command"])
         if not item["has_workflow"]:
-            lines += ["The agent that takes over confirms with:", f"  {visible(receive)}"]
+            lines += ["The agent that takes over confirms with:", command(visible(receive))]
         invocation = receive if item["has_workflow"] else item["invocation"]
         if invocation:
-            lines += ["Give this line to the agent that takes over:", f"  {visible(invocation)}"]
+            lines += ["Give this line to the agent that takes over:", command(visible(invocation))]
         return lines
     has_hint = bool((item["failure"] or {}).get("hint"))  # it shows the retry with the facts that it needs
     return [
-        f"  {visible(show(action['command']))}"
+        command(visible(show(action["command"])))
         for action in item["next"]
         if not (has_hint and action["does"] == "retry")
     ]

@@ -11,8 +11,8 @@ from flowrail.hosts.conversation import short_id
 from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
+from flowrail.text.report import Moment, Part, Span, Style, Table, columns
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
-from flowrail.text.table import table_lines
 
 
 def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[str, Any]]:
@@ -64,21 +64,31 @@ def _results(record: Record) -> tuple[EvidenceResult, ...]:
     return session.last.evidence if record.kind == "move" and session.last else ()
 
 
-def lines(records: Iterable[Record]) -> Iterator[str]:
-    """Yield the records as the lines of a table."""
+def report(records: Iterable[Record]) -> Iterator[Table]:
+    """Yield the records as a table."""
     rows = (
         [
             str(item["revision"]),
-            item["at"],
+            Moment(item["at"]),
             _author(item),
             item["kind"] if item["kind"] != "move" else item["step"],
-            shortened(one_line(_outcome(item)), LONGEST_LINE),
+            _outcome_part(item),
             item["to"] or f"({item['status']})",
             "" if item["seconds"] is None else f"{item['seconds']:.1f} s",
         ]
         for item in items(records, in_full=False)
     )
-    return table_lines(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
+    titles = ("rev", "at", "by", "step", "outcome", "to", "took")
+    yield Table(columns(*titles, wraps=("step", "outcome", "to"), optional=("by", "took")), rows)
+
+
+_STYLES = {"ok": Style.GOOD, "fail": Style.BAD, "iterate": Style.WARNING, "refused": Style.WARNING}
+
+
+def _outcome_part(item: dict[str, Any]) -> Part:
+    text = shortened(one_line(_outcome(item)), LONGEST_LINE)
+    style = _STYLES.get(str(item["outcome"] or item["kind"]))
+    return Span(text, style) if style is not None else text
 
 
 def _memory(record: Record, kind: str) -> str | None:

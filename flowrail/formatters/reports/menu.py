@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, Unfit, remarks
 from flowrail.discovery.ranking.scores import Ranked, Score
 from flowrail.formatters.reports.notes import notes, position
-from flowrail.text.phrases import count, joined, section
+from flowrail.text.phrases import count, joined
+from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, section
 from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
@@ -28,23 +29,25 @@ _ONLY_WITH_ALL = frozenset({"CLIENT_PREFERS_PERSONAL"})
 """Warnings about skills that hide others; hiding a skill is expected."""
 
 
-def render(
+def report(
     menu: Menu,
     discovery: Discovery,
     *,
     cache: CacheUse | None = None,
     everything: bool = False,
     command: str = "flow discover",
-) -> str:
+) -> Report:
     """Return the menu with scores and reasons, or the reason why it is empty.
 
     With *everything*, return all skills that fit, then those that do not, the hidden and the skipped ones. Skills that
     are skipped because of an error are always listed.
     """
     known = list(remarks(discovery))
-    parts = [
-        _nothing(menu.nothing, discovery) if menu.nothing else _offers(menu, command, everything=everything)
-    ]
+    parts: list[Report] = (
+        [_nothing(menu.nothing, discovery)]
+        if menu.nothing
+        else [*_offers(menu, command, everything=everything)]
+    )
     if everything:
         parts += [
             _unfit(menu.unfit, len(menu.unfit)),
@@ -53,13 +56,13 @@ def render(
         ]
         known += [note for candidate in discovery.candidates for note in candidate.notes]
     else:
-        parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else "")
+        parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else [])
         wrong = [skill for skill in discovery.skipped if _is_shown_in_full(skill)]
         parts.append(skipped_section(wrong, "Cannot take over"))
         parts.append(_counted([skill for skill in discovery.skipped if skill not in wrong], command))
         known = [note for note in known if note.severity != INFO and note.code not in _ONLY_WITH_ALL]
     parts += [notes(known), _cache(cache)]
-    return "\n\n".join(filter(None, parts))
+    return paragraphs(*parts)
 
 
 def data(
@@ -96,7 +99,7 @@ def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> li
     return fitting + (unfit if everything else [])
 
 
-def bundled(menu: Menu, *, everything: bool = False) -> str:
+def bundled(menu: Menu, *, everything: bool = False) -> Report:
     """Return the bundled skills that can take over, one line each."""
     shown = menu.ranked if everything else menu.ranked[: menu.length]
     width = max((len(ranked.candidate.skill) for ranked in shown), default=0)
@@ -133,16 +136,21 @@ def names(candidate: Candidate) -> str:
     return f"{shortened(candidate.skill, 80)}{called}"
 
 
-def hidden(candidates: Iterable[Candidate]) -> str:
+def hidden(candidates: Iterable[Candidate]) -> Report:
     """Return the skills that a nearer folder of the same name hides."""
     lines = [
-        f"  {names(candidate)}: {shortened(candidate.path)}, hidden by {shortened(candidate.hidden_by)}"
+        line(
+            f"  {names(candidate)}: ",
+            FilePath(candidate.path),
+            ", hidden by ",
+            FilePath(candidate.hidden_by),
+        )
         for candidate in candidates
     ]
     return section("Hidden by a nearer folder of the same name", lines)
 
 
-def skipped_section(skipped: Iterable[Skipped], title: str = "Skipped") -> str:
+def skipped_section(skipped: Iterable[Skipped], name: str = "Skipped") -> Report:
     """Return the skipped skills by reason, with one hint for each reason."""
     by_code: dict[str, list[str]] = {}
     for skill in skipped:
@@ -150,18 +158,17 @@ def skipped_section(skipped: Iterable[Skipped], title: str = "Skipped") -> str:
         text = f"    {shortened(skill.skill, 80)}: {shortened(skill.reason)}{position(place)}"
         by_code.setdefault(skill.code, []).append(text)
     lines = [text for code, items in by_code.items() for text in (f"  {code}: {HINTS[code]}", *items)]
-    return section(title, lines)
+    return section(name, lines)
 
 
-def _offers(menu: Menu, command: str, *, everything: bool) -> str:
+def _offers(menu: Menu, command: str, *, everything: bool) -> Iterator[Report]:
     fitting = f"{count(len(menu.ranked), 'skill')} can take over"
     others = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
-    parts = [f"{fitting}{others}. {_order(menu.asked)}"]
+    yield [f"{fitting}{others}. {_order(menu.asked)}"]
     shown = menu.places if everything else menu.places[: menu.length]
-    parts += [_offer(place, ranked, menu.asked) for place, ranked in shown]
+    yield from (_offer(place, ranked, menu.asked) for place, ranked in shown)
     if left := len(menu.ranked) - len(shown):
-        parts.append(f"{left} more with `{command} --all`.")
-    return "\n\n".join(parts)
+        yield [f"{left} more with `{command} --all`."]
 
 
 def _order(asked: MenuRequest) -> str:
@@ -172,10 +179,10 @@ def _order(asked: MenuRequest) -> str:
     return f"Score: fit to {to}, at most {asked.most}."
 
 
-def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> str:
+def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> Report:
     candidate = ranked.candidate
-    lines = [
-        f"{place}. {names(candidate)}{_score(ranked, asked)}",
+    lines: list[str | Line] = [
+        line(f"{place}. ", Span(names(candidate), Style.TITLE), _score(ranked, asked)),
         f"   {shortened(candidate.description)}",
     ]
     if ranked.score is not None:
@@ -187,7 +194,7 @@ def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> str:
     ]
     if candidate.input_requirements:
         lines.append(f"   needs {joined(candidate.input_requirements)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _score(ranked: Ranked, asked: MenuRequest) -> str:
@@ -213,27 +220,27 @@ def _whereabouts(candidate: Candidate) -> str:
     return f"remote{position(candidate.path)}" if candidate.remote else candidate.scope.value
 
 
-def _nothing(nothing: EmptyMenu, discovery: Discovery) -> str:
-    lines = [nothing.message, nothing.hint]
+def _nothing(nothing: EmptyMenu, discovery: Discovery) -> Report:
+    lines: list[str | Line] = [nothing.message, nothing.hint]
     if nothing.code == "NONE_INSTALLED":
         lines.append("Looked in:")
         lines += [
-            f"  {shortened(root.path)} ({root.origin}){position(root.problem)}"
+            line("  ", FilePath(root.path), f" ({root.origin}){position(root.problem)}")
             for root in discovery.places.roots
         ]
     if nothing.code == "NONE_ACCEPTS":
         lines += [f"  {many} {code}: {HINTS[code]}" for code, many in nothing.codes.items()]
-    return "\n".join(lines)
+    return lines
 
 
-def _counted(skipped: Sequence[Skipped], command: str) -> str:
+def _counted(skipped: Sequence[Skipped], command: str) -> Report:
     if not skipped:
-        return ""
+        return []
     counts = ", ".join(f"{many} {code}" for code, many in Counter(skill.code for skill in skipped).items())
-    return f"Skipped: {counts}. `{command} --all` lists them, `flow discover --why NAME` explains one."
+    return [f"Skipped: {counts}. `{command} --all` lists them, `flow discover --why NAME` explains one."]
 
 
-def _unfit(unfit: Sequence[Unfit], most: int) -> str:
+def _unfit(unfit: Sequence[Unfit], most: int) -> Report:
     lines = [
         f"  {names(skill.candidate)}: {'; '.join(map(shortened, skill.reasons))}" for skill in unfit[:most]
     ]
@@ -242,13 +249,21 @@ def _unfit(unfit: Sequence[Unfit], most: int) -> str:
     return section("Accept handoffs, but do not fit the request", lines)
 
 
-def _cache(cache: CacheUse | None) -> str:
+def _cache(cache: CacheUse | None) -> Report:
     if cache is None:
-        return ""
+        return []
     if not cache.used:
-        return f"Searched again, because {cache.reason}; cached for this session in {shortened(cache.path)}."
+        return [
+            line(
+                f"Searched again, because {cache.reason}; cached for this session in ",
+                FilePath(cache.path),
+                ".",
+            )
+        ]
     when = f"{cache.timestamp:%Y-%m-%d %H:%M:%S %Z}"
-    return f"Cached for this session at {when} in {shortened(cache.path)}; `--rescan` searches again."
+    return [
+        line(f"Cached for this session at {when} in ", FilePath(cache.path), "; `--rescan` searches again.")
+    ]
 
 
 def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, object]:

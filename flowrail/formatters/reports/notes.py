@@ -1,11 +1,11 @@
-"""Notes about skills and registries, as text."""
+"""Notes about skills and registries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from flowrail.discovery.diagnostics import Note
-from flowrail.text.phrases import section
+from flowrail.text.report import Report, section
 from flowrail.text.safe_text import shortened
 
 MOST_NOTES = 20
@@ -16,7 +16,7 @@ def position(place: str) -> str:
     return f" ({shortened(place, 240)})" if place else ""
 
 
-def notes(found: Iterable[Note], most: int = MOST_NOTES) -> str:
+def notes(found: Iterable[Note], most: int = MOST_NOTES) -> Report:
     """Return notes with their hints; at most *most* of them."""
     unique = list(dict.fromkeys(found))
     lines = [

@@ -10,18 +10,25 @@ from flowrail.discovery.registry.listing import RegistryRow
 from flowrail.discovery.registry_file import Registry
 from flowrail.formatters.reports.notes import notes, position
 from flowrail.text.phrases import count, joined
+from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, status
 from flowrail.text.safe_text import shortened, visible
 
 if TYPE_CHECKING:
     from flowrail.discovery.registry.sync import Sync
 
 
-def render(registry: Registry, workflows: Sequence[RegistryRow]) -> str:
+def report(registry: Registry, workflows: Sequence[RegistryRow]) -> Report:
     """Return the workflows of the registry, where they are, and where each field comes from."""
     if not registry.exists:
-        return f"No registry at {shortened(registry.path)}. It is optional: `flow registry sync` makes one."
-    parts = [f"{shortened(registry.path)} · {count(len(workflows), 'workflow')}", *map(_workflow, workflows)]
-    return "\n\n".join(filter(None, [*parts, notes(registry.notes)]))
+        return [
+            line(
+                "No registry at ",
+                FilePath(registry.path),
+                ". It is optional: `flow registry sync` makes one.",
+            )
+        ]
+    head = line(FilePath(registry.path), f" · {count(len(workflows), 'workflow')}")
+    return paragraphs([head], *map(_workflow, workflows), notes(registry.notes))
 
 
 def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, object]:
@@ -29,27 +36,27 @@ def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, obje
     return {**registry.data(), "workflows": [workflow.data() for workflow in workflows]}
 
 
-def render_sync(sync: Sync, *, written: bool) -> str:
+def sync_report(sync: Sync, *, written: bool) -> Report:
     """Return what a sync did or would do, and the difference."""
-    path = shortened(sync.path)
+    path = FilePath(sync.path)
     if not sync.changes:
-        head = f"{path} is up to date" if sync.before is not None else f"nothing to write to {path}"
-        return "\n".join([f"{head}: no skill in your home folder declares anything new.", *_kept(sync)])
+        ending = ": no skill in your home folder declares anything new."
+        known = sync.before is not None
+        head = line(path, " is up to date", ending) if known else line("nothing to write to ", path, ending)
+        return [head, *_kept(sync)]
     named = [
         f"{what} {joined(names)}"
         for what, names in (("adds", sync.added), ("updates", sync.updated))
         if names
     ]
     named += ["counts its entries"] if sync.recounted and not sync.added else []
-    head = f"{'Wrote' if written else 'Would write'} {path}: {', '.join(named)}."
+    head = line("Wrote " if written else "Would write ", path, f": {', '.join(named)}.")
     lines = [
         f"  {shortened(change.skill)}.{change.field}: {_value(change.registry)} → {_value(change.declared)}"
         for change in sync.replaced
     ]
-    parts = ["\n".join([head, *lines, *_kept(sync)])]
-    if not written:
-        parts.append(visible(sync.difference).rstrip("\n"))
-    return "\n\n".join(parts)
+    difference = [] if written else [visible(sync.difference).rstrip("\n")]
+    return paragraphs([head, *lines, *_kept(sync)], difference)
 
 
 def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
@@ -69,15 +76,17 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
     }
 
 
-def render_check(registry: Registry, found: Sequence[Note]) -> str:
+def check_report(registry: Registry, found: Sequence[Note]) -> Report:
     """Return the findings about the registry."""
     if not registry.exists:
-        return f"No registry at {shortened(registry.path)}. It is optional."
-    lines = [
-        f"{shortened(note.place)}: {note.severity} {note.code}: {shortened(note.reason)}\n    {note.hint}"
-        for note in found
-    ]
-    return "\n".join([*lines, f"{shortened(registry.path)} checked, {len(found) or 'nothing'} found"])
+        return [line("No registry at ", FilePath(registry.path), ". It is optional.")]
+    lines: list[str | Line] = []
+    for note in found:
+        head = line(
+            f"{shortened(note.place)}: ", status(note.severity), f" {note.code}: {shortened(note.reason)}"
+        )
+        lines += [head, f"    {note.hint}"]
+    return [*lines, line(FilePath(registry.path), f" checked, {len(found) or 'nothing'} found")]
 
 
 def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, object]:
@@ -89,15 +98,17 @@ def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, object]:
     }
 
 
-def _workflow(row: RegistryRow) -> str:
+def _workflow(row: RegistryRow) -> Report:
     entry, said = row.entry, row.entry.reading.declared
     reason = f", {shortened(row.reason)}" if row.reason else ""
-    lines = [f"{shortened(entry.folder, 80)}  {row.standing}{reason}"]
+    lines: list[str | Line] = [
+        line(Span(shortened(entry.folder, 80), Style.TITLE), f"  {row.standing}{reason}")
+    ]
     lines += [f"  {shortened(text)}" for text in (said.description or said.summary,) if text]
     lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'line {entry.line}')}")
     origins = row.candidate.origins if row.candidate else entry.reading.origins
     lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]
-    return "\n".join(lines)
+    return lines
 
 
 def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:

@@ -9,7 +9,8 @@ from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
 from flowrail.discovery.ranking.scores import Score
 from flowrail.formatters.reports.menu import hidden, skipped_section
 from flowrail.formatters.reports.notes import notes
-from flowrail.text.phrases import count, joined, near, section
+from flowrail.text.phrases import count, joined, near
+from flowrail.text.report import FilePath, Report, line, paragraphs, section, title
 from flowrail.text.safe_text import shortened
 
 _FIELDS = (
@@ -19,17 +20,17 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def render(why: Explanation, menu: Menu, discovery: Discovery) -> str:
+def report(why: Explanation, menu: Menu, discovery: Discovery) -> Report:
     """Return the verdict on a name, the parts of its score, its declaration and the searched folders."""
-    parts = [f"{shortened(why.verdict)}{_suggestion(why, discovery)}"]
+    parts: list[Report] = [[title(shortened(why.verdict)), *_suggestion(why, discovery)]]
     if why.candidate:
-        parts.append(_rank(why.candidate, menu))
+        parts.append([_rank(why.candidate, menu)])
     if why.score is not None:
         parts.append(_parts(why.score, menu.asked))
     if why.candidate:
         parts.append(_declared(why.candidate))
     parts += [_places(why), hidden(why.hidden), skipped_section(why.skipped), notes(why.notes)]
-    return "\n\n".join(filter(None, parts))
+    return paragraphs(*parts)
 
 
 def data(why: Explanation, menu: Menu) -> dict[str, object]:
@@ -52,7 +53,7 @@ def _rank(candidate: Candidate, menu: Menu) -> str:
     return f"It does not fit the request: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
 
 
-def _parts(score: Score, asked: MenuRequest) -> str:
+def _parts(score: Score, asked: MenuRequest) -> Report:
     width = max(len(part.rule) for part in score.parts)
     lines = [
         f"  {part.rule:{width}}  {part.points:3d} of {part.most:2d}  {shortened(part.reason)}"
@@ -61,7 +62,7 @@ def _parts(score: Score, asked: MenuRequest) -> str:
     return section(f"Score {int(score)} of {asked.most}", lines)
 
 
-def _declared(candidate: Candidate) -> str:
+def _declared(candidate: Candidate) -> Report:
     """Return what the skill declares, and where each field was read."""
     lines = []
     for field in _FIELDS:
@@ -73,18 +74,22 @@ def _declared(candidate: Candidate) -> str:
     return section("Declaration", lines)
 
 
-def _places(why: Explanation) -> str:
+def _places(why: Explanation) -> Report:
     lines = [
-        f"  {shortened(seen.root.path)} ({seen.root.origin}): "
-        + (shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "not found")
+        line(
+            "  ",
+            FilePath(seen.root.path),
+            f" ({seen.root.origin}): ",
+            shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "not found",
+        )
         for seen in why.places
     ]
     return section("Searched folders", lines)
 
 
-def _suggestion(why: Explanation, discovery: Discovery) -> str:
+def _suggestion(why: Explanation, discovery: Discovery) -> list[str]:
     if why.candidate or why.skipped:
-        return ""
+        return []
     known = [*(skill.skill for skill in discovery.candidates), *(skill.skill for skill in discovery.skipped)]
     close = near(why.name, known)
-    return f"\nDid you mean {', '.join(f'`{shortened(name, 80)}`' for name in close)}?" if close else ""
+    return [f"Did you mean {', '.join(f'`{shortened(name, 80)}`' for name in close)}?"] if close else []

@@ -6,35 +6,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.content import example_text
+from flowrail.text.report import Report, Table, columns, paragraphs, title
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
-from flowrail.text.table import table
 
 
-def render(item: Mapping[str, Any]) -> str:
+def report(item: Mapping[str, Any]) -> Report:
     """Return a workflow as `skills.summary.show` describes it."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
     count = "?" if item.get("computed") and not item["total_steps"] else item["total_steps"]
-    parts = [f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}\n{about}"]
+    head = title(f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}")
+    parts: list[Report] = [[head, about]]
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
-        parts.append("Parameters\n" + table(["name", "type", "about"], rows))
+        parts.append([title("Parameters"), Table(columns("name", "type", "about", wraps=("about",)), rows)])
     rows = [
         [str(step["number"]), step["id"], step["title"], step["phase"] or "", _transitions(step)]
         for step in item["steps"]
     ]
-    parts.append("Steps\n" + table(["#", "step", "title", "phase", "transitions"], rows))
+    titles = ("#", "step", "title", "phase", "transitions")
+    head_of_steps = columns(*titles, wraps=("title", "transitions"), optional=("phase",))
+    parts.append([title("Steps"), Table(head_of_steps, rows)])
     parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
     if item.get("then"):
-        parts.append(f"Then\n  {one_line(item['then'])}")
+        parts.append([title("Then"), f"  {one_line(item['then'])}"])
     if item["workflows"]:
-        parts.append("Other workflows\n" + "\n".join(f"  {one_line(name)}" for name in item["workflows"]))
+        parts.append([title("Other workflows"), *(f"  {one_line(name)}" for name in item["workflows"])])
     if item["findings"]:
         lines = [
             f"  {one_line(finding['place'])}: {finding['severity']} {finding['code']}: {one_line(finding['message'])}"
             for finding in item["findings"]
         ]
-        parts.append("Findings\n" + "\n".join(lines))
-    return "\n\n".join(parts)
+        parts.append([title("Findings"), *lines])
+    return paragraphs(*parts)
 
 
 def _source(item: Mapping[str, object]) -> str:
@@ -54,14 +57,15 @@ def _about(value: Mapping[str, Any]) -> str:
     return "; ".join(words)
 
 
-def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
     dispatches = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
     if dispatches:
         rows = [
             [step, work["agent"], work["run"] or "a prompt", _over(work), work["model"] or ""]
             for step, work in dispatches
         ]
-        yield "Dispatches\n" + table(["step", "agent", "runs", "number", "model"], rows)
+        head = columns("step", "agent", "runs", "number", "model", wraps=("runs", "number"))
+        yield [title("Dispatches"), Table(head, rows)]
 
 
 def _over(work: Mapping[str, Any]) -> str:
@@ -72,28 +76,29 @@ def _over(work: Mapping[str, Any]) -> str:
     return f"{text}; {work['join']} must succeed"
 
 
-def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
     rows = [
         [step["id"], question["header"], question["text"], ", ".join(map(_option, question["options"]))]
         for step in steps
         for question in step.get("questions", ())
     ]
     if rows:
-        yield "Questions to the user\n" + table(["step", "header", "question", "answers"], rows)
+        head = columns("step", "header", "question", "answers", wraps=("question", "answers"))
+        yield [title("Questions to the user"), Table(head, rows)]
 
 
 def _option(option: Mapping[str, object]) -> str:
     return f"{option['label']} → {option['outcome']}" if option["outcome"] else str(option["label"])
 
 
-def _gates(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _gates(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
     rows = [
         [step["id"], gate["name"], gate["review"], str(gate["limit"]), gate["policy"] or "default"]
         for step in steps
         if (gate := step.get("gate"))
     ]
     if rows:
-        yield "Gates\n" + table(["step", "gate", "review", "limit", "policy"], rows)
+        yield [title("Gates"), Table(columns("step", "gate", "review", "limit", "policy"), rows)]
 
 
 def _transitions(step: Mapping[str, Any]) -> str:

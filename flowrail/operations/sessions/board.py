@@ -123,7 +123,7 @@ class Board:
     def _read(self, session_id: str) -> BoardEntry | None:
         try:
             record = self._store.newest(session_id)
-            return _entry(record, self._position(record.session))
+            return _entry(record, position_in(self._store, record.session))
         except UnknownSessionError:
             return None
         except ForeignSessionError:
@@ -135,15 +135,6 @@ class Board:
             session_id, skill, "", "unreadable", Group.NEEDS_YOU, reason, None, "", 0, readable=False
         )
 
-    def _position(self, session: Session) -> Position | None:
-        if session.step is None:
-            return None
-        try:
-            steps = self._store.definition(session.id)["workflow"]["steps"]
-            return position_of(session, steps)
-        except (FlowError, KeyError, TypeError, ValueError, StopIteration):
-            return Position(session.step, session.step, 0, 0, session.visit, None)
-
     def _grouped(self, entry: BoardEntry, now: str) -> BoardEntry:
         if entry.group is not Group.RUNNING:
             return entry
@@ -151,6 +142,16 @@ class Board:
         if idle is not None and idle > self._stalled_after:
             return entry._replace(group=Group.STALLED, reason="no report")
         return entry
+
+
+def position_in(store: Store, session: Session) -> Position | None:
+    """Return where *session* is in its stored workflow, or `None` if it has ended."""
+    if session.step is None:
+        return None
+    try:
+        return position_of(session, store.definition(session.id)["workflow"]["steps"])
+    except (FlowError, KeyError, TypeError, ValueError, StopIteration):
+        return Position(session.step, session.step, 0, 0, session.visit, None)
 
 
 def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position:

@@ -22,7 +22,8 @@ from flowrail.operations.running.open_workflow import open_skill
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing.record.script import NOT_FINISHED, Script, Turn, script
 from flowrail.testing.walks.report import paragraph
-from flowrail.text.table import table
+from flowrail.text.report import Part, Span, Style, Table, columns, paragraphs
+from flowrail.text.report import Report as TextReport
 
 SAME, DIFFERS, SKIPPED = "same", "differs", "skipped"
 
@@ -135,19 +136,22 @@ def finished(dispatch: Dispatched, outcome: str) -> Dispatched:
     return dispatch._replace(status=FINISHED, outcome=outcome)
 
 
-def text(results: Sequence[ReplayResult]) -> str:
+def report(results: Sequence[ReplayResult]) -> TextReport:
     """Return *results* as a table, and below it the divergences and the reasons for skipping."""
     if not results:
-        return "no session to replay"
-    rows = [[result.session, str(result.turns), result.status] for result in results]
-    parts = [table(["session", "reports", "result"], rows)]
-    parts += [paragraph(result.session, result.divergence.text) for result in results if result.divergence]
-    parts += [paragraph(result.session, result.skipped) for result in results if result.skipped]
+        return ["no session to replay"]
+    styles = {SAME: Style.GOOD, DIFFERS: Style.BAD, SKIPPED: Style.WARNING}
+    rows: list[list[Part]] = [
+        [result.session, str(result.turns), Span(result.status, styles[result.status])] for result in results
+    ]
+    parts: list[TextReport] = [[Table(columns("session", "reports", "result"), rows)]]
+    parts += ([paragraph(result.session, result.divergence.text)] for result in results if result.divergence)
+    parts += ([paragraph(result.session, result.skipped)] for result in results if result.skipped)
     counts = {
         status: sum(result.status == status for result in results) for status in (SAME, DIFFERS, SKIPPED)
     }
-    parts.append(", ".join(f"{count} {status}" for status, count in counts.items() if count))
-    return "\n\n".join(parts)
+    parts.append([", ".join(f"{count} {status}" for status, count in counts.items() if count)])
+    return paragraphs(*parts)
 
 
 def data(results: Sequence[ReplayResult]) -> dict[str, object]:

@@ -14,21 +14,23 @@ from flowrail.testing.walks.run import (
     WorkflowResult,
 )
 from flowrail.text.phrases import listed
+from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line, visible
-from flowrail.text.table import table
 
-HEAD = ["workflow", "walks", "commands", "transitions taken", "seconds", "result"]
+TITLES = ("workflow", "walks", "commands", "transitions taken", "seconds", "result")
+STYLES = {PASSED: Style.GOOD, FAILED: Style.BAD, SKIPPED: Style.WARNING}
 
 
-def summary(results: Sequence[WorkflowResult]) -> str:
+def summary(results: Sequence[WorkflowResult]) -> Report:
     """Return a table of *results*, and below it the shortest failing walk of each failed workflow."""
-    parts = [table(HEAD, [_row(result) for result in results])]
-    parts += [part for result in results for part in _details(result)]
+    head = columns(*TITLES, wraps=("workflow",), optional=("commands",))
+    parts: list[Report] = [[Table(head, [_row(result) for result in results])]]
+    parts += ([part] for result in results for part in _details(result))
     counts = {
         status: sum(result.status == status for result in results) for status in (PASSED, FAILED, SKIPPED)
     }
     totals = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    return "\n\n".join([*parts, totals or "nothing to test"])
+    return paragraphs(*parts, [totals or "nothing to test"])
 
 
 def data(results: Sequence[WorkflowResult]) -> dict[str, object]:
@@ -47,7 +49,7 @@ def paragraph(subject: str, text: str) -> str:
     return "\n".join([f"{subject}: {one_line(first)}", *(f"  {one_line(line)}" for line in more)])
 
 
-def _row(result: WorkflowResult) -> list[str]:
+def _row(result: WorkflowResult) -> list[Part]:
     coverage = result.coverage
     return [
         result.address,
@@ -55,7 +57,7 @@ def _row(result: WorkflowResult) -> list[str]:
         str(result.command_count),
         f"{coverage.taken} of {len(coverage.counts)}" if coverage else "-",
         f"{result.seconds:.1f}",
-        result.status,
+        Span(result.status, STYLES[result.status]),
     ]
 
 

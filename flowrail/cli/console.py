@@ -1,0 +1,163 @@
+"""What a terminal shows: colour, tables that fit, wrapped lines. Imports rich, so it is only imported for a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+from rich import console as rich_console
+from rich.cells import cell_len
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from flowrail.operations.environment import Environment
+from flowrail.text.phrases import ago
+from flowrail.text.report import FilePath, Line, Moment, Part, Report, Span, Style, Table, plain_lines
+from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened, visible
+
+COLOURS = {
+    Style.TITLE: "bold",
+    Style.GOOD: "green",
+    Style.ACTIVE: "cyan",
+    Style.WARNING: "yellow",
+    Style.BAD: "bold red",
+    Style.MUTED: "dim",
+    Style.COMMAND: "cyan",
+}
+MOST_ROWS = 2_000
+"""A longer table is printed plain, row by row."""
+NARROWEST_WRAPPED = 16
+_GAP = 2
+
+
+class View(NamedTuple):
+    """Where and when a report is read, on which short paths and relative times depend."""
+
+    now: str
+    cwd: str
+    home: str
+    utc: bool = False
+
+    def part(self, part: Part) -> Text:
+        """Return a part of a report as one styled line."""
+        if isinstance(part, Span):
+            return Text(visible(part.text), COLOURS[part.style])
+        if isinstance(part, Moment):
+            return Text(part.at if self.utc or not part.at else ago(part.at, self.now))
+        if isinstance(part, FilePath):
+            text = one_line(short_path(part.path, self.cwd, self.home))
+            return Text(f"{text}{f':{part.line}' if part.line else ''}")
+        return Text(visible(part))
+
+
+def live_console(*, has_color: bool) -> rich_console.Console:
+    """Return a console that draws on standard output itself."""
+    return rich_console.Console(
+        file=sys.stdout,
+        highlight=False,
+        color_system="auto" if has_color else None,
+        no_color=not has_color,
+    )
+
+
+def rendered(report: Report, *, has_color: bool, utc: bool = False) -> str:
+    """Return a report as this terminal shows it; with *utc*, times are exact."""
+    here = Environment()
+    view = View(here.now, here.cwd, here.home, utc)
+    buffer = io.StringIO()
+    target = rich_console.Console(
+        file=buffer,
+        highlight=False,
+        force_terminal=True,
+        color_system="standard" if has_color else None,
+        no_color=not has_color,
+        width=_width(),
+        legacy_windows=False,
+    )
+    for part in report:
+        if isinstance(part, Table):
+            _put_table(target, part, view)
+        else:
+            _put_line(target, part, view)
+    return "".join(f"{shown.rstrip()}\n" for shown in buffer.getvalue().split("\n")[:-1])
+
+
+def short_path(path: str, cwd: str, home: str) -> str:
+    """Return a path from the current folder if it is in it, from `~` if it is in home, otherwise as it is."""
+    for folder, name in ((cwd, ""), (home, "~/")):
+        if folder and path.startswith(os.path.join(folder, "")):
+            return f"{name}{path[len(os.path.join(folder, '')) :]}"
+    return path
+
+
+def _width() -> int:
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def _put_line(target: rich_console.Console, line: str | Line, view: View) -> None:
+    parts = line.parts if isinstance(line, Line) else (line,)
+    text = Text.assemble(*map(view.part, parts))
+    if any(isinstance(part, Span) and part.style is Style.COMMAND for part in parts):
+        target.print(text, soft_wrap=True)
+        return
+    for piece in text.split("\n", allow_blank=True):
+        indent = len(piece.plain) - len(piece.plain.lstrip(" "))
+        wrapped = piece[indent:].wrap(target, max(20, target.width - indent - _GAP), overflow="fold")
+        for number, row in enumerate(wrapped or [Text()]):
+            hanging = indent + (_GAP if number and indent else 0)
+            target.print(Text(" " * hanging) + row, soft_wrap=True)
+
+
+def _put_table(target: rich_console.Console, table: Table, view: View) -> None:
+    remaining = iter(table.rows)
+    rows = [*islice(remaining, MOST_ROWS)]
+    more = next(remaining, None)
+    if more is not None:
+        everything = chain(rows, [more], remaining)
+        for line in plain_lines([table._replace(rows=everything)]):
+            target.print(Text(visible(line)), soft_wrap=True)
+        return
+    cells = [[_cell(part, view) for part in row] for row in rows]
+    shown = _columns_that_fit(table, cells, target.width - table.indent)
+    grid = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for number in shown:
+        column = table.columns[number]
+        grid.add_column(
+            column.title, no_wrap=not column.wraps, overflow="fold" if column.wraps else "ellipsis"
+        )
+    for row in cells:
+        grid.add_row(*(row[number] for number in shown))
+    target.print(Padding(grid, (0, 0, 0, table.indent)))
+
+
+def _cell(part: Part, view: View) -> Text:
+    if isinstance(part, Span):
+        part = part._replace(text=shortened(part.text, LONGEST_LINE))
+    return view.part(shortened(part, LONGEST_LINE) if isinstance(part, str) else part)
+
+
+def _columns_that_fit(table: Table, cells: Sequence[Sequence[Text]], width: int) -> list[int]:
+    """Return the numbers of the columns to show: optional ones are left out while the others do not fit."""
+    shown = [*range(len(table.columns))]
+    shown = [number for number in shown if not cells or any(row[number].plain for row in cells)]
+    needed = {number: _least_width(table, cells, number) for number in shown}
+    for number in reversed([*shown]):
+        if sum(needed[other] + _GAP for other in shown) - _GAP <= width:
+            break
+        if table.columns[number].optional:
+            shown.remove(number)
+    return shown
+
+
+def _least_width(table: Table, cells: Sequence[Sequence[Text]], number: int) -> int:
+    column = table.columns[number]
+    widest = max((cell_len(row[number].plain) for row in cells), default=0)
+    if column.wraps:
+        widest = min(widest, NARROWEST_WRAPPED)
+    return max(widest, cell_len(column.title))

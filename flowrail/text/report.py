@@ -1,0 +1,163 @@
+"""Reports for people: lines and tables whose parts know what they are.
+
+A report is a value. In a pipe it is printed as plain text with exact times and complete paths; a terminal shows it in
+colour, in its own width, with relative times and short paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from flowrail.text.safe_text import shortened
+from flowrail.text.table import table_lines
+
+
+class Style(StrEnum):
+    """What a part of a report is; a terminal gives each a colour."""
+
+    TITLE = "title"
+    GOOD = "good"
+    ACTIVE = "active"
+    WARNING = "warning"
+    BAD = "bad"
+    MUTED = "muted"
+    COMMAND = "command"
+    """A line with a command is never wrapped, so that it can be copied."""
+
+
+class Span(NamedTuple):
+    """A text with a style."""
+
+    text: str
+    style: Style
+
+
+class Moment(NamedTuple):
+    """A time in ISO 8601."""
+
+    at: str
+
+
+class FilePath(NamedTuple):
+    """An absolute path of a file or folder, with a line number after it if that is not 0."""
+
+    path: str
+    line: int = 0
+
+
+Part: TypeAlias = str | Span | Moment | FilePath
+
+
+class Line(NamedTuple):
+    """One line of several parts. A terminal wraps it with a hanging indent."""
+
+    parts: tuple[Part, ...]
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    A terminal wraps the cells of a column that *wraps*, and leaves out columns that are *optional*, the last one first, if
+    the others do not fit.
+    """
+
+    title: str
+    wraps: bool = False
+    optional: bool = False
+
+
+class Table(NamedTuple):
+    """Rows under the titles of their columns."""
+
+    columns: Sequence[Column]
+    rows: Iterable[Sequence[Part]]
+    indent: int = 0
+
+
+Report: TypeAlias = Iterable[str | Line | Table]
+"""Lines and tables from top to bottom; an empty text is an empty line."""
+
+
+def line(*parts: Part) -> Line:
+    """Return a line of these parts."""
+    return Line(parts)
+
+
+def command(text: str, indent: int = 2) -> Line:
+    """Return a line with a command to copy."""
+    return Line((Span(f"{' ' * indent}{text}", Style.COMMAND),))
+
+
+def title(text: str) -> Line:
+    """Return a line that is a title."""
+    return Line((Span(text, Style.TITLE),))
+
+
+def columns(*titles: str, wraps: Sequence[str] = (), optional: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Return columns by their titles."""
+    return tuple(Column(name, name in wraps, name in optional) for name in titles)
+
+
+def paragraphs(*reports: Report) -> Iterator[str | Line | Table]:
+    """Yield several reports with an empty line between them; those that are empty are left out."""
+    is_first = True
+    for report in reports:
+        starts = True
+        for part in report:
+            if starts and not is_first:
+                yield ""
+            starts = is_first = False
+            yield part
+
+
+def section(name: str, lines: Sequence[str | Line]) -> Report:
+    """Return lines under a title, or nothing if there are no lines."""
+    return [title(name), *lines] if lines else []
+
+
+def plain_text(report: Report) -> str:
+    """Return a report as plain text."""
+    return "\n".join(plain_lines(report))
+
+
+def plain_lines(report: Report) -> Iterator[str]:
+    """Yield the lines of a report as plain text."""
+    for part in report:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Line):
+            yield "".join(map(plain_part, part.parts))
+        else:
+            head = [column.title for column in part.columns]
+            rows = ([plain_part(cell) for cell in row] for row in part.rows)
+            yield from (f"{' ' * part.indent}{text}" for text in table_lines(head, rows))
+
+
+def plain_part(part: Part) -> str:
+    """Return one part as plain text."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Span):
+        return part.text
+    if isinstance(part, Moment):
+        return part.at
+    return f"{shortened(part.path)}{f':{part.line}' if part.line else ''}"
+
+
+STATUS_STYLES = {
+    "active": Style.ACTIVE,
+    "waiting": Style.WARNING,
+    "completed": Style.GOOD,
+    "failed": Style.BAD,
+    "abandoned": Style.MUTED,
+    "error": Style.BAD,
+    "warning": Style.WARNING,
+    "info": Style.MUTED,
+}
+
+
+def status(word: str, rest: str = "") -> Span:
+    """Return a status or a severity in its colour, and *rest* after it."""
+    return Span(f"{word}{rest}", STATUS_STYLES.get(word, Style.WARNING))

@@ -1,0 +1,130 @@
+"""What people see: commands in a real terminal of 80 and 200 columns, with and without colour."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from collections.abc import Mapping
+
+import pytest
+from support.sandbox import ASKING, ENTRY, flow, put_skill, told
+from support.web import default_interrupt
+
+SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+TOPIC = "a slow login on old mobile phones, after the second attempt"
+
+
+def shown(*words: str, columns: int = 80, env: Mapping[str, str] | None = None, status: int = 0) -> str:
+    """Run a command in a terminal of so many columns, and return what it wrote."""
+    child, descriptor = pty.fork()
+    if child == 0:  # pragma: no cover - the child becomes the command
+        environ = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+        default_interrupt()
+        code = f"import sys; sys.stdin.readline()\n{ENTRY}"  # the size of the terminal is set meanwhile
+        os.execve(sys.executable, [sys.executable, "-c", code, *words], environ)  # noqa: S606
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    os.write(descriptor, b"\n")
+    output = b""
+    try:
+        while piece := os.read(descriptor, 1 << 16):
+            output += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(descriptor)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status, output.decode()
+    return output.decode().replace("\r\n", "\n").removeprefix("\n")
+
+
+def plain(text: str) -> str:
+    return SEQUENCE.sub("", text)
+
+
+@pytest.fixture
+def session() -> str:
+    put_skill("asking", ASKING)
+    return str(told("start", "asking", "-p", f"topic={TOPIC}")["session"])
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize(
+    "words",
+    [["sessions"], ["list"], ["show", "asking"], ["history", "ID"], ["audit"], ["doctor"], ["discover"]],
+    ids=" ".join,
+)
+def test_output_fits_the_terminal(words: list[str], columns: int, session: str) -> None:
+    out = plain(shown(*(session if word == "ID" else word for word in words), columns=columns))
+
+    assert max(map(len, out.splitlines())) <= columns
+    assert out.strip()
+
+
+def test_a_long_topic_is_wrapped_in_its_column_and_an_id_stays_whole(session: str) -> None:
+    narrow, wide = (plain(shown("sessions", columns=columns)).splitlines() for columns in (80, 200))
+
+    assert len(wide) == 2
+    assert TOPIC in wide[1]
+    assert len(narrow) > 2
+    assert narrow[1].startswith(f"{session}  active")
+    assert "1 of 2: look" in " ".join(narrow[1].split())
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "is_coloured"),
+    [
+        ([], {}, True),
+        ([], {"NO_COLOR": "1"}, False),
+        ([], {"TERM": "dumb"}, False),
+        (["--color", "never"], {}, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_colour_can_be_turned_off(
+    options: list[str], env: dict[str, str], is_coloured: bool, session: str
+) -> None:
+    after, before = shown("sessions", *options, env=env), shown(*options, "sessions", env=env)
+
+    assert ("\x1b[36mactive" in after) is is_coloured
+    assert ("\x1b" in after) is is_coloured
+    assert after == before
+
+
+def test_a_pipe_is_plain_unless_colour_is_asked_for(session: str) -> None:
+    assert "\x1b" not in flow("sessions").out
+    assert "\x1b[36mactive" in flow("sessions", "--color", "always").out
+
+
+def test_times_are_relative_in_a_terminal_and_exact_with_utc_and_in_a_pipe(session: str) -> None:
+    exact = str(told("history", session)["steps"][0]["at"])
+
+    assert "just now" in shown("history", session)
+    assert exact in shown("history", session, "--utc")
+    assert exact in flow("history", session).out
+    assert exact in flow("sessions", "--utc").out
+
+
+TEAM = """\
+name: NAME
+params: {topic: {type: string, default: login}}
+steps:
+  - id: look
+    title: Look
+    actions: [Have it looked at.]
+    dispatch: {agent: explore, run: NAME/look, over: [a, b]}
+    next: {ok: null}
+"""
+LOOK = "name: NAME/look\nsteps:\n  - {id: see, title: See, actions: [See.], next: {ok: null}}\n"
+
+
+def test_sessions_of_sub_agents_are_listed_below_the_session_they_work_for() -> None:
+    put_skill("team", TEAM, texts={"workflows/look.yaml": LOOK})
+    parent = told("start", "team")
+    children = [told(*dispatch["command"].split()[1:])["session"] for dispatch in parent["dispatches"]]
+
+    rows = [line.split("  ")[0] for line in plain(shown("sessions", columns=200)).splitlines()]
+
+    assert rows == ["session", parent["session"], f"├─ {children[1]}", f"└─ {children[0]}"]
