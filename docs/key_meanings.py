@@ -203,7 +203,7 @@ MEANINGS = {
     "permissions": "the rules that let an agent run our commands without asking",
     "phase": "the phase that the step belongs to",
     "place": "the file, and the line if known",
-    "places": "the searched locations",
+    "locations": "the searched locations",
     "points": "the number of points",
     "priority": "its priority among skills with the same score",
     "problem": "what is wrong",

@@ -19,8 +19,8 @@ from flowrail.discovery.registry_file import Registry, RegistryEntry, read_regis
 from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
 from flowrail.discovery.scan.scan import (
-    Scanned,
     ScannedSkill,
+    ScanResult,
     scan,
     visit,
 )
@@ -135,7 +135,7 @@ class Discovery(NamedTuple):
         }
 
 
-_NOTHING = Scanned(())
+_NOTHING = ScanResult(())
 
 
 def _skills(count: int) -> str:
@@ -160,7 +160,7 @@ def discover(
 
 
 def combine(
-    places: Locations, scanned: Scanned, registry: Registry, elsewhere: Scanned = _NOTHING
+    places: Locations, scanned: ScanResult, registry: Registry, elsewhere: ScanResult = _NOTHING
 ) -> Discovery:
     """Combine the *scanned* skills with those that the registry names *elsewhere*."""
     found = (*scanned.found, *elsewhere.found)
@@ -298,7 +298,7 @@ def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:
             )
 
 
-def _elsewhere(scanned: Scanned, registry: Registry) -> list[str]:
+def _elsewhere(scanned: ScanResult, registry: Registry) -> list[str]:
     """Return the files that the registry names outside of all locations."""
     entries = _Entries(registry)
     return [entry.path for entry in entries.unmatched(scanned.found) if entry.present]

@@ -45,7 +45,7 @@ from flowrail.storage.records import to_plain
 from flowrail.text import yaml as yaml_text
 
 
-class Sending:
+class OutgoingHandoff:
     """One handoff on its way to its invocation, held under its lock, with the source's session if there is one."""
 
     def __init__(

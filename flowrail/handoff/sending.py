@@ -27,7 +27,7 @@ from flowrail.handoff.handoff import (
     Handoff,
 )
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.phases import Sending, advance, record_failure
+from flowrail.handoff.phases import OutgoingHandoff, advance, record_failure
 from flowrail.handoff.request import (
     HandoffRequest,
     HandoffSource,
@@ -146,7 +146,7 @@ def _continue(
     request: HandoffRequest,
 ) -> SentHandoff:
     """Take a handoff to its invocation. A failed one, and one that lost its payload, gets a new payload first."""
-    sending = Sending(context, change, session_change)
+    sending = OutgoingHandoff(context, change, session_change)
     handoff, notes = sending.handoff, list[str]()
     if handoff.phase == INVOCATION:
         lost = [part.message for part in missing_parts(context.store, handoff) if part.name == "payload"]

@@ -24,7 +24,7 @@ from flowrail.handoff.payload.integrity import moment
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
-    Held,
+    HeldEntry,
     Kind,
     SideFiles,
     Stamp,
@@ -81,7 +81,7 @@ class StoredHandoff(NamedTuple):
 class HandoffChange:
     """A handoff held under its lock, to which records can be added."""
 
-    def __init__(self, held: Held[HandoffRecord], folder: str) -> None:
+    def __init__(self, held: HeldEntry[HandoffRecord], folder: str) -> None:
         record = held.newest
         self.kept = StoredHandoff(record.handoff, record.seq, record.hash, folder)
         self._held = held

@@ -94,7 +94,7 @@ Token: TypeAlias = Annotated[
 ]
 
 
-class Told(NamedTuple):
+class ToolAnswer(NamedTuple):
     """The answer of a tool: a text to read, and the same as plain data, in which commands are values."""
 
     text: str
@@ -163,7 +163,7 @@ class Tools:
         take_over: Annotated[
             bool, Field(description="Continue a session that belongs to another conversation.")
         ] = False,
-    ) -> Told:
+    ) -> ToolAnswer:
         """Show the current step of a session, or report its outcome and show the next.
 
         Without `outcome` nothing changes; for a `skill` without an open session one is started.
@@ -201,18 +201,18 @@ class Tools:
             )
         )
 
-    def start(self, skill: Skill, params: Params = None) -> Told:
+    def start(self, skill: Skill, params: Params = None) -> ToolAnswer:
         """Start a new session of a skill and show its first step. Other open sessions continue beside it."""
         return self._told(steps.begin(self.world, skill, _given(params)))
 
     def status(
         self, session: Annotated[str | None, Field(description="The id of a session.")] = None
-    ) -> Told:
+    ) -> ToolAnswer:
         """Show the state of a session and its next steps, or without `session` list the open sessions."""
         world = self.world
         if session:
             guidance = steps.resume(world, session).guidance
-            return Told(standing(guidance, self.show), render(guidance, self.show, _unchanged))
+            return ToolAnswer(standing(guidance, self.show), render(guidance, self.show, _unchanged))
         items = [
             session_item(found.kept, store=world.shown_store, keep=_unchanged)
             if found.kept
@@ -222,7 +222,7 @@ class Tools:
         keys = ("session", "topic", "status", "step", "moved_at", "error")
         rows = [[str(item.get(key) or "") for key in keys] for item in items]
         head = ["session", "topic", "status", "step", "moved", "problem"]
-        return Told(table(head, rows) if items else "no session is open here", {"sessions": items})
+        return ToolAnswer(table(head, rows) if items else "no session is open here", {"sessions": items})
 
     def ask(
         self,
@@ -239,14 +239,14 @@ class Tools:
         token: Token = None,
         found: Found = "",
         remember: Remember = "",
-    ) -> Told:
+    ) -> ToolAnswer:
         """Ask the user an agent's questions. Its session waits until they are answered.
 
         Return the resulting block as the whole answer.
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
         put = running_questions.ask(self.world, session, parsed, token=token, found=found, remember=remember)
-        return Told(put_text(put, self.show), put_data(put, self.show, _unchanged))
+        return ToolAnswer(put_text(put, self.show), put_data(put, self.show, _unchanged))
 
     def answer(
         self,
@@ -260,7 +260,7 @@ class Tools:
         reason: Annotated[str, Field(description="The reason, for the journal.")] = "",
         found: Found = "",
         remember: Remember = "",
-    ) -> Told:
+    ) -> ToolAnswer:
         """Record the user's answers to the open questions of a session and show what comes next."""
         labels = {name: given if isinstance(given, list) else [given] for name, given in answers.items()}
         return self._told(
@@ -275,7 +275,7 @@ class Tools:
         token: Annotated[
             str | None, Field(description="Continues what another agent had claimed, by its token.")
         ] = None,
-    ) -> Told:
+    ) -> ToolAnswer:
         """Claim a dispatch of a step.
 
         The answer is the first step of a session for it, or a prompt and the calls that end it.
@@ -283,7 +283,7 @@ class Tools:
         taken = agents.claim(self.world, session, dispatch, holder, token=token)
         if isinstance(taken, Answer):
             return self._told(taken)
-        return Told(assignment_xml(taken, self.show), assignment_data(taken, _unchanged))
+        return ToolAnswer(assignment_xml(taken, self.show), assignment_data(taken, _unchanged))
 
     def finish(
         self,
@@ -295,7 +295,7 @@ class Tools:
         cancel: Annotated[bool, Field(description="Cancel the work instead; needs no token.")] = False,
         found: Found = "",
         remember: Remember = "",
-    ) -> Told:
+    ) -> ToolAnswer:
         """Report the result of a dispatch that had a prompt, or cancel the dispatch."""
         if cancel:
             ended = agents.cancel(self.world, session, dispatch)
@@ -314,7 +314,7 @@ class Tools:
                 found=found,
                 remember=remember,
             )
-        return Told("\n".join(result_lines(ended.answer, self.show)), ended_data(ended, self.show))
+        return ToolAnswer("\n".join(result_lines(ended.answer, self.show)), ended_data(ended, self.show))
 
     def finding(
         self,
@@ -331,7 +331,7 @@ class Tools:
         finding: Annotated[str | None, Field(description="resolve: the finding that is settled.")] = None,
         note: Annotated[str, Field(description="resolve: how it was settled.")] = "",
         token: Token = None,
-    ) -> Told:
+    ) -> ToolAnswer:
         """Record a finding of a review, list the findings, or record that one is resolved.
 
         A review gate decides from these.
@@ -343,14 +343,14 @@ class Tools:
                 [each.id, each.severity, "open" if each.is_open else "resolved", each.text] for each in found
             ]
             head = ["id", "severity", "state", "what"]
-            return Told(
+            return ToolAnswer(
                 table(head, rows) if rows else f"no finding recorded in {home}",
                 {"findings": [finding_data(home, each) for each in found]},
             )
         if action == "resolve":
             settled = _needed(finding, "finding", action)
             home, one = findings.resolve_finding(world, session, settled, note, token=token)
-            return Told(f"{one.id} is resolved", finding_data(home, one))
+            return ToolAnswer(f"{one.id} is resolved", finding_data(home, one))
         home, one = findings.add_finding(
             world,
             session,
@@ -360,7 +360,7 @@ class Tools:
             item=item,
             token=token,
         )
-        return Told(f"{one.id} {one.severity} recorded in {home}", finding_data(home, one))
+        return ToolAnswer(f"{one.id} {one.severity} recorded in {home}", finding_data(home, one))
 
     def discover(
         self,
@@ -373,7 +373,7 @@ class Tools:
         inputs: Annotated[Sequence[str], Field(description="targets: that take one of these.")] = (),
         source: Annotated[str, Field(description="targets: that accept work from this skill.")] = "",
         text: Annotated[str, Field(description="targets: words that must all be in the description.")] = "",
-    ) -> Told:
+    ) -> ToolAnswer:
         """List the skills that can be started, or the targets that can take over work, best first. Runs nothing."""
         world = self.world
         if what == "skills":
@@ -382,7 +382,7 @@ class Tools:
                 [each["name"], str(each["total_steps"]), _takes(each["params"]), _first(each["description"])]
                 for each in items
             ]
-            return Told(table(["skill", "steps", "params", "what for"], rows), {"skills": items})
+            return ToolAnswer(table(["skill", "steps", "params", "what for"], rows), {"skills": items})
         context = self.handoff_context
         found = context.discover()
         kept = world.store.read(session).session if session else None
@@ -398,7 +398,7 @@ class Tools:
             chain=chain,
         )
         menu = offer(found, MenuRequest(query, by), top=None)
-        return Told(plain_text(as_menu.report(menu, found)), as_menu.data(menu, found))
+        return ToolAnswer(plain_text(as_menu.report(menu, found)), as_menu.data(menu, found))
 
     def handoff(
         self,
@@ -425,14 +425,14 @@ class Tools:
             Field(description="send: facts that the payload needs and no step reported."),
         ] = None,
         params: Params = None,
-    ) -> Told:
+    ) -> ToolAnswer:
         """Hand the work of a session to another skill, take over such work, or show the state of handoffs."""
         world, context = self.world, self.handoff_context
         if action == "status":
             if handoff:
                 return self._handoff(handoff_data(context, context.handoffs.read(handoff).handoff))
             items = [handoff_data(context, one) for one in context.handoffs.own_ones() if one.is_open]
-            return Told(plain_text(handoff_page.list_report(items)), {"handoffs": items})
+            return ToolAnswer(plain_text(handoff_page.list_report(items)), {"handoffs": items})
         if action == "receive":
             payload = _needed(file, "file", action)
             received, answer = receive_handoff(
@@ -442,7 +442,7 @@ class Tools:
             if answer is None:
                 return self._handoff(about)
             begun = self._told(answer)
-            return Told(begun.text, {**begun.data, "handoff": about})
+            return ToolAnswer(begun.text, {**begun.data, "handoff": about})
         if action == "cancel":
             return self._handoff(
                 handoff_data(context, cancel_handoff(context, _needed(handoff, "handoff", action), reason))
@@ -460,14 +460,14 @@ class Tools:
             sent = send(context, request._replace(target=skill, session=source))
         return self._handoff(handoff_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes))
 
-    def _handoff(self, about: dict[str, Any]) -> Told:
-        return Told(plain_text(handoff_page.report(about, self.show)), about)
+    def _handoff(self, about: dict[str, Any]) -> ToolAnswer:
+        return ToolAnswer(plain_text(handoff_page.report(about, self.show)), about)
 
-    def _told(self, answer: Answer) -> Told:
+    def _told(self, answer: Answer) -> ToolAnswer:
         guidance = answer.guidance
         notes = list(answer.notes)
         text = "\n".join([as_xml(guidance, self.show), *(f"note: {note}" for note in notes)])
-        return Told(text, {**render(guidance, self.show, _unchanged), "notes": notes})
+        return ToolAnswer(text, {**render(guidance, self.show, _unchanged), "notes": notes})
 
 
 def as_sdk_tools(tools: Tools) -> list[Tool]:
@@ -479,7 +479,7 @@ def as_sdk_tools(tools: Tools) -> list[Tool]:
     return [_as_sdk_tool(tools, function) for function in functions]
 
 
-def _as_sdk_tool(tools: Tools, function: Callable[..., Told]) -> Tool:
+def _as_sdk_tool(tools: Tools, function: Callable[..., ToolAnswer]) -> Tool:
     @functools.wraps(function)
     async def call(**arguments: Any) -> CallToolResult:
         return _answered(tools, lambda: function(**arguments))
@@ -494,7 +494,7 @@ def _as_sdk_tool(tools: Tools, function: Callable[..., Told]) -> Tool:
     return tool.model_copy(update={"parameters": model.model_json_schema(by_alias=True)})
 
 
-def _answered(tools: Tools, run: Callable[[], Told]) -> CallToolResult:
+def _answered(tools: Tools, run: Callable[[], ToolAnswer]) -> CallToolResult:
     try:
         told = run()
         return _result(told.text, with_calls(told.data, tools.world.store.address))

@@ -30,7 +30,7 @@ class DifferentSessionError(ConflictError):
     code = "DIFFERENT_SESSION"
 
 
-class Copied(NamedTuple):
+class CopyResult(NamedTuple):
     """How many sessions and handoffs were copied, and how many the other store had already."""
 
     sessions: int
@@ -51,7 +51,7 @@ class Records(Protocol):
         """Store records that were written elsewhere."""
 
 
-def copy_store(source: Store, target: Store) -> Copied:
+def copy_store(source: Store, target: Store) -> CopyResult:
     """Copy all sessions and handoffs. Those that the target has already are left as they are.
 
     Working files and payloads are copied too if both stores are folders.
@@ -64,7 +64,7 @@ def copy_store(source: Store, target: Store) -> Copied:
         Handoffs(source.path, source.owner, source.backend),
         Handoffs(target.path, target.owner, target.backend),
     )
-    return Copied(len(sessions), len(handoffs), known + known_handoffs)
+    return CopyResult(len(sessions), len(handoffs), known + known_handoffs)
 
 
 def _copy_records(source: Records, target: Records) -> tuple[list[str], int]:

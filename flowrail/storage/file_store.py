@@ -43,7 +43,7 @@ class SideFiles(Protocol):
         """Return the names of the files that belong to records: the definition and long texts."""
 
 
-class Held(Protocol[T]):
+class HeldEntry(Protocol[T]):
     """A session or handoff under its lock."""
 
     newest: T
@@ -96,7 +96,7 @@ class RecordStore(Protocol[T]):
     def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
         """Store records as they were written elsewhere, and this user as their owner; the id must be new."""
 
-    def change(self, key: str, *, wait: float) -> AbstractContextManager[Held[T]]:
+    def change(self, key: str, *, wait: float) -> AbstractContextManager[HeldEntry[T]]:
         """Hold the lock and yield the session or handoff."""
 
     def is_foreign(self, key: str) -> bool:

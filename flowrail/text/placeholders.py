@@ -123,7 +123,7 @@ class _CurrentLine:
         return f"{value} " if could and behind in {*_MARKS} else value
 
 
-class Again:
+class RepeatableTexts:
     """Texts by name. Repeated texts are limited to `MOST_AGAIN` characters together; after that, `KeyError`."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:

@@ -76,7 +76,7 @@ def test_the_json_is_a_list_of_candidates_and_one_of_skipped() -> None:
     assert data["skipped"][0]["hint"].startswith("declare handoff metadata")
     assert data["counts"] == {"skills": 2, "accepting": 1, "fitting": 1, "shown": 1}
     assert (data["scorer"], data["nothing"], data["cache"], data["hidden"]) == ("query", None, None, [])
-    assert [place["origin"] for place in data["places"]] == ["cwd", "cwd", "home", "home"]
+    assert [place["origin"] for place in data["locations"]] == ["cwd", "cwd", "home", "home"]
 
 
 @pytest.mark.parametrize(

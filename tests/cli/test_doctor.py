@@ -72,7 +72,7 @@ def test_a_set_up_in_order_is_told_so() -> None:
     sections = [part.partition("\n")[0] for part in ran.out.split("\n\n")]
     assert sections[:8] == [
         "installation",
-        "places",
+        "locations",
         "skills",
         "hosts",
         "registry",
@@ -97,7 +97,12 @@ def test_the_json_has_sections_and_findings() -> None:
     assert data["sections"]["skills"]["accepting"] == 1
     assert data["sections"]["installation"]["version"] == __version__
     assert {"name", "specifier", "installed"} == set(data["sections"]["installation"]["requires"][0])
-    assert [each["origin"] for each in data["sections"]["places"]["places"]] == ["cwd", "cwd", "home", "home"]
+    assert [each["origin"] for each in data["sections"]["locations"]["locations"]] == [
+        "cwd",
+        "cwd",
+        "home",
+        "home",
+    ]
     assert data["sections"]["sessions"]["open"] == 0
     assert {"section", "code", "severity", "message", "remedy", "place"} <= set(data["findings"][0])
 

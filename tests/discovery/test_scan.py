@@ -8,7 +8,7 @@ from support.skills import head, put
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import (
     ScanLimits,
-    Scanned,
+    ScanResult,
     scan,
     visit,
 )
@@ -19,15 +19,15 @@ def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:
     return Root(str(path), scope, "cwd", identity=(about.st_dev, about.st_ino))
 
 
-def scanned(*paths: Path, recursive: bool = False, limits: ScanLimits | None = None) -> Scanned:
+def scanned(*paths: Path, recursive: bool = False, limits: ScanLimits | None = None) -> ScanResult:
     return scan([root_at(path) for path in paths], recursive=recursive, limits=limits or ScanLimits())
 
 
-def names(found: Scanned) -> list[str]:
+def names(found: ScanResult) -> list[str]:
     return [each.skill for each in found.found]
 
 
-def codes(found: Scanned) -> dict[str, str]:
+def codes(found: ScanResult) -> dict[str, str]:
     return {each.skill: each.code for each in found.skipped}
 
 

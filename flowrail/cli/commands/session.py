@@ -19,8 +19,8 @@ from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
 from flowrail.operations.sessions import migrate, timeline, verify
-from flowrail.operations.sessions.adopt import Adopted, adopt
-from flowrail.operations.sessions.prune import LOST, UNBEGUN, Item, Needs, Parting, prune
+from flowrail.operations.sessions.adopt import AdoptionResult, adopt
+from flowrail.operations.sessions.prune import LOST, UNBEGUN, Needs, OldSession, Parting, prune
 from flowrail.text.phrases import count
 from flowrail.text.report import Line, Span, Style, Table, columns, line
 from flowrail.text.safe_text import one_line
@@ -201,7 +201,7 @@ def verify_command(
     return 1 if wrong else 0
 
 
-def _verified_data(each: verify.Verified) -> dict[str, object]:
+def _verified_data(each: verify.VerificationResult) -> dict[str, object]:
     return {
         **each._asdict(),
         "problems": [problem._asdict() for problem in each.problems],
@@ -210,7 +210,7 @@ def _verified_data(each: verify.Verified) -> dict[str, object]:
     }
 
 
-def _verified_lines(each: verify.Verified) -> list[str | Line]:
+def _verified_lines(each: verify.VerificationResult) -> list[str | Line]:
     verdict = Span("damaged", Style.BAD) if each.problems else Span("as it was written", Style.GOOD)
     moves = f"{count(each.moves, 'move')}, {each.judged} judged again"
     return [
@@ -242,7 +242,7 @@ def adopt_command(session_id: str, as_json: bool, store: str | None) -> None:
         output.text("\n".join(one_line(line) for line in _adopted_lines(taken)))
 
 
-def _adopted_lines(taken: Adopted) -> list[str]:
+def _adopted_lines(taken: AdoptionResult) -> list[str]:
     session = taken.kept.session
     stands = f"{session.status} at step {session.step}" if session.step else session.status
     runs = "code of" if taken.code else "texts of"
@@ -342,5 +342,5 @@ def _handoffs(here: World) -> tuple[Needs, Parting]:
     )
 
 
-def _pruned_row(item: Item, what: str) -> list[str]:
+def _pruned_row(item: OldSession, what: str) -> list[str]:
     return [item.session, item.status, f"{item.days:.1f}", what, one_line(item.why)]

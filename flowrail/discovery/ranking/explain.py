@@ -39,7 +39,7 @@ class Explanation(NamedTuple):
         return {
             "skill": self.name,
             "verdict": self.verdict,
-            "places": [{**_plain(seen.root), "found": list(seen.paths)} for seen in self.places],
+            "locations": [{**_plain(seen.root), "found": list(seen.paths)} for seen in self.places],
             "candidate": self.candidate.data() if self.candidate else None,
             "hidden": [candidate.data() for candidate in self.hidden],
             "skipped": [skill.data() for skill in self.skipped],

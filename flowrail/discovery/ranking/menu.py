@@ -64,7 +64,7 @@ class MenuRequest(NamedTuple):
             yield f"unknown payload version `{version}`; known: {', '.join(VERSIONS)}"
 
 
-class Unfit(NamedTuple):
+class UnsuitableCandidate(NamedTuple):
     """A skill that accepts handoffs but does not fit the request, and why."""
 
     candidate: Candidate
@@ -77,7 +77,7 @@ class Menu(NamedTuple):
     asked: MenuRequest
     ranked: tuple[Ranked, ...]
     length: int
-    unfit: tuple[Unfit, ...]
+    unfit: tuple[UnsuitableCandidate, ...]
     nothing: EmptyMenu | None
 
     @property
@@ -105,7 +105,7 @@ def offer(discovery: Discovery, asked: MenuRequest, *, top: int | None = None) -
         tuple(ranked),
         len(shortlist(ranked)) if top is None else min(top, len(ranked)),
         tuple(
-            Unfit(candidate, tuple(misses(candidate, query)))
+            UnsuitableCandidate(candidate, tuple(misses(candidate, query)))
             for candidate in discovery.candidates
             if candidate not in fitting
         ),

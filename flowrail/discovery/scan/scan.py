@@ -37,7 +37,7 @@ class ScannedSkill(NamedTuple):
     file: SkillFile
 
 
-class Scanned(NamedTuple):
+class ScanResult(NamedTuple):
     """The skills that were found, nearest first, and everything else."""
 
     found: tuple[ScannedSkill, ...]
@@ -50,7 +50,7 @@ def scan(
     *,
     recursive: bool = False,
     limits: ScanLimits = ScanLimits(),  # noqa: B008 - it cannot be changed
-) -> Scanned:
+) -> ScanResult:
     """Return the skills one level below each of *roots*, or deeper if *recursive*.
 
     A folder with a SKILL.md is one skill; folders inside it are not searched.
@@ -58,7 +58,7 @@ def scan(
     scanner = _Scanner(limits, depth=limits.depth if recursive else 1)
     for root in roots:
         scanner.scan(root)
-    return Scanned(tuple(scanner.found), tuple(scanner.skipped), tuple(scanner.notes))
+    return ScanResult(tuple(scanner.found), tuple(scanner.skipped), tuple(scanner.notes))
 
 
 def read_skill(path: str) -> SkillFile:
@@ -68,7 +68,7 @@ def read_skill(path: str) -> SkillFile:
     return SkillFile(reading._replace(notes=first_notes(reading.notes)), front.problem)
 
 
-def visit(paths: Iterable[str]) -> Scanned:
+def visit(paths: Iterable[str]) -> ScanResult:
     """Return the skills whose files are *paths*, which the registry names outside of all locations."""
     scanner = _Scanner(ScanLimits(), depth=0)
     for path in paths:
@@ -76,7 +76,7 @@ def visit(paths: Iterable[str]) -> Scanned:
         root = Root(os.path.dirname(folder), Scope.REGISTRY, "registry")
         if not scanner.take(root, folder, os.path.basename(folder)):
             scanner.skip(root, folder, *_NO_FILE)
-    return Scanned(tuple(scanner.found), tuple(scanner.skipped))
+    return ScanResult(tuple(scanner.found), tuple(scanner.skipped))
 
 
 class _Scanner:

@@ -12,7 +12,7 @@ from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.text.phrases import in_words, size
-from flowrail.text.placeholders import Again
+from flowrail.text.placeholders import RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, parts, shortened
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def reference_texts(guidance: Guidance) -> dict[str, str]:
 def own_pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return the instructions of the step; a text without a fence is one piece."""
     found: list[str | Markup] = []
-    again = Again(guidance.resources)
+    again = RepeatableTexts(guidance.resources)
 
     def resource(name: str) -> str:
         return _reprint(guidance, name, show) if name in guidance.texts_read else again(name)

@@ -10,7 +10,7 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
 from flowrail.text.phrases import in_words
-from flowrail.text.placeholders import Again
+from flowrail.text.placeholders import RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, block, element, one_line, visible
 
 
@@ -82,7 +82,7 @@ _HOW = (
 def _pieces(assignment: Assignment) -> list[str | Markup]:
     given = [element("var", in_words(value), name=name) for name, value in assignment.given.items()]
     more = [block("context", given)] if given else []
-    return [*text_pieces(assignment.prompt, Again(assignment.resources)), *more]
+    return [*text_pieces(assignment.prompt, RepeatableTexts(assignment.resources)), *more]
 
 
 def assignment_data(assignment: Assignment, keep: Keep = str) -> dict[str, object]:

@@ -12,7 +12,7 @@ from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import ERROR, HINTS, INFO
 from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Root
-from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, Unfit, remarks
+from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, UnsuitableCandidate, remarks
 from flowrail.discovery.ranking.scores import Ranked, Score
 from flowrail.formatters.reports.notes import notes, position
 from flowrail.text.phrases import count, joined
@@ -240,7 +240,7 @@ def _counted(skipped: Sequence[Skipped], command: str) -> Report:
     return [f"Skipped: {counts}. `{command} --all` lists them, `flow discover --why NAME` explains one."]
 
 
-def _unfit(unfit: Sequence[Unfit], most: int) -> Report:
+def _unfit(unfit: Sequence[UnsuitableCandidate], most: int) -> Report:
     lines = [
         f"  {names(skill.candidate)}: {'; '.join(map(shortened, skill.reasons))}" for skill in unfit[:most]
     ]

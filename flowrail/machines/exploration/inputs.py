@@ -17,7 +17,7 @@ from flowrail.machines.definition.step import Outcome, StepContext, StepDef, acc
 from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant, Domain
 from flowrail.machines.definition.workflow import Workflow, has_functions
 from flowrail.machines.exploration.actions import values_to_try
-from flowrail.machines.exploration.reads import Reads, rounds
+from flowrail.machines.exploration.reads import FunctionReads, rounds
 from flowrail.machines.exploration.walks import observe
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
@@ -35,7 +35,7 @@ def extract_schema(workflow: Workflow) -> Schema:
     the step's own condition asks for them; ``iteration`` where a step may be told again. Functions are called to
     find what they read: facts that nothing declares, and values in their code for names with many values.
     """
-    reads = observe(workflow) if has_functions(workflow) else Reads()
+    reads = observe(workflow) if has_functions(workflow) else FunctionReads()
     reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
     return {
         step.id: {
@@ -52,7 +52,7 @@ def extract_schema(workflow: Workflow) -> Schema:
     }
 
 
-def _undeclared(workflow: Workflow, step: StepDef, reads: Reads) -> dict[str, Domain]:
+def _undeclared(workflow: Workflow, step: StepDef, reads: FunctionReads) -> dict[str, Domain]:
     """Return the domain of each undeclared fact that the handler of *step* reads."""
     facts = reads.facts.get(step.id, {}) if accepts_any_fact(step) else {}
     return {
@@ -88,7 +88,7 @@ def _unmistakable(value: object) -> str:
     return str(value) if is_word else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _domain(workflow: Workflow, name: str, arg: Arg, reads: Reads) -> Domain:
+def _domain(workflow: Workflow, name: str, arg: Arg, reads: FunctionReads) -> Domain:
     """Return the values to try: all of them, those that a function may compare, or one valid value."""
     domain = arg.domain
     if domain is not None and not isinstance(domain, Constant):

@@ -29,7 +29,7 @@ MOST_TEXTS = 12
 _MISSING = object()
 
 
-class Reads:
+class FunctionReads:
     """The names that the functions of a workflow read so far."""
 
     def __init__(self) -> None:
@@ -86,9 +86,9 @@ class Fact:
         self.required = required
 
 
-def reads_of(workflow: Workflow) -> Reads:
+def reads_of(workflow: Workflow) -> FunctionReads:
     """Return what is known about the functions of *workflow*. It grows while they are called."""
-    known: Reads = workflow.derived.setdefault("reads", Reads())
+    known: FunctionReads = workflow.derived.setdefault("reads", FunctionReads())
     return known
 
 

@@ -31,7 +31,7 @@ from flowrail.machines.exploration.actions import (
 )
 from flowrail.machines.exploration.budget import Effort, held_by
 from flowrail.machines.exploration.endings import way_out
-from flowrail.machines.exploration.reads import Reads, reads_of, rounds
+from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
 from flowrail.machines.sessions.session import WAITING, Session
 
 ROUNDS = 3
@@ -116,7 +116,7 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     )
 
 
-def observe(workflow: Workflow, *, call: Call = call_plainly) -> Reads:
+def observe(workflow: Workflow, *, call: Call = call_plainly) -> FunctionReads:
     """Return what the functions of *workflow* read, found by calling them as walks do."""
     if not workflow.derived.get("observed"):
         _searched(workflow, call)

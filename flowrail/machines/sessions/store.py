@@ -22,7 +22,7 @@ from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, S
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
-    Held,
+    HeldEntry,
     Kind,
     Listener,
     SideFiles,
@@ -291,7 +291,7 @@ class SessionChange:
 
     def __init__(
         self,
-        held: Held[Record],
+        held: HeldEntry[Record],
         folder: str,
         side_files: SideFiles,
         *,

@@ -112,7 +112,7 @@ def _locations(found: Discovery) -> Section:
         note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
     ]
     data = {
-        "places": [
+        "locations": [
             {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}
             for root in places.roots
         ],

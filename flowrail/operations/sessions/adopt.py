@@ -25,7 +25,7 @@ NO_INSTRUCTIONS = "FR115"
 """A function makes the instructions, and the stored definition does not have them."""
 
 
-class Adopted(NamedTuple):
+class AdoptionResult(NamedTuple):
     """An adopted session: who started it and when, the number of its records, and what it runs."""
 
     kept: StoredSession
@@ -38,7 +38,7 @@ class Adopted(NamedTuple):
     command: Command | None
 
 
-def adopt(world: World, session_id: str) -> Adopted:
+def adopt(world: World, session_id: str) -> AdoptionResult:
     """Adopt a session. All its records are checked first, and none is changed."""
     first: Record | None = None
     newest: Record | None = None
@@ -57,7 +57,7 @@ def adopt(world: World, session_id: str) -> Adopted:
         Handoffs(world.store.path, world.store.owner, world.store.backend).adopt_with(session_id)
         _take_baseline(world, newest.session)
     resume = Command("resume", session_id, store=world.shown_store)
-    return Adopted(
+    return AdoptionResult(
         kept=world.store.read(session_id),
         begun_by=first.by,
         begun_at=first.at,

@@ -41,7 +41,7 @@ class MigrationNeedsError(ChangedError):
     code = "MIGRATION_NEEDS"
 
 
-class Outlook(NamedTuple):
+class MigrationPreview(NamedTuple):
     """What a migration would do. ``new`` is true if the session does not use this definition yet."""
 
     plan: MigrationPlan
@@ -50,7 +50,7 @@ class Outlook(NamedTuple):
     mends: bool
 
 
-class Done(NamedTuple):
+class MigrationResult(NamedTuple):
     """A migration that was done or was not needed, and the guidance of the session afterwards."""
 
     plan: MigrationPlan
@@ -63,7 +63,7 @@ def outlook(
     session_id: str,
     maps: Mapping[str, str] | None = None,
     params: Mapping[str, object] | None = None,
-) -> Outlook:
+) -> MigrationPreview:
     """Return what migrating the session would do, without changing anything."""
     return _outlook(world, world.store.read(session_id).session, maps or {}, params or {})
 
@@ -75,7 +75,7 @@ def migrate(
     params: Mapping[str, object] | None = None,
     *,
     accept: bool = False,
-) -> Done:
+) -> MigrationResult:
     """Migrate the session to its current workflow; refused if a person must decide something first."""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
@@ -88,7 +88,7 @@ def migrate(
         if missing:
             raise _needs(world, decided, missing, workflow)
         if not seen.new and not decided.renamed:
-            return Done(decided, answer_of(world, change.kept, seen.opened), changed=False)
+            return MigrationResult(decided, answer_of(world, change.kept, seen.opened), changed=False)
         owned(world, change.kept)
         now = world.now()
         after = migrated(decided, session, workflow, now)
@@ -103,10 +103,10 @@ def migrate(
         kept = change.commit(
             after, kind="migrate", at=now, by=world.by, note=note, definition=seen.opened.kept
         )
-    return Done(decided, answer.with_head(kept.head), changed=True)
+    return MigrationResult(decided, answer.with_head(kept.head), changed=True)
 
 
-def _on_record(world: World, kept: StoredSession) -> Done | None:
+def _on_record(world: World, kept: StoredSession) -> MigrationResult | None:
     """Finish a migration that was interrupted after its record and before its definition was stored."""
     session_id = kept.session.id
     newest = next(world.store.newest_first(session_id))
@@ -117,7 +117,7 @@ def _on_record(world: World, kept: StoredSession) -> Done | None:
         return None
     world.store.keep_definition(session_id, opened.kept)
     decided = plan(kept.session, opened.workflow, opened.workflow, given={}, params={})
-    return Done(decided, answer_of(world, kept, opened), changed=False)
+    return MigrationResult(decided, answer_of(world, kept, opened), changed=False)
 
 
 def _digest(kept: Mapping[str, object]) -> str:
@@ -129,7 +129,7 @@ def _outlook(
     session: Session,
     maps: Mapping[str, str],
     params: Mapping[str, object],
-) -> Outlook:
+) -> MigrationPreview:
     kept = _kept(world, session.id)
     opened = _as_it_is(world, session, kept)
     given = read_values(params, opened.workflow.params)
@@ -137,7 +137,7 @@ def _outlook(
     decided = plan(session, old, opened.workflow, given=maps, params=given)
     other = workflow_fingerprint(opened.workflow) != session.workflow_fingerprint
     new = opened.changed or other or old is None or bool(given)
-    return Outlook(decided, opened, new, mends=old is not None)
+    return MigrationPreview(decided, opened, new, mends=old is not None)
 
 
 def _kept(world: World, session_id: str) -> Mapping[str, object] | None:

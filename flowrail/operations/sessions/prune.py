@@ -45,7 +45,7 @@ Parting = Callable[[str], None]
 """Records that the files of a session will be deleted; called before they are."""
 
 
-class Item(NamedTuple):
+class OldSession(NamedTuple):
     """An old session; ``why`` is the reason it stays, if it does."""
 
     session: str
@@ -54,11 +54,11 @@ class Item(NamedTuple):
     why: str
 
 
-class Pruned(NamedTuple):
+class PruneResult(NamedTuple):
     """The deleted sessions, and those that are old enough but stayed."""
 
-    gone: tuple[Item, ...]
-    kept: tuple[Item, ...]
+    gone: tuple[OldSession, ...]
+    kept: tuple[OldSession, ...]
 
 
 def prune(
@@ -69,13 +69,13 @@ def prune(
     dry_run: bool = False,
     needs: Needs = lambda _: "",
     parting: Parting = lambda _: None,
-) -> Pruned:
+) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
     store, now = world.store, _seconds(world.now())
     if not dry_run:
         _sweep(store, now)
-    gone: list[Item] = []
-    kept: list[Item] = []
+    gone: list[OldSession] = []
+    kept: list[OldSession] = []
     for item in _old(store, now, older_than, statuses, needs):
         if item.why:
             kept.append(item)
@@ -85,12 +85,12 @@ def prune(
         except LockTimeoutError as error:
             why, world = error.message, world._replace(wait=0.0)  # wait once, not for each session
         (kept if why else gone).append(item._replace(why=why))
-    return Pruned(tuple(gone), tuple(kept))
+    return PruneResult(tuple(gone), tuple(kept))
 
 
 def _old(
     store: Store, now: float, older_than: float, statuses: Collection[str], needs: Needs
-) -> Iterator[Item]:
+) -> Iterator[OldSession]:
     givers = DispatchLookup(store)
     for session_id in store.ids():
         try:
@@ -99,21 +99,23 @@ def _old(
         except UnknownSessionError:
             days = _unbegun_for(store.folder(session_id), now) / DAY
             if foreign := _not_ours(store.folder(session_id)):
-                yield Item(session_id, UNBEGUN, days, f"it contains {foreign}, which flow did not write")
+                yield OldSession(
+                    session_id, UNBEGUN, days, f"it contains {foreign}, which flow did not write"
+                )
             elif days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
-                yield Item(session_id, UNBEGUN, days, "")
+                yield OldSession(session_id, UNBEGUN, days, "")
             continue
         except ForeignSessionError:
-            yield Item(session_id, "foreign", 0.0, "you did not start it")
+            yield OldSession(session_id, "foreign", 0.0, "you did not start it")
             continue
         except FlowError as error:
-            yield Item(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
+            yield OldSession(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
             continue
         session = kept.session
         status = LOST if is_lost(store, session, givers) else session.status
         ended = status == LOST or not session.is_open
         if ended and days >= older_than and (not statuses or status in statuses):
-            yield Item(session_id, status, days, _needed(store, kept, needs))
+            yield OldSession(session_id, status, days, _needed(store, kept, needs))
 
 
 def _needed(store: Store, kept: StoredSession, needs: Needs) -> str:
@@ -131,7 +133,7 @@ def _needed(store: Store, kept: StoredSession, needs: Needs) -> str:
         return f"its parent session `{parent}` cannot be read: {error.message}"
 
 
-def _remove(world: World, item: Item, parting: Parting) -> str:
+def _remove(world: World, item: OldSession, parting: Parting) -> str:
     """Delete one session under its lock; return why it stayed, if it changed meanwhile."""
     store = world.store
     if item.status == UNBEGUN:

@@ -45,7 +45,7 @@ class EndedThereError(ConflictError):
     code = "ENDED_THERE"
 
 
-class Then(NamedTuple):
+class EarlierState(NamedTuple):
     """A session as it was, and the new names of its steps since then."""
 
     record: Record
@@ -114,7 +114,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     return answer._replace(notes=(*answer.notes, *notes)).with_head(stored.head)
 
 
-def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
+def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> EarlierState:
     """Return the session as it was at *revision*, after checking all records.
 
     *at* is the current revision. Without it, damage after *revision* does not matter, because the records before it are
@@ -140,11 +140,11 @@ def _then(world: World, session_id: str, revision: int, *, at: int | None = None
             session=session_id,
             revision=newest,
         )
-    return Then(found, tuple(names))
+    return EarlierState(found, tuple(names))
 
 
 def _from(
-    then: Then,
+    then: EarlierState,
     opened: OpenedWorkflow,
     now: str,
     *,

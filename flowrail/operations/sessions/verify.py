@@ -48,7 +48,7 @@ class Discrepancy(NamedTuple):
     message: str
 
 
-class Verified(NamedTuple):
+class VerificationResult(NamedTuple):
     """The result of verifying a session. The engine repeated ``judged`` of its ``moves``."""
 
     session: str
@@ -60,7 +60,7 @@ class Verified(NamedTuple):
     notes: tuple[str, ...]
 
 
-def verify(store: Store, session_id: str, *, head: str | None = None) -> Verified:
+def verify(store: Store, session_id: str, *, head: str | None = None) -> VerificationResult:
     """Verify one session; *head* is a hash that was seen earlier, whole or its beginning."""
     if head is not None and not _HEAD.match(head):
         raise BadHeadError(
@@ -72,7 +72,7 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verifie
     check.run()
     if head is not None and not any(digest.startswith(head) for digest in check.hashes):
         check.add("HEAD_GONE", f"no record has the head {head}: what was seen earlier is not in this journal")
-    return Verified(
+    return VerificationResult(
         session=session_id,
         records=len(check.hashes),
         moves=check.moves,
@@ -83,7 +83,7 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verifie
     )
 
 
-def verify_all(store: Store) -> Iterator[Verified]:
+def verify_all(store: Store) -> Iterator[VerificationResult]:
     """Verify every session of a store."""
     for session_id in store.ids():
         with suppress(UnknownSessionError):  # its start was interrupted

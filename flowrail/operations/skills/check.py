@@ -43,7 +43,7 @@ class WorkflowChange(NamedTuple):
     stops: bool = False
 
 
-class Past(Protocol):
+class EarlierFiles(Protocol):
     """Earlier contents of folders; see `discovery.git.Revision`."""
 
     def files(self, folder: str) -> Mapping[str, bytes]:
@@ -106,7 +106,7 @@ def compared(
 
 
 def compare(
-    files: Sequence[skill_folder.WorkflowFile], past: Past, above: Sequence[str] = ()
+    files: Sequence[skill_folder.WorkflowFile], past: EarlierFiles, above: Sequence[str] = ()
 ) -> list[WorkflowChange]:
     """Return how each workflow of *files* differs from its earlier version, and which workflows are gone.
 

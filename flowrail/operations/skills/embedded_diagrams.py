@@ -76,7 +76,7 @@ class PictureElsewhereError(DocumentError):
     code = "PICTURE_ELSEWHERE"
 
 
-class Made(NamedTuple):
+class GeneratedBlock(NamedTuple):
     """A block of a page, and whether it is up to date; ``beside`` is the picture file that belongs to it."""
 
     page: str
@@ -93,7 +93,7 @@ class Page(NamedTuple):
     path: str
     before: str
     after: str
-    made: tuple[Made, ...]
+    made: tuple[GeneratedBlock, ...]
     files: Mapping[str, str]
 
     @property
@@ -139,7 +139,7 @@ def page(
     if b"<!-- flow:" not in data:
         return Page(path, "", "", (), {})
     before = decode(data, source=path)
-    made: list[Made] = []
+    made: list[GeneratedBlock] = []
     beside: dict[str, str] = {}
     of = _Contents(path, roots, default, read)
     pieces: list[str] = []
@@ -157,7 +157,7 @@ def page(
             of.take(0 if file in beside else len(picture_text), LARGEST_PICTURES, "its pictures", block)
             beside[file] = picture_text
             fresh = fresh and _text_of(file) == picture_text
-        made.append(Made(path, block.name, subject, block.line, fresh, file))
+        made.append(GeneratedBlock(path, block.name, subject, block.line, fresh, file))
         if stands != content:
             room -= len(content) - (block.end - block.start)
             if room < 0:

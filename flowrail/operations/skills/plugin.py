@@ -41,7 +41,7 @@ class NotOurFolderError(ConflictError):
     code = "NOT_OUR_FOLDER"
 
 
-class Built(NamedTuple):
+class WrittenPlugin(NamedTuple):
     """A plugin that was written: its folder, and the paths of its files."""
 
     folder: str
@@ -83,7 +83,7 @@ def contents() -> dict[str, bytes]:
     return files | agents | cards
 
 
-def build(folder: str) -> Built:
+def build(folder: str) -> WrittenPlugin:
     """Write the plugin into *folder*, which must be new, empty, or a plugin of flowrail."""
     _refuse_others(folder)
     files = contents()
@@ -100,7 +100,7 @@ def build(folder: str) -> Built:
         full = os.path.join(folder, path)
         make_dir(os.path.dirname(full))
         write_atomic(full, data, mode=0o644, durable=False)
-    return Built(folder, tuple(files))
+    return WrittenPlugin(folder, tuple(files))
 
 
 def _refuse_others(folder: str) -> None:
