@@ -10,7 +10,7 @@ from flowrail.evidence import files
 from flowrail.evidence.files import UnreadableError
 
 _CITATION = re.compile(
-    r"(?<![\w/.:@-])(?P<file>/?(?:[\w.@+~-]+/)*[\w.@+~-]*[A-Za-z_]):(?P<first>\d+)(?:-(?P<last>\d+))?(?![\w:])"
+    r"(?<![\w/.:@-])(?P<file>/?(?:[\w.@+~-]+/)*[\w.@+~-]*[A-Za-z_]):(?P<first>\d+)(?:-(?P<last>\d+))?(?!\w|:\d)"
 )
 
 _NAMES = frozenset({"Makefile", "Dockerfile", "Gemfile", "Rakefile", "Jenkinsfile", "Procfile", "LICENSE"})
