@@ -79,7 +79,7 @@ def data(
         "skipped": [skill.data() for skill in discovery.skipped],
         "hidden": [candidate.data() for candidate in discovery.hidden],
         "notes": [note.data() for note in remarks(discovery)],
-        "places": [place_data(root) for root in discovery.places.roots],
+        "locations": [place_data(root) for root in discovery.places.roots],
         "counts": {
             "skills": discovery.skills,
             "accepting": len(discovery.candidates),

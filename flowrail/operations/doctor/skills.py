@@ -119,7 +119,7 @@ def _locations(found: Discovery) -> Section:
         "git_root": places.git_root,
         "superproject": places.superproject,
     }
-    return Section("places", facts, list(_as_findings(notes)), data)
+    return Section("locations", facts, list(_as_findings(notes)), data)
 
 
 def _files(found: Discovery, seen: Examination) -> Section:
