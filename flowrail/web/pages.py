@@ -13,9 +13,9 @@ from flowrail.command import Command
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import MEANING, Node, Picture, TraceEntry
 from flowrail.diagrams.renderers import svg
-from flowrail.diagrams.renderers.style import DARK, LIGHT
+from flowrail.diagrams.renderers.style import page_colours
 from flowrail.discovery.locations import Root
-from flowrail.errors import FlowError
+from flowrail.errors import FlowError, StorageError
 from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
@@ -33,11 +33,15 @@ from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import SessionView, view
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
+from flowrail.storage.files import read_bounded
+from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
 
 PHASES = (DISCOVERY, SELECTION, VALIDATION, TRANSFER, INVOCATION, ACKNOWLEDGMENT)
+LONGEST_PAYLOAD = 20_000
+"""Characters of a payload that are shown."""
 MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
@@ -61,7 +65,7 @@ class Lane(NamedTuple):
     """The handoffs of one piece of work, from its first skill to its last."""
 
     trace_id: str
-    skills: tuple[str, ...]
+    first: str
     handoffs: Sequence[HandoffTimeline]
 
 
@@ -117,7 +121,7 @@ class Pages:
         )
         self._templates.globals.update(
             csrf=keys.csrf,
-            colours=Markup(_colours()),  # noqa: S704
+            colours=Markup(page_colours()),  # noqa: S704
             meaning=MEANING,
             can_approve=can_approve,
             waive_outcome=WAIVE,
@@ -168,6 +172,7 @@ class Pages:
             children=[child for child in entries if child.parent == session_id],
             handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
             evidence=evidence,
+            resume=str(Command("resume", session_id, store=self._world.shown_store)),
             awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
             sent={},
             files=working_files.listed(self._world, shown.now),
@@ -184,7 +189,8 @@ class Pages:
             for trace_id, members in groupby(by_trace, key=lambda h: h.trace_id)
         ]
         lanes.sort(key=lambda lane: lane.handoffs[-1].ended_at, reverse=True)
-        return self._render("handoffs.html", lanes=lanes, phases=PHASES, report=report)
+        payloads = {handoff.handoff: _payload_text(handoff) for handoff in report.handoffs}
+        return self._render("handoffs.html", lanes=lanes, phases=PHASES, report=report, payloads=payloads)
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
@@ -251,10 +257,6 @@ def _printable(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _colours() -> str:
-    return f":root{{{LIGHT}}}\n@media (prefers-color-scheme: dark){{:root{{{DARK}}}}}"
-
-
 def _without_counts(image: Picture) -> Picture:
     return image._replace(trace=image.trace._replace(counted=False)) if image.trace else image
 
@@ -289,6 +291,17 @@ def _facts_text(facts: Mapping[str, object]) -> str:
     return shortened(", ".join(f"{name}={in_words(value)}" for name, value in facts.items()), 300)
 
 
+def _payload_text(handoff: HandoffTimeline) -> str:
+    """Return the beginning of the payload that was written; empty if there is none or it is gone."""
+    if handoff.payload is None or handoff.missing:
+        return ""
+    try:
+        text = read_bounded(handoff.payload, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
+    except StorageError:
+        return ""
+    return text if len(text) <= LONGEST_PAYLOAD else f"{text[:LONGEST_PAYLOAD]}…"
+
+
 def _handoff_mark(handoff: HandoffTimeline) -> str:
     """Return the class of a handoff's badge: it arrived, it waits, or it did not work."""
     if handoff.phase == ACKNOWLEDGMENT:
@@ -303,7 +316,7 @@ def _concerns(handoff: HandoffTimeline, session_id: str) -> bool:
 
 def _lane(trace_id: str, members: list[HandoffTimeline]) -> Lane:
     members.sort(key=lambda handoff: handoff.started_at)
-    return Lane(trace_id, (members[0].source, *(handoff.target for handoff in members)), members)
+    return Lane(trace_id, members[0].source, members)
 
 
 def _step_rows(workflow: Workflow, life: SessionCoverage) -> list[StepRow]:

@@ -154,7 +154,7 @@ def test_the_page_has_no_external_resources_and_escapes_everything() -> None:
         "<summary>checks: ",
         "<summary>lifecycle</summary><svg id=",
         '<li class="ahead">acknowledgment</li>',
-        "prefers-color-scheme: dark",
+        "prefers-color-scheme:dark",
         "<h2>Handoffs</h2>",
         "<h2>Sessions</h2>",
         "target_unchanged",

@@ -88,6 +88,7 @@ class DemoSessions(NamedTuple):
     stalled: str
     running: str
     handed_over: str
+    sent: str
 
 
 def write_demo() -> DemoSessions:
@@ -96,7 +97,9 @@ def write_demo() -> DemoSessions:
     put_skill("search", SEARCH, texts={"steps/area.md": "Look at $area.\n"})
     target("fix-it")
     with minutes_ago(300):
-        handed_over = handed_over_session()
+        handed_over = handed_over_session("slow logout", received=True)
+    with minutes_ago(50):
+        sent = handed_over_session("slow search", received=False)
     with minutes_ago(95):
         stalled = searched("slow login", "src", "tests", "docs", finished=1)
     with minutes_ago(40):
@@ -110,7 +113,7 @@ def write_demo() -> DemoSessions:
     with minutes_ago(4):
         running = started("1.7.0")
         report(running, "done", "-s", "result=red", "-s", "failing=test_login")
-    return DemoSessions(asks, lacks_evidence, needs_approval, stalled, running, handed_over)
+    return DemoSessions(asks, lacks_evidence, needs_approval, stalled, running, handed_over, sent)
 
 
 def asking_session() -> str:
@@ -163,9 +166,9 @@ def searched(topic: str, *areas: str, finished: int) -> str:
     return session
 
 
-def handed_over_session() -> str:
-    """Return a session that ended and whose work another skill has received."""
-    session = searched("slow logout", "src", "tests", finished=2)
+def handed_over_session(topic: str, *, received: bool) -> str:
+    """Return a session that ended, and whose work was sent to another skill, which may have received it."""
+    session = searched(topic, "src", "tests", finished=2)
     told("step", "search", "ok", "--session", session)
     wait(200)
     told("step", "search", "ok", "--session", session)
@@ -177,8 +180,9 @@ def handed_over_session() -> str:
     )
     sent = told("handoff", "send", "fix-it", "--session", session, *words)
     wait(90)
-    received = flow(*sent["receive_command"].split()[1:], "--json")
-    assert received.status == 0, received
+    if received:
+        taken = flow(*sent["receive_command"].split()[1:], "--json")
+        assert taken.status == 0, taken
     return session
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.handing import ours, send, session, target
+from support.handing import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 from support.web import APPROVAL, PUBLISH, Website, website
@@ -162,13 +162,19 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
     sender = session("source", "-s", "synthesis_summary=done")
     sent = send("receiver", sender)
 
-    page = site.request("/handoffs").text
+    before = site.request("/handoffs").text
+    assert receive(sent).status == 0
+    after = site.request("/handoffs").text
     source = site.request(f"/sessions/{sender}").text
 
-    assert "source → receiver" in page
-    assert f'href="/sessions/{sender}"' in page
-    assert "passed" in page
+    assert "source → receiver: sent, not taken over yet" in before
+    assert "source → receiver: taken over and confirmed" in after
+    assert f'href="/sessions/{sender}"' in after
+    assert "passed" in after
+    assert "synthesis_summary" in after
     assert f"/handoffs#{sent['handoff']}" in source
+    assert "taken over and confirmed" in source
+    assert "taken over and confirmed" in site.request("/").text
 
 
 def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
@@ -191,7 +197,7 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
 
     with website(at_terminal=True) as site:
         site.enter()
-        assert "your approval is needed: package" in site.request("/").text
+        assert "Your approval is needed: package" in site.request("/").text
         page = site.request(f"/sessions/{session}").text
         seen = {"revision": 0, "check": "package", "state": attribute(page, "data-state")}
         without_reason = site.change(f"/sessions/{session}/approve", seen)

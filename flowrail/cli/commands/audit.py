@@ -12,6 +12,7 @@ from flowrail.cli import options, output
 from flowrail.cli.commands.handoff import contexts
 from flowrail.diagrams.handoff import handoff_picture
 from flowrail.diagrams.renderers import svg
+from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
 from flowrail.formatters.reports.audit_html import render
@@ -69,7 +70,13 @@ def audit_command(
     )
     if html is not None:
         title = f"Audit of {what or world.store.path}"
-        document = render(report, title=title, created=world.now(), pictures=_pictures(report.handoffs))
+        document = render(
+            report,
+            title=title,
+            created=world.now(),
+            colours=page_colours(),
+            pictures=_pictures(report.handoffs),
+        )
         output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
     if as_json:
@@ -85,7 +92,8 @@ def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
     for handoff in handoffs:
         records = ((seq, e.kind, e.at, e.by, e.phase) for seq, e in enumerate(handoff.events))
         picture = handoff_picture(handoff.handoff, records)
-        images[handoff.handoff] = svg.render(picture, name=f"way-{handoff.handoff}").replace(_XMLNS, "", 1)
+        image = svg.render(picture, name=f"way-{handoff.handoff}", scheme="around")
+        images[handoff.handoff] = image.replace(_XMLNS, "", 1)
     return images
 
 

@@ -19,7 +19,7 @@ from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.document import WorkflowPicture, session_summary
 from flowrail.diagrams.renderers.html_steps import steps
 from flowrail.diagrams.renderers.json import path_data
-from flowrail.diagrams.renderers.style import DARK, LIGHT
+from flowrail.diagrams.renderers.style import page_colours
 from flowrail.storage import files
 from flowrail.text.safe_text import decode, xml_attribute, xml_text
 
@@ -59,8 +59,7 @@ def _document(drawn: Sequence[WorkflowPicture]) -> Iterator[str]:
     )
     yield '<meta name="color-scheme" content="light dark">'
     yield f"<title>{xml_text(title)}</title>"
-    dark = f"@media(prefers-color-scheme:dark){{:root{{{DARK}}}}}"
-    yield f"<style>:root{{color-scheme:light dark;{LIGHT}}}\n{dark}\n{style}</style></head><body>"
+    yield f"<style>{page_colours()}\n{style}</style></head><body>"
     yield '<a class="skip hidden" href="#panel">To the list of steps</a>'
     yield from _head(drawn)
     yield '<main id="stage" tabindex="-1" aria-label="Drawing">'

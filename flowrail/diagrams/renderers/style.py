@@ -61,6 +61,11 @@ ROOT a{cursor:pointer}
 ROOT a .title{text-decoration:underline}"""
 
 
+def page_colours() -> str:
+    """Return the colours for a page, as CSS variables that follow the reader's system."""
+    return f":root{{color-scheme:light dark;{LIGHT}}}\n@media(prefers-color-scheme:dark){{:root{{{DARK}}}}}"
+
+
 def style(root: str, scheme: str = "auto") -> str:
     """Return the style of the elements below the selector *root*.
 

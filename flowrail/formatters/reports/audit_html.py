@@ -32,9 +32,14 @@ _STALE = ' <span class="tag bad">stale</span>'
 
 
 def render(
-    report: AuditReport, *, title: str, created: str, pictures: Mapping[str, str] = _NO_PICTURES
+    report: AuditReport,
+    *,
+    title: str,
+    created: str,
+    colours: str = "",
+    pictures: Mapping[str, str] = _NO_PICTURES,
 ) -> str:
-    """Return the page of *report*. *pictures* are SVG images by the id of a handoff."""
+    """Return the page of *report*. *colours* are CSS variables, *pictures* SVG images by the id of a handoff."""
     sections = (
         ("Cannot be read", [_unreadable(journal) for journal in report.unreadable]),
         (
@@ -49,7 +54,7 @@ def render(
     folder = files("flowrail.formatters.reports")
     return Template(folder.joinpath("audit.html").read_text(encoding="utf-8")).substitute(
         title=_text(title),
-        style=folder.joinpath("audit.css").read_text(encoding="utf-8"),
+        style=f"{colours}\n" + folder.joinpath("audit.css").read_text(encoding="utf-8"),
         counts=f"{count(len(report.handoffs), 'handoff')}, {count(len(report.sessions), 'session')}",
         created=_time(created),
         body="\n".join(
@@ -76,7 +81,7 @@ def _overview(handoffs: Sequence[HandoffTimeline]) -> str:
 
 def _handoff(handoff: HandoffTimeline, picture: str) -> str:
     title = (
-        f"{_text(handoff.source)} → {_text(handoff.target)} {_tag(handoff.phase)}"
+        f"{_text(handoff.source)} → {_text(handoff.target)} {_tag(handoff.phase, handoff.result)}"
         f"{_FOREIGN if handoff.foreign else ''} {_code(handoff.handoff)}"
     )
     diagram = f"<details><summary>lifecycle</summary>{picture}</details>" if picture else ""
@@ -165,7 +170,7 @@ def _session(session: SessionTimeline) -> str:
             _text(event.by),
             _text(event.kind),
             _text(event.step or ""),
-            _text(event.outcome or ""),
+            _text(", ".join(filter(None, (event.outcome, event.evidence)))),
             _text(event.to or ""),
             _text(duration(event.seconds)),
             _code(event.hash[:16]),
@@ -242,8 +247,8 @@ def _verdict(holds: bool) -> str:
     return '<span class="good">passed</span>' if holds else '<span class="bad">failed</span>'
 
 
-def _tag(phase: str) -> str:
-    return f'<span class="tag{_mark(phase)}">{_text(phase)}</span>'
+def _tag(phase: str, text: str = "") -> str:
+    return f'<span class="tag{_mark(phase)}">{_text(text or phase)}</span>'
 
 
 def _mark(phase: str) -> str:

@@ -175,7 +175,7 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
         group, reason = Group.NEEDS_YOU, questions[0].text
     elif evidence is not None and evidence.awaited_approvals:
         group = Group.NEEDS_YOU
-        reason = f"your approval is needed: {', '.join(evidence.awaited_approvals)}"
+        reason = f"Your approval is needed: {', '.join(evidence.awaited_approvals)}"
     else:
         group, reason = Group.RUNNING, ""
     return BoardEntry(
