@@ -186,7 +186,7 @@ class Journal(Generic[T]):
         for line in lines:
             record = decoded(self.encoding, line, self.path, after.seq)
             if (record.seq, record.hash) != (after.seq - 1, after.prev):
-                raise _does_not_follow(self.path, after.seq + 1)
+                raise does_not_follow(self.path, after.seq + 1)
             yield record
             after = record
 
@@ -383,7 +383,7 @@ def chained(encoding: Encoding[T], lines: Iterable[bytes], path: str) -> Iterato
     for number, line in enumerate(lines, start=1):
         record = decoded(encoding, line, path, number)
         if record.prev != before or record.seq != number - 1:
-            raise _does_not_follow(path, number)
+            raise does_not_follow(path, number)
         before = record.hash
         yield record
 
@@ -413,7 +413,8 @@ def _next_size(data: bytes) -> int:
     return min(max(_SHORT, len(data)), _CHUNK)
 
 
-def _does_not_follow(path: str, number: int) -> DamagedError:
+def does_not_follow(path: str, number: int) -> DamagedError:
+    """Return the refusal of the record on line *number*, which does not continue the chain."""
     return DamagedError(path, number, "the record does not follow the one before it")
 
 

@@ -214,19 +214,29 @@ class SqlStore(Generic[T]):
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it, the last against its row."""
         del foreign
-        record: T | None = None
+        row = self._row(key)  # before the records, which can only have become more by then
+        if row is None:
+            raise self._kind.unknown(key, self.ids)
+        newest = -1
         for record in journal.chained(self.encoding(key), self._lines(key), self._place(key)):
             self._check_id(record, key)
             yield record
-        row = self._row(key)
-        if row is None:
-            raise self._kind.unknown(key, self.ids)
-        if record is None or record.seq < row[0]:
+            newest = record.seq
+        if newest < row[0]:
             raise DamagedError(self._place(key), row[0] + 1, "the newest record is missing")
 
     def newest_first(self, key: str) -> Iterator[T]:
-        """Yield all records, newest first."""
-        yield from reversed(list(self.records(key)))
+        """Yield all records, newest first, each checked against the one after it."""
+        with self._database.reading() as connection:
+            after = self._newest(connection, key).record
+        yield after
+        encoding = self.encoding(key)
+        for line in self._lines_before(key, after.seq):
+            record = journal.decoded(encoding, line, self._place(key), after.seq)
+            if (record.seq, record.hash) != (after.seq - 1, after.prev):
+                raise journal.does_not_follow(self._place(key), after.seq + 1)
+            yield record
+            after = record
 
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all records as they were written, oldest first."""
@@ -339,6 +349,20 @@ class SqlStore(Generic[T]):
                 return
             yield from (line for _, line in rows)
             after = rows[-1][0]
+
+    def _lines_before(self, key: str, seq: int) -> Iterator[bytes]:
+        """Yield the lines of the records before *seq*, newest first. Few are asked for at first."""
+        records, batch = self.tables.records, 10
+        query = (
+            select(records.c.seq, records.c.line).where(records.c[0] == key).order_by(records.c.seq.desc())
+        )
+        while seq > 0:
+            with self._database.reading() as connection:
+                rows = connection.execute(query.where(records.c.seq < seq).limit(batch)).all()
+            if not rows:
+                raise DamagedError(self._place(key), seq, "the record is missing")
+            yield from (line for _, line in rows)
+            seq, batch = rows[-1][0], _BATCH
 
     def _place(self, key: str) -> str:
         return f"{self._database.shown}#{key}"

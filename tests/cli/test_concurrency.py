@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 import time
-import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from support.killing import killed_after
+from support.killing import killed_after, together
 from support.sandbox import flow, put_skill, refused, told
 
 ROUND = """\
@@ -73,6 +69,7 @@ def complete(answer: str) -> bool:
         return False
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize(("many", "steps"), [(4, 8), pytest.param(8, 100, marks=pytest.mark.long)])
 def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
     many: int, steps: int
@@ -123,26 +120,6 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
 
     assert len(turned(here["session"])) == 1
     assert refused(*words[:-1], "by=other")[1]["code"] == "REVISION_CONFLICT"
-
-
-def together(jobs: list[Callable[[], None]]) -> None:
-    """Run *jobs* at once, each in a process of its own, and hold that all of them end well."""
-    children = []
-    for job in jobs:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            status = 1
-            with suppress(BaseException):
-                try:
-                    job()
-                    status = 0
-                except BaseException as error:  # noqa: BLE001 - told by the child, judged by the parent
-                    sys.__stderr__.write(f"{type(error).__name__}: {error}\n"[:2000])  # type: ignore[union-attr]
-            os._exit(status)
-        children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
 
 
 def test_no_session_waits_for_another() -> None:

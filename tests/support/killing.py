@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 from unittest.mock import patch
 
@@ -81,6 +81,70 @@ def killed_after(words: Sequence[str], seconds: float) -> tuple[bool, str]:
     _, status = os.waitpid(child, 0)
     with open(reader, encoding="utf-8") as stream:
         return os.WIFSIGNALED(status), stream.read()
+
+
+def together(jobs: list[Callable[[], None]]) -> None:
+    """Run *jobs* at once, each in a process of its own, and hold that all of them end well."""
+    children = []
+    for job in jobs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            status = 1
+            with suppress(BaseException):
+                try:
+                    job()
+                    status = 0
+                except BaseException as error:  # noqa: BLE001 - written by the child, judged by the parent
+                    sys.__stderr__.write(f"{type(error).__name__}: {error}\n"[:2000])  # type: ignore[union-attr]
+            os._exit(status)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
+
+
+def killed_at_statement(words: Sequence[str], at: int) -> bool:
+    """Run a command in a child that is killed at its *at*-th moment with a database; return whether it was.
+
+    Moments are before and after each statement, before each commit, and when a connection is no longer used.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        with suppress(BaseException), at_moment(at, lambda _: os.kill(os.getpid(), signal.SIGKILL)):
+            flow(*words)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+@contextmanager
+def at_moment(at: int, strike: Callable[[Any], object]) -> Iterator[list[int]]:
+    """Call *strike* with the connection at the *at*-th moment of this process with a database; yield how many are left."""
+    from sqlalchemy import Engine, event  # an extra
+    from sqlalchemy.pool import Pool
+
+    left = [at]
+
+    def moment(connection: Any, *_: object) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            strike(connection)
+
+    moments = [
+        (Engine, "before_cursor_execute"),
+        (Engine, "after_cursor_execute"),
+        (Engine, "commit"),
+        (Pool, "checkin"),
+    ]
+    for target, name in moments:
+        event.listen(target, name, moment)
+    try:
+        yield left
+    finally:
+        for target, name in moments:
+            event.remove(target, name, moment)
 
 
 def _killed(words: Sequence[str], at: int) -> bool:

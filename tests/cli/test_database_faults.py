@@ -1,0 +1,194 @@
+"""A database that fails, or a client that dies, at any moment: no acknowledged step is lost, and none happens twice."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.agents import put_lead
+from support.databases import Server, postgres
+from support.handing import send, session, target
+from support.killing import at_moment, killed_at_statement, together
+from support.sandbox import flow, put_skill, told
+
+pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+
+from flowrail.storage import database
+
+ROUND = """\
+name: NAME
+steps:
+  - id: work
+    title: Work
+    actions: [Work.]
+    reports: {by: {type: string}}
+    next: {ok: work, skip: null}
+"""
+
+
+def every(stride: int) -> pytest.MarkDecorator:
+    """Strike at every *stride*-th moment, and in the long form at each of them."""
+    return pytest.mark.parametrize(
+        "stride",
+        [stride, pytest.param(1, marks=pytest.mark.long)],
+        ids=["some moments", "every moment"],
+    )
+
+
+databases = pytest.mark.parametrize("store_kind", ["sqlite", "postgresql"], indirect=True)
+
+
+def words_of(command: str) -> list[str]:
+    return command.split()[1:]
+
+
+def reported(here: Any, by: str) -> list[str]:
+    return [*words_of(here["next"][0]["command"]), "-s", f"by={by}", "--session", here["session"]]
+
+
+def facts(session_id: str) -> list[str]:
+    return [each["facts"]["by"] for each in told("history", session_id)["steps"] if each["kind"] == "move"]
+
+
+@databases
+@every(3)
+def test_a_report_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride: int) -> None:
+    put_skill("round", ROUND)
+    here = told("step", "round")
+    moved_before = set()
+    at = 1
+
+    while True:
+        words = reported(here, f"n{at}")
+        killed = killed_at_statement(words, at)
+        moved_before.add(told("resume", here["session"])["revision"] - here["revision"])
+        after = told(*words)
+        assert after["revision"] == here["revision"] + 1
+        here, at = after, at + stride
+        if not killed:
+            break
+
+    assert at > 5 * stride
+    assert moved_before == {0, 1}
+    assert facts(here["session"]) == [f"n{number}" for number in range(1, at, stride)]
+    assert told("session", "verify", here["session"])["ok"]
+
+
+@databases
+@every(7)
+def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride: int) -> None:
+    put_lead("lead")
+    at, killed = 1, True
+
+    while killed:
+        lead = told("start", "lead", "-p", 'areas=["a"]')
+        killed = killed_at_statement(words_of(lead["dispatches"][0]["command"]), at)
+        dispatch = told("resume", lead["session"])["dispatches"][0]
+        child = told(*words_of(dispatch["resume"] or dispatch["command"]))
+        second = told(*words_of(child["next"][0]["command"]))
+        last = [*words_of(second["next"][0]["command"]), "-s", "found=x"]
+        died = killed_at_statement(last, at)
+        assert "RESULT completed" in told(*last)["actions"][1]
+        joined = told("resume", lead["session"])
+        assert joined["dispatches"][0]["result"] == {"found": "x"}
+        assert (joined["join"]["succeeded"], joined["dispatches"][0]["child"]) == (1, child["session"])
+        killed, at = killed or died, at + stride
+
+    assert flow("session", "verify").status == 0
+    assert flow("audit", "verify").status == 0
+
+
+@databases
+@every(17)
+def test_a_handoff_that_is_killed_at_a_statement_is_continued(stride: int) -> None:
+    target("digger")
+    handoffs: list[str] = []
+    at, killed = 1, True
+
+    while killed:
+        sender = session()
+        killed = killed_at_statement(["handoff", "send", "digger", "--session", sender], at)
+        sent = send("digger", sender)
+        assert sent["phase"] == "invocation"
+        handoffs.append(sent["handoff"])
+        at += stride
+
+    stored = {each["handoff"]: each["phase"] for each in told("handoff", "status", "--all")["handoffs"]}
+    assert stored == dict.fromkeys(handoffs, "invocation")
+    assert told("audit", "verify")["findings"] == []
+
+
+@pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True)
+@every(3)
+def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
+    stride: int, postgresql: Server
+) -> None:
+    put_skill("round", ROUND)
+    here = told("step", "round")
+    at, statuses, struck = 1, set(), True
+
+    while struck:
+        words = reported(here, f"n{at}")
+        with at_moment(at, lambda _: postgresql.drop_connections(os.environ["FLOW_STORE"])) as left:
+            ran = flow(*words, "--json")
+        struck = left[0] <= 0
+        statuses.add(ran.status)
+        assert ran.status in {0, 3}
+        if ran.status:
+            assert ran.error["code"] == "DATABASE_FAILED"
+            assert "run the same command again" in ran.error["hint"]
+        after = told(*words)
+        assert after["replayed"] or ran.status
+        assert after["revision"] == here["revision"] + 1
+        here, at = after, at + stride
+
+    assert statuses == {0, 3}
+    assert facts(here["session"]) == [f"n{number}" for number in range(1, at, stride)]
+    assert told("session", "verify", here["session"])["ok"]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A PostgreSQL server of the test's own with the store in it."""
+    with postgres() as running:
+        monkeypatch.setenv("FLOW_STORE", running.address())
+        database.open_database(running.address()).init()
+        yield running
+        database.close_all()
+
+
+@pytest.mark.parametrize(("many", "steps"), [(3, 10), pytest.param(8, 100, marks=pytest.mark.long)])
+def test_a_server_that_restarts_in_the_middle_loses_no_acknowledged_step(
+    server: Server, many: int, steps: int
+) -> None:
+    put_skill("round", ROUND)
+    sessions = [told("start", "round")["session"] for _ in range(many)]
+
+    def work(session_id: str) -> None:
+        here = told("resume", session_id)
+        for number in range(steps):
+            words = reported(here, f"n{number}")
+            deadline = time.monotonic() + 60
+            while (ran := flow(*words, "--json")).status:
+                assert ran.error["code"] == "DATABASE_FAILED", ran
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            here = ran.data
+
+    def restart() -> None:
+        for part in (1, 2):
+            middle = part * many * steps // 3
+            while sum(told("resume", each)["revision"] for each in sessions) < middle:
+                time.sleep(0.02)
+            server.stop("immediate")
+            server.start()
+
+    database.close_all()
+    together([*(lambda each=each: work(each) for each in sessions), restart])
+
+    for each in sessions:
+        assert facts(each) == [f"n{number}" for number in range(steps)]
+        assert told("session", "verify", each)["ok"]
