@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from flowrail.errors import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    import subprocess
 
 #: Git and the processes that it starts get this many seconds in total.
 TIME_LIMIT = 5.0
@@ -40,7 +43,7 @@ def output_of(folder: str, words: Iterable[str], environ: Mapping[str, str]) -> 
     """Return what git prints for *words* in *folder*; `GitFailedError` if it fails."""
     try:
         done = _run(folder, words, environ, REVISION_TIME_LIMIT)
-    except subprocess.TimeoutExpired:
+    except TimeoutError:
         problem = f"did not answer within {REVISION_TIME_LIMIT:g} seconds"
     except OSError as error:
         problem = f"could not be started ({error.strerror})"
@@ -56,7 +59,7 @@ def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None
     words = ("rev-parse", "--show-superproject-working-tree")
     try:
         done = _run(work_tree, words, environ, TIME_LIMIT)
-    except subprocess.TimeoutExpired:
+    except TimeoutError:
         return None, f"git did not answer within {TIME_LIMIT:g} seconds"
     except OSError as error:
         return None, f"git could not be started: {error.strerror}"
@@ -103,7 +106,7 @@ class Revision:
         """Return what git prints in *folder*."""
         try:
             done = _run(folder, words, self._environ, REVISION_TIME_LIMIT)
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             raise self._error(f"could not be read within {REVISION_TIME_LIMIT:g} seconds") from None
         except OSError as error:
             raise self._error(f"could not be read: git could not be started ({error.strerror})") from None
@@ -146,7 +149,12 @@ class RevisionFiles(Mapping[str, bytes]):
 def _run(
     folder: str, words: Iterable[str], environ: Mapping[str, str], seconds: float
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a process group of its own, which ends with it: `git` may be a script that starts other programs."""
+    """Run git in a process group of its own, which ends with it: `git` may be a script that starts other programs.
+
+    `TimeoutError` if it takes longer.
+    """
+    import subprocess  # 6 ms, and most commands ask git nothing
+
     with subprocess.Popen(
         [*_COMMAND, "-C", folder, *words],
         stdout=subprocess.PIPE,
@@ -160,7 +168,7 @@ def _run(
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            raise
+            raise TimeoutError from None
     return subprocess.CompletedProcess(process.args, process.returncode, out, complaint)
 
 

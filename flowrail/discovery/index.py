@@ -10,10 +10,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.git import superproject
 from flowrail.discovery.locations import AskGit, Locations, Root, Scope, look
 from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
 from flowrail.discovery.scan.declaration import SkillFile
@@ -152,6 +154,7 @@ def discover(
     ask_git: AskGit | None = None,
 ) -> Discovery:
     """Return the skills that can take over work here, and everything else that was found."""
+    ask_git = ask_git or partial(superproject, environ=environ)
     places = look(cwd, home, environ, extra, ask_git=ask_git)
     scanned = scan(places.usable, recursive=recursive)
     registry = read_registry(registry_path(home, environ), home)

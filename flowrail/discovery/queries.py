@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.git import superproject
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.ranking.scores import Query, Ranked, rank_for
 
@@ -44,12 +43,10 @@ def find_workflows(
 
 
 def _discover(cwd: str | None, home: str | None, environ: Mapping[str, str] | None) -> Discovery:
-    around = os.environ if environ is None else environ
     return discover(
         os.getcwd() if cwd is None else cwd,
         os.path.expanduser("~") if home is None else home,
-        around,
-        ask_git=lambda work_tree: superproject(work_tree, around),
+        os.environ if environ is None else environ,
     )
 
 

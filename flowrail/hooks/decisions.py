@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.briefing import agents_progress
+from flowrail.formatters.guidance.content import agents_progress
 from flowrail.hooks import claims
 from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment

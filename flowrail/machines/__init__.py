@@ -84,16 +84,16 @@ if TYPE_CHECKING:
         OfferedTransition as OfferedTransition,
         guide as guide,
     )
-    from flowrail.machines.guidance.question_relay import (
+    from flowrail.machines.engine.questions import (
         QUESTION_RELAY_HANDLER as QUESTION_RELAY_HANDLER,
         SUB_AGENT_QUESTION_FORMAT as SUB_AGENT_QUESTION_FORMAT,
-        parse_questions as parse_questions,
     )
+    from flowrail.machines.guidance.question_relay import parse_questions as parse_questions
     from flowrail.machines.loading.packages import (
         discover_workflows as discover_workflows,
         register_workflow as register_workflow,
     )
-    from flowrail.machines.loading.resources import (
+    from flowrail.machines.loading.skill_folder import (
         FolderResources as FolderResources,
         ResourceProvider as ResourceProvider,
     )
@@ -126,11 +126,10 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.engine.reports": "OutcomeNotOpenError SessionEndedError ValuesError",
         "flowrail.machines.engine.statechart": "compile_workflow event_name position",
         "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
-        "flowrail.machines.guidance.question_relay": (
-            "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT parse_questions"
-        ),
+        "flowrail.machines.engine.questions": "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT",
+        "flowrail.machines.guidance.question_relay": "parse_questions",
         "flowrail.machines.loading.packages": "discover_workflows register_workflow",
-        "flowrail.machines.loading.resources": "FolderResources ResourceProvider",
+        "flowrail.machines.loading.skill_folder": "FolderResources ResourceProvider",
         "flowrail.machines.loading.skill_decorator": "skill",
         "flowrail.machines.sessions.record": "Record",
         "flowrail.machines.sessions.session": "Report Session",

@@ -13,6 +13,7 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading.skill_folder import FolderResources, UnknownResourceError
 from flowrail.skills.catalog import bundled_folder
 from flowrail.storage.files import MissingFileError, read_bounded
 from flowrail.storage.ownership import Owner, state_folder
@@ -166,12 +167,6 @@ class Environment:
         """Every folder that holds skills, nearest first."""
         return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
-    def ask_git(self, work_tree: str) -> tuple[str | None, str]:
-        """Return the superproject of *work_tree*, or `None` and why git could not answer."""
-        from flowrail.discovery.git import superproject  # subprocess is slow to import and rarely needed
-
-        return superproject(work_tree, self.environ)
-
     @cached_property
     def database(self) -> Database | None:
         """The database that contains the store, if it is not a folder."""
@@ -230,9 +225,6 @@ class Environment:
 
     def convention(self, name: str) -> str | None:
         """Return the text of a convention for all skills, or `None` if it is unknown."""
-        # few workflows quote one
-        from flowrail.machines.loading.resources import FolderResources, UnknownResourceError
-
         try:
             return FolderResources(project=self.project, conventions=self.conventions).get_convention(name)
         except UnknownResourceError:

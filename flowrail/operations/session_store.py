@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, Hint
+from flowrail.diagrams.drawing import to_svg
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError
 from flowrail.formatters.guidance.content import pieces
@@ -84,8 +85,6 @@ class SessionView:
         return self._store.history(self)
 
     def _repr_svg_(self) -> str:
-        from flowrail.diagrams.drawing import to_svg  # only a notebook draws a session by itself
-
         return to_svg(self)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.agents import FREE, put_lead
 from support.sandbox import allow, flow, put_python, put_skill, refused, told
 
-from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 
 
 def start(skill: str = "lead", *words: str) -> dict[str, object]:

@@ -23,7 +23,7 @@ from support.sandbox import clean_environment
 from support.web import website
 
 from flowrail.cli.main import main
-from flowrail.machines.loading.yaml_file import read_yaml
+from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +72,7 @@ def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
     for block in blocks(page, "yaml"):
         document = yaml_text.load(block, source=page.name)
         if isinstance(document.value, dict) and "steps" in document.value:
-            parsed = read_yaml(
+            parsed = read_data(
                 document.value,
                 name=str(document.value["name"]),
                 place=document.place,

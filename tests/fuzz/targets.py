@@ -47,7 +47,7 @@ def workflow(data: bytes) -> None:
     """A workflow has findings, or can be kept and comes back as it was."""
     from flowrail.errors import DocumentError
     from flowrail.machines.definition.workflow import from_plain, to_plain
-    from flowrail.machines.loading.yaml_file import read_yaml
+    from flowrail.machines.loading.yaml_file import read_data
     from flowrail.text import yaml as yaml_text
 
     def no_text(path: str) -> str:
@@ -57,7 +57,7 @@ def workflow(data: bytes) -> None:
         document = yaml_text.load(data, source="workflow.yaml")
     except DocumentError:
         return
-    found = read_yaml(
+    found = read_data(
         document.value, name="evil", place=document.place, read_text=no_text, text_folder="steps"
     )
     if not any(each.severity == "error" for each in found.findings):

@@ -50,13 +50,8 @@ from flowrail.formatters.blocks.step import (
 )
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
 from flowrail.machines.definition.step_parts import AgentRole, GateConfig, QRState
-from flowrail.machines.guidance.question_relay import (
-    QUESTION_RELAY_HANDLER,
-    SUB_AGENT_QUESTION_FORMAT,
-    Option,
-    Question,
-    as_xml,
-)
+from flowrail.machines.engine.questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.guidance.question_relay import Option, Question, as_xml
 
 FLAT = FlatCommand("flow step review ok --session review-4k2m9a --expect 3")
 BRANCH = BranchCommand("python3 plan.py --step 4", "python3 plan.py --step 2 --qr-fail")

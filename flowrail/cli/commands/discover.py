@@ -130,7 +130,7 @@ def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discov
     from flowrail.operations.handoffs.handoff_menu import find_targets  # brings cattrs
 
     def scan() -> Discovery:
-        return with_bundled(discover(here.cwd, here.home, here.environ, ask_git=here.ask_git))
+        return with_bundled(discover(here.cwd, here.home, here.environ))
 
     now = datetime.fromisoformat(here.now)
     try:
@@ -142,9 +142,7 @@ def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discov
 
 def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
     """Return what is installed, and the bundled skills behind it."""
-    found = discover(
-        here.cwd, here.home, here.environ, extra=roots, recursive=recursive, ask_git=here.ask_git
-    )
+    found = discover(here.cwd, here.home, here.environ, extra=roots, recursive=recursive)
     return found, bundled(found)
 
 

@@ -87,4 +87,4 @@ def check(strict: bool, as_json: bool) -> int:
 
 
 def _discover(here: Environment) -> Discovery:
-    return discover(here.cwd, here.home, here.environ, ask_git=here.ask_git)
+    return discover(here.cwd, here.home, here.environ)

@@ -20,7 +20,7 @@ from flowrail.machines.definition.step_parts import (
     Policy,
     QRState,
 )
-from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.engine.questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
 from flowrail.text.safe_text import Markup, content
 
 NOTHING, ITEMS, CASES, ENTRIES, TEXT, BLOCKS = "nothing", "items", "cases", "entries", "text", "blocks"

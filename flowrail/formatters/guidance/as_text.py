@@ -12,7 +12,7 @@ from flowrail.formatters.guidance.content import (
     REPLAYED,
     Show,
     about_evidence,
-    briefing_of,
+    briefing_text,
     command_of,
     example_text,
     findings_of,
@@ -31,7 +31,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as text: the step, its instructions, the next commands."""
     parts = [_header(guidance)]
     if guidance.briefing is not None:
-        parts.append(visible(briefing_of(guidance.briefing)))
+        parts.append(visible(briefing_text(guidance.briefing)))
     parts.append(visible("\n".join(pieces(guidance, show)).strip("\n")))
     if guidance.forbids:
         parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")

@@ -13,7 +13,7 @@ from flowrail.formatters.guidance.content import (
     REPLAYED,
     Show,
     about_evidence,
-    briefing_of,
+    briefing_text,
     command_of,
     example_text,
     findings_of,
@@ -75,7 +75,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
 def _body(guidance: Guidance, show: Show) -> list[str]:
     parts: list[str] = []
     if guidance.briefing is not None:
-        parts.append(f"<briefing>{xml_text(briefing_of(guidance.briefing))}</briefing>")
+        parts.append(f"<briefing>{xml_text(briefing_text(guidance.briefing))}</briefing>")
     step = guidance.step
     if step is not None:
         where = attributes(

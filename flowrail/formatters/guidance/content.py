@@ -1,24 +1,31 @@
-"""A step's instructions in pieces: text, and the blocks that replace its fences."""
+"""A step's instructions in pieces: text, the blocks that replace its fences, and the briefing of a resumed session."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
 from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.engine.agents import cut
+from flowrail.machines.engine.questions import (
+    QUESTION_RELAY_HANDLER,
+    QUESTION_RELAY_UPWARDS,
+    SUB_AGENT_QUESTION_FORMAT,
+    moment_after,
+)
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
-from flowrail.text.phrases import in_words, size
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
+from flowrail.text.phrases import ago, duration, in_words, size
 from flowrail.text.placeholders import RepeatableTexts
-from flowrail.text.safe_text import Markup, Verbatim, element, parts, shortened
+from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult
-    from flowrail.machines.guidance.views import Briefing, DispatchView
+    from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
     from flowrail.machines.sessions.session import RecordedFinding
+
 
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
@@ -145,13 +152,6 @@ def item_of(dispatch: DispatchView) -> str | None:
     return None if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_VALUE)
 
 
-def briefing_of(briefing: Briefing) -> str:
-    """Return a briefing as text."""
-    from flowrail.formatters.guidance.briefing import briefing_text  # only a resumed step has one
-
-    return briefing_text(briefing)
-
-
 def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return all texts of a step in order."""
     before, after = around(guidance, show)
@@ -167,9 +167,6 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
 
         before, after = loop_pieces(guidance.loop)
     if _has_open_dispatches(guidance):
-        # brings the parser of questions, which few steps need
-        from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
-
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
     if guidance.take_over_command is not None:
         after.append(f"To take it over: {show(guidance.take_over_command)}")
@@ -188,8 +185,6 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
     if guidance.ask_command and _is_first_text(guidance):
-        from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT  # the same
-
         after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return before, after
 
@@ -289,3 +284,87 @@ def result_of(dispatch: DispatchView, most: int) -> str:
 def example_text(value: object) -> str:
     """Return an example as it is typed on a command line."""
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+
+
+LONGEST_REQUEST, LONGEST_ASKED, LONGEST_FOUND = 600, 100, 300
+
+
+def briefing_text(briefing: Briefing) -> str:
+    """Return what an agent reads first when it continues a session: one paragraph, without commands."""
+    sentences = ["You are continuing."]
+    beginning = briefing.topic.removesuffix("…")
+    texts = {name: one_line(value) for name, value in briefing.asked.items() if isinstance(value, str)}
+    topic = next((name for name, text in texts.items() if beginning and text.startswith(beginning)), None)
+    if topic is not None:
+        request = shortened(in_words(briefing.asked[topic]), LONGEST_REQUEST)
+        sentences.append(_sentence("Your task" if briefing.for_agent else "The user asked", request))
+    others = [
+        f"{one_line(name)}={shortened(in_words(value), LONGEST_ASKED)}"
+        for name, value in briefing.asked.items()
+        if name != topic and value not in (None, "", (), [])
+    ]
+    sentences += [_sentence("Parameters", ", ".join(others))] if others else []
+    started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
+    sentences.append(f"Started {started}, last report {moved}.")
+    earlier = f"{briefing.earlier} earlier reports, then " if briefing.earlier else ""
+    done = earlier + ", ".join(map(_done, briefing.done)) if briefing.done else "nothing yet"
+    sentences.append(_sentence("Done so far", done))
+    if briefing.found:
+        sentences.append(_sentence("Also found", _listed(briefing.found)))
+    if briefing.notes is not None:
+        age = duration(briefing.notes.seconds)
+        about = f"{size(briefing.notes.bytes)}, changed {age} ago"
+        sentences.append(f"Notes: {one_line(briefing.notes_path)} ({about}).")
+    elif briefing.notes_path:
+        sentences.append(f"Notes: {one_line(briefing.notes_path)} is missing.")
+    progress = agents_progress(briefing.dispatches, briefing.now)
+    sentences += [f"{progress}."] if progress else []
+    if briefing.remember:
+        sentences.append(_sentence("Remember", _listed(briefing.remember)))
+    return " ".join(sentences)
+
+
+def _sentence(label: str, text: str) -> str:
+    return f"{label}: {text}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return "; ".join(shortened(text, LONGEST_FOUND).rstrip(".") for text in texts)
+
+
+def _done(step: DoneStep) -> str:
+    found = f"; found: {shortened(step.found, LONGEST_FOUND)}" if step.found else ""
+    return f"{step.step} ({step.outcome}{found})"
+
+
+def agents_progress(dispatches: Sequence[Dispatched], now: str) -> str:
+    """Return how far the sub-agents of a step are, such as `2 of 5 agents finished, 3 never started`."""
+    if not dispatches:
+        return ""
+    claimed = [dispatch for dispatch in dispatches if dispatch.status == CLAIMED]
+    expired = [dispatch for dispatch in claimed if dispatch.expires_at and dispatch.expires_at <= now]
+    running = [dispatch for dispatch in claimed if dispatch not in expired]
+    failed = sum(
+        dispatch.ended and not dispatch.succeeded and dispatch.status != CANCELLED for dispatch in dispatches
+    )
+    finished = sum(dispatch.succeeded for dispatch in dispatches)
+    counts = [
+        f"{finished} of {len(dispatches)} agents finished",
+        *([f"{failed} failed"] if failed else []),
+        *([f"{len(running)} claimed{_since(running, now)}"] if running else []),
+        *([f"{len(expired)} claimed{_since(expired, now)} with an expired lease"] if expired else []),
+    ]
+    for status, words in ((PENDING, "never started"), (CANCELLED, "cancelled")):
+        number = sum(dispatch.status == status for dispatch in dispatches)
+        counts += [f"{number} {words}"] if number else []
+    return ", ".join(counts)
+
+
+def _since(claimed: Sequence[Dispatched], now: str) -> str:
+    """Return when the oldest of these was claimed or last showed activity."""
+    moments = [
+        moment
+        for dispatch in claimed
+        if dispatch.expires_at and (moment := moment_after(dispatch.expires_at, -dispatch.lease))
+    ]
+    return f" {ago(min(moments), now)}" if moments else ""

@@ -30,7 +30,7 @@ from flowrail.machines.definition.values import Arg, arg_from, part_from
 if TYPE_CHECKING:
     from types import EllipsisType
 
-    from flowrail.machines.loading.resources import ResourceProvider
+    from flowrail.machines.loading.skill_folder import ResourceProvider
 
 
 class Outcome(StrEnum):

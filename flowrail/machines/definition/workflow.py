@@ -30,7 +30,7 @@ from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import Markup, parts
 
 if TYPE_CHECKING:
-    from flowrail.machines.loading.resources import ResourceProvider
+    from flowrail.machines.loading.skill_folder import ResourceProvider
 
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -169,11 +169,15 @@ class Workflow:
         put(self, "params", self._all_params(declared))
         put(self, "handler_params", frozenset(self.params).difference(declared))
         if validate:
-            # Validation reads texts and expressions; a stored workflow was validated before it was stored.
-            from flowrail.machines.definition.validation import validate as validate_workflow
-
-            validate_workflow(self)
+            self.check()
             self.derived["checked"] = True
+
+    def check(self) -> None:
+        """Raise `WorkflowError` with every error of the workflow, if there are any."""
+        # Reads texts and expressions; a stored workflow was checked before it was stored.
+        from flowrail.machines.definition.validation import validate
+
+        validate(self)
 
     def with_parts(self, **parts: object) -> "Workflow":
         """Return the same workflow with other *parts*, not validated again."""

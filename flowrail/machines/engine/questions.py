@@ -31,7 +31,7 @@ from flowrail.machines.sessions.session import (
     Session,
 )
 from flowrail.text import phrases, placeholders, safe_text
-from flowrail.text.safe_text import blanked, visible
+from flowrail.text.safe_text import Markup, blanked, visible
 
 LIMIT = "limit"
 EVIDENCE = "evidence"
@@ -42,6 +42,44 @@ MOST_ASKED = 24
 """How many questions may be put in one step, answered ones included."""
 ACCEPTED = "the user accepts what is still open"
 """The reason for going on at a limit, where the user gave none in their own words."""
+
+SUB_AGENT_QUESTION_FORMAT = Markup("""\
+<question_format>
+You cannot ask the user yourself. If the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
+1. Save your work and findings where your task says; a flow session keeps what you reported. You will be launched again and will not remember this turn.
+2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options each. Every option must be something that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in their own words; do not add an option for that.
+3. If your work is a flow session, pass the block to `flow ask SESSION -` and return what it prints. Otherwise return the block.
+The block is your whole answer: no word before or after it, no code fence around it.
+<needs_user_input>
+<question id="cache" header="Cache" multi="false">
+<text>Where should the cache be kept?</text>
+<option label="In memory">Nothing to run; empty after a restart</option>
+<option label="Redis">Shared by all hosts; one more service to run</option>
+</question>
+</needs_user_input>
+</question_format>""")  # noqa: E501 - a paragraph is one line to the agent that reads it
+"""For a sub-agent: how to return questions."""
+
+QUESTION_RELAY_HANDLER = Markup("""\
+<question_relay>
+An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
+1. Let the other agents that you launched return first, then ask the questions of all of them together, in as few calls of your question tool (AskUserQuestion in Claude Code) as possible.
+2. Show header, text and options to the user word for word. Answer nothing yourself, and leave no option out.
+3. If the block has an answer attribute, run that command with the answers filled in: ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
+4. If it has none, launch a new agent; do not resume the old one. Give it the same prompt, the location of its saved work, and each answer as id: label.
+If an answer mixes other text with a block, launch a new agent and ask for the block alone.
+</question_relay>""")  # noqa: E501 - the same
+"""For an agent that launches others: how to recognise their questions and return answers."""
+
+QUESTION_RELAY_UPWARDS = Markup("""\
+<question_relay>
+An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
+You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
+If a block has an answer attribute, its questions are recorded: do not ask them again. Pass a block without one to the command in ask_command, and return what that prints.
+The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
+If an answer mixes other text with a block, launch a new agent and ask for the block alone.
+</question_relay>""")  # noqa: E501 - the same
+"""For a sub-agent that launches others: it passes their questions on."""
 
 
 class QuestionOpenError(ConflictError):

@@ -92,9 +92,7 @@ def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
     machine: type[WorkflowMachine] | None = workflow.derived.get("machine")
     if machine is None:
         if not workflow.derived.get("checked"):
-            from flowrail.machines.definition.validation import validate  # reads texts and expressions
-
-            validate(workflow)
+            workflow.check()
         machine = workflow.derived["machine"] = _build(workflow)
     return machine
 

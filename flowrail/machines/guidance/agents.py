@@ -11,7 +11,6 @@ from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.agents import WorkResult
 from flowrail.machines.engine.outcome import in_context, name_of, names_in
 from flowrail.machines.guidance.evidence import EvidenceView, views
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
@@ -146,18 +145,6 @@ def _name(workflow: Workflow, step_id: str | None, session: Session, more: int =
 def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> str:
     return name_of(
         step, in_context(workflow, step, session.params, session.state, visit, session.id, session.work)
-    )
-
-
-def handed_back(session: Session, place: str | None) -> WorkResult:
-    """Return the answer of an agent whose work for another session has ended."""
-    parent = session.parent
-    assert parent is not None  # noqa: S101 - only a child session hands its work back
-    return WorkResult(
-        of=f"{session.status}: session {session.id} of {session.skill}, dispatch {parent.dispatch}",
-        facts=session.state,
-        whole=Command("status", session.id, json=True, store=place),
-        next=Command("resume", parent.session, store=place),
     )
 
 

@@ -16,6 +16,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import reportable_outcomes
+from flowrail.machines.engine.agents import WorkResult
 from flowrail.machines.engine.outcome import (
     HandlerError,
     actions_of,
@@ -31,7 +32,7 @@ from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.machines.engine.agents import Join, WorkResult
+    from flowrail.machines.engine.agents import Join
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView, SentWork
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
@@ -227,9 +228,8 @@ def guide(
     reviewed = step.gate is not None or step.id in reviews(workflow)
     has_others = session.dispatches or session.questions or from_agents or session.decided or step.work
     if reviewed or has_others or step.evidence:
-        from flowrail.machines.guidance.agents import (
-            with_others,
-        )  # only for steps with agents, questions, reviews or evidence
+        # only for steps with agents, questions, reviews or evidence
+        from flowrail.machines.guidance.agents import with_others
 
         guidance = with_others(
             guidance, workflow, step, session, from_agents, store=store, place=place, now=now
@@ -257,8 +257,6 @@ def farewell(
 ) -> Guidance:
     """Return the guidance for a run that has ended: for its user, or the result for the agent that launched it."""
     if session.parent:
-        from flowrail.machines.guidance.agents import handed_back  # only for sessions of sub-agents
-
         return guidance._replace(result=handed_back(session, place))
     then = workflow.then if session.status == "completed" else None
     address = fill(then, {**session.params, **session.state}) if then else ""
@@ -266,6 +264,18 @@ def farewell(
         return guidance._replace(actions=_farewell(session))
     continues = ("This workflow is finished. Run the next one to continue.",)
     return guidance._replace(actions=continues, then_command=Command("start", address, store=store))
+
+
+def handed_back(session: Session, place: str | None) -> WorkResult:
+    """Return the answer of an agent whose work for another session has ended."""
+    parent = session.parent
+    assert parent is not None  # noqa: S101 - only a child session hands its work back
+    return WorkResult(
+        of=f"{session.status}: session {session.id} of {session.skill}, dispatch {parent.dispatch}",
+        facts=session.state,
+        whole=Command("status", session.id, json=True, store=place),
+        next=Command("resume", parent.session, store=place),
+    )
 
 
 def _waits_for(guidance: Guidance) -> tuple[str, ...]:

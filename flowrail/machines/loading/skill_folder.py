@@ -1,25 +1,15 @@
-"""A skill's folder: find its workflows, and read each with the digests of its files.
-
-    SKILL.md                 the card
-    workflow.yaml            the entry workflow, or workflow.py with a WORKFLOW
-    steps/STEP.md            what its steps tell
-    workflows/NAME.yaml      workflows that its agents run, addressed as SKILL/NAME
-    steps/NAME/STEP.md       what their steps tell
-
-Reading YAML runs nothing. Python is read as text (`literal`) until something has to run, and then
-only the very bytes that were hashed are compiled.
-"""
+"""A skill's folder: its workflows, each read with its files and their digests, and what functions read from it."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from flowrail.errors import DocumentError
+from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition.findings import (
     MOST_FOUND,
     Finding,
@@ -29,10 +19,11 @@ from flowrail.machines.definition.findings import (
     raise_errors,
     suppressions_in,
 )
-from flowrail.machines.definition.step import LARGEST_TOGETHER
+from flowrail.machines.definition.step import LARGEST_TOGETHER, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text import limits
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import decode
 
 MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
@@ -73,16 +64,6 @@ class LoadedWorkflow(NamedTuple):
     def is_computed(self) -> bool:
         """Whether parts of the workflow are only known when its Python file runs."""
         return any(finding.code == COMPUTED for finding in self.findings)
-
-    def advice(self) -> list[Finding]:
-        """Return the warnings about the workflow, if it has no errors."""
-        if any(finding.severity == "error" or finding.code == COMPUTED for finding in self.findings):
-            return []
-        # Checks are for `flow check`; a workflow starts without them.
-        from flowrail.machines.checks.check import advise
-        from flowrail.machines.definition.validation import origin_of
-
-        return advise(self.definition, self.locate or origin_of(self.definition))
 
     def workflow(self) -> Workflow:
         """Return the validated workflow; `WorkflowError` with every error if there are any."""
@@ -270,23 +251,12 @@ class _Texts:
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: _Texts) -> LoadedWorkflow:
-    # brings PyYAML, which a Python workflow does without
-    from flowrail.machines.loading.yaml_file import read_yaml
-    from flowrail.text import yaml as yaml_text
+    from flowrail.machines.loading.yaml_file import read_yaml  # brings PyYAML; a report reads no workflow
 
     data = _taken(file, file.path, contents)
     texts.files[file.path] = digest(data)
-    try:
-        document = yaml_text.load(data, source=file.path)
-    except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
-        return LoadedWorkflow(Workflow(file.address, validate=False), (finding,), texts.files)
     found = read_yaml(
-        document.value,
-        name=file.address,
-        place=document.place,
-        read_text=texts.read,
-        text_folder=file.text_folder,
+        data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
     )
     workflow, missing = texts.with_resources(found.definition, found.locate)
     findings = tuple(in_order((*found.findings, *missing)))
@@ -366,3 +336,114 @@ def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.rea
             place=path,
         )
     return read_bounded(full, limit=_largest(path), what=f"`{path}`")
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.md)?\Z")
+
+
+class UnknownResourceError(UsageError):
+    """No resource, convention, workflow or step has that name."""
+
+    code = "UNKNOWN_RESOURCE"
+
+
+@runtime_checkable
+class ResourceProvider(Protocol):
+    """What a function can read besides its workflow, in five methods."""
+
+    def get_convention(self, name: str) -> str:
+        """Return the text of a convention for all skills."""
+        ...
+
+    def read_file(self, path: str) -> str:
+        """Return the text of a file below the project."""
+        ...
+
+    def get_resource(self, name: str) -> str:
+        """Return the text of a resource of the skill."""
+        ...
+
+    def get_workflow(self, address: str) -> Workflow:
+        """Return another workflow by its address."""
+        ...
+
+    def get_step(self, address: str, step_id: str) -> StepDef:
+        """Return a step of another workflow."""
+        ...
+
+
+class FolderResources:
+    """Resources from folders, of which the nearer one wins. Nothing outside them is read, and links are not followed."""
+
+    def __init__(
+        self,
+        *,
+        project: str,
+        resources: Sequence[str] = (),
+        conventions: Sequence[str] = (),
+        workflow: Callable[[str], Workflow] | None = None,
+    ) -> None:
+        self.project = project
+        self.resources = tuple(resources)
+        self.conventions = tuple(conventions)
+        self._workflow = workflow
+
+    def get_convention(self, name: str) -> str:
+        """Return the text of a convention, from the nearest folder that has it."""
+        return _safe_name(name, self.conventions, "convention")
+
+    def get_resource(self, name: str) -> str:
+        """Return the text of a resource, from the nearest folder that has it."""
+        return _safe_name(name, self.resources, "resource")
+
+    def read_file(self, path: str) -> str:
+        """Return the text of a file below the project, with links resolved."""
+        root = os.path.realpath(self.project)
+        full = os.path.realpath(os.path.join(root, path)) if "\0" not in path else ""
+        if not full.startswith(root + os.sep):
+            raise UsageError(f"`{path}` lies outside the project", hint="name a file below it", path=path)
+        return decode(read_bounded(full, limit=limits.YAML_BYTES, what=f"`{path}`"), source=path)
+
+    def get_workflow(self, address: str) -> Workflow:
+        """Return another workflow by its address."""
+        if self._workflow is None:
+            raise UnknownResourceError(
+                f"workflow `{address}` cannot be read here",
+                hint="pass `workflow=`, a function that returns it",
+            )
+        return self._workflow(address)
+
+    def get_step(self, address: str, step_id: str) -> StepDef:
+        """Return a step of another workflow."""
+        workflow = self.get_workflow(address)
+        step = workflow.get(step_id)
+        if step is None:
+            ids = [other.id for other in workflow.steps]
+            raise UnknownResourceError(
+                f"`{address}` has no step `{step_id}`",
+                hint=did_you_mean(step_id, ids, "name one of its steps"),
+                steps=ids,
+            )
+        return step
+
+
+def _safe_name(name: str, folders: Sequence[str], kind: str) -> str:
+    if _NAME.match(name):
+        file = name if name.endswith(".md") else f"{name}.md"
+        for folder in folders:
+            path = os.path.join(folder, file)
+            if os.path.isfile(path):
+                return decode(read_bounded(path, limit=limits.YAML_BYTES, what=f"the {kind}"), source=file)
+    known = sorted({entry.removesuffix(".md") for folder in folders for entry in _entries(folder)})
+    raise UnknownResourceError(
+        f"unknown {kind} `{name[:80]}`",
+        hint=did_you_mean(name[:80], known, f"known: {', '.join(known) or 'none'}"),
+        known=known,
+    )
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return [entry for entry in os.listdir(folder) if entry.endswith(".md")]
+    except OSError:
+        return []

@@ -8,19 +8,35 @@ from collections.abc import Callable, Mapping
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, Locate, Path
 from flowrail.machines.definition.step import LARGEST_TOGETHER
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.document import ReadWorkflow, read
+from flowrail.text.yaml import load
 
 ReadText = Callable[[str], str]
 """Returns the text of a file of the skill's folder by its relative path; raises `DocumentError`."""
 
 
 def read_yaml(
+    data: bytes, *, name: str, source: str, read_text: ReadText, text_folder: str = "steps"
+) -> ReadWorkflow:
+    """Return the workflow that a YAML document describes, with all findings.
+
+    *source* is the document's name in findings. *text_folder* contains the steps' texts unless a step names another file.
+    """
+    try:
+        document = load(data, source=source)
+    except DocumentError as error:
+        finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
+        return ReadWorkflow(Workflow(name, validate=False), (finding,), lambda _path: source)
+    return read_data(
+        document.value, name=name, place=document.place, read_text=read_text, text_folder=text_folder
+    )
+
+
+def read_data(
     data: object, *, name: str, place: Locate, read_text: ReadText, text_folder: str = "steps"
 ) -> ReadWorkflow:
-    """Return the workflow that a YAML document's *data* describes, with all findings.
-
-    *text_folder* contains the steps' texts unless a step names another file.
-    """
+    """Return the workflow that the *data* of a YAML document describes, with all findings."""
     texts = _Texts(place, read_text, text_folder)
     whole = texts.put_into(data) if isinstance(data, Mapping) else data
     return read(whole, name=name, place=place, located=texts.where, findings=tuple(texts.findings))

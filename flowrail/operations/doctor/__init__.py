@@ -18,7 +18,7 @@ from flowrail.operations.doctor.skills import skill_sections
 
 def diagnose(context: DoctorContext) -> dict[str, object]:
     """Return what `flow doctor` reports, as plain data: sections with facts, findings, and their counts."""
-    found = discover(context.cwd, context.home, context.environ, extra=context.extra, ask_git=context.ask_git)
+    found = discover(context.cwd, context.home, context.environ, extra=context.extra)
     sections = [
         installation_section(context.environ),
         *skill_sections(found, context),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flowrail.discovery.locations import AskGit
 from flowrail.machines.definition.findings import Finding
 
 
@@ -18,7 +17,6 @@ class DoctorContext(NamedTuple):
     state: str
     store: str
     extra: Sequence[str] = ()
-    ask_git: AskGit | None = None
 
 
 class Section(NamedTuple):

@@ -35,6 +35,5 @@ def _discover(environment: Environment) -> Discovery:
             environment.home,
             environment.environ,
             extra=environment.extra,
-            ask_git=environment.ask_git,
         )
     )

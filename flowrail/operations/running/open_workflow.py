@@ -135,11 +135,9 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
     """Return *workflow* with the resources that its functions can read through `ctx.resources`."""
     if workflow.provider is not None or not has_functions(workflow):
         return workflow
-    from flowrail.machines.loading.resources import FolderResources  # only for workflows with functions
-
     environment = Environment()
     skill = () if workflow.folder is None else (workflow.folder,)
-    resources = FolderResources(
+    resources = skill_folder.FolderResources(
         project=environment.project,
         resources=[os.path.join(folder, "resources") for folder in skill],
         conventions=[

@@ -12,8 +12,10 @@ from typing import NamedTuple, Protocol
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
+from flowrail.machines.checks.check import advise
 from flowrail.machines.definition import diff
 from flowrail.machines.definition.findings import Finding, without_suppressed
+from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, to_plain
 from flowrail.machines.loading import skill_folder
@@ -276,9 +278,16 @@ def _checked(
             *card_checks.findings(file, loaded, interfaces),
         )
         findings = tuple(
-            without_suppressed((*loaded.findings, *loaded.advice(), *beside), loaded.suppressions)
+            without_suppressed((*loaded.findings, *_advice(loaded), *beside), loaded.suppressions)
         )
     except DocumentError as error:
         place = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         findings = (Finding("FR100", "error", error.fact, str(error.hint), place),)
     return CheckReport(file.address, file.folder, findings)
+
+
+def _advice(loaded: skill_folder.LoadedWorkflow) -> list[Finding]:
+    """Return the warnings about a workflow that has no errors."""
+    if loaded.is_computed or any(finding.severity == "error" for finding in loaded.findings):
+        return []
+    return advise(loaded.definition, loaded.locate or origin_of(loaded.definition))

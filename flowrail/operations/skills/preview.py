@@ -16,7 +16,7 @@ from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.reports import ValuesError, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.loading.resources import UnknownResourceError
+from flowrail.machines.loading.skill_folder import UnknownResourceError
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.skills.summary import definition_of

@@ -21,8 +21,7 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import start
-from flowrail.machines.guidance.agents import handed_back
-from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.guidance.guide import Guidance, guide, handed_back
 from flowrail.machines.guidance.views import LoopView
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, ParentSession, Session
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowrail.machines.definition.step_parts import problems_in
+from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.question_relay import (
-    SUB_AGENT_QUESTION_FORMAT,
     Option,
     Question,
     QuestionsError,

@@ -15,7 +15,7 @@ from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step import Outcome, Rule, Variant
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.loading.document import ReadWorkflow
-from flowrail.machines.loading.yaml_file import read_yaml
+from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
@@ -29,7 +29,7 @@ def read_text(path: str) -> str:
 
 def parsed(text: str, name: str = "dull", **more: Any) -> ReadWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
-    return read_yaml(document.value, name=name, place=document.place, read_text=read_text, **more)
+    return read_data(document.value, name=name, place=document.place, read_text=read_text, **more)
 
 
 def found(text: str, name: str = "dull") -> list[tuple[str, str]]:
@@ -226,7 +226,7 @@ steps:
 
 @given(PLAIN_DATA)
 def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
-    result = read_yaml(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+    result = read_data(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
     assert all(each.severity == "error" for each in result.findings)
     assert result.findings
@@ -257,7 +257,7 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 
-    read_yaml(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+    read_data(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
 
 # --- the schema

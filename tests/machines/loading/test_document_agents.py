@@ -7,7 +7,7 @@ import pytest
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.loading.document import ReadWorkflow
-from flowrail.machines.loading.yaml_file import read_yaml
+from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 
 
@@ -19,7 +19,7 @@ def read_text(path: str) -> str:
 
 def parsed(text: str) -> ReadWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
-    return read_yaml(document.value, name="dull", place=document.place, read_text=read_text)
+    return read_data(document.value, name="dull", place=document.place, read_text=read_text)
 
 
 def found(text: str) -> list[tuple[str, str]]:
