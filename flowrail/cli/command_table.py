@@ -173,6 +173,24 @@ _STORE = {
     "copy": Entry("store:copy_command", "Databases", "Copy all sessions and handoffs to another store"),
 }
 
+_RUN, _CONTROL = "Run", "Look and control"
+_FLEET = {
+    "run": Entry("fleet:run_command", _RUN, "Start a session that the workers of a pool run"),
+    "worker": Entry("fleet:worker_command", _RUN, "Run headless agents for the sessions of a pool"),
+    "trust": Entry("fleet:trust_command", _RUN, "Approve the current project for headless agents"),
+    "status": Entry("fleet:status_command", _CONTROL, "Show pools, workers, sessions and the newest runs"),
+    "pause": Entry("fleet:pause_command", _CONTROL, "Start no more jobs of a pool"),
+    "resume": Entry(
+        "fleet:resume_command",
+        _CONTROL,
+        "Let a paused pool start jobs again, also one that waits for a quota",
+    ),
+}
+_FLEET_HELP = """
+Workers run headless agents, such as Claude Code or Codex, for sessions that nobody sits in front of. On one machine this
+needs no set-up. With a store in PostgreSQL, workers on many machines share the work.
+"""
+
 _LOOK, _DECIDE = "Show and run", "For a person at a terminal"
 _EVIDENCE = {
     "show": Entry(
@@ -231,6 +249,7 @@ COMMANDS = {
         "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
     ),
     "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
+    "fleet": Entry("", _OCCASIONALLY, "Run sessions with headless agents", _FLEET, _FLEET_HELP),
     "attest": Entry(
         "attest:attest_command",
         _OCCASIONALLY,

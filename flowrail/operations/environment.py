@@ -35,11 +35,13 @@ class Configuration(NamedTuple):
     ``store`` is a folder or the address of a database, used if neither ``--store`` nor ``FLOW_STORE`` is given.
     ``notify`` is a command that runs when a watched session starts to need a person; see `flow watch --help`.
     ``work_folder`` is where new sessions keep their working files; `$session` in it is the session's id.
+    ``pools`` has a table for each pool of `flow fleet`.
     """
 
     store: str = ""
     notify: tuple[str, ...] = ()
     work_folder: str = ""
+    pools: Mapping[str, object] = Frozen()
 
 
 def configuration_path(environ: Mapping[str, str], home: str) -> str:
@@ -86,7 +88,10 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
             hint='write a path with `$session` at its end: work_folder = "~/flow-work/$session"',
             place=path,
         )
-    return Configuration(store=store, notify=tuple(notify), work_folder=work_folder)
+    pools = values.get("pools", {})
+    if not isinstance(pools, dict):
+        raise DocumentError("`pools` is not a table", hint="write: [pools.claude]", place=path)
+    return Configuration(store=store, notify=tuple(notify), work_folder=work_folder, pools=pools)
 
 
 def configured_store(environ: Mapping[str, str], home: str) -> str:
@@ -186,6 +191,18 @@ class Environment:
             )
         same = open_database(ambient, folder=self.cwd) if ambient and "://" in ambient else None
         return same if same is not None and same.shown == database.shown else database
+
+    @property
+    def database_url(self) -> str | None:
+        """The address of the database with its password, for a library that opens it itself; `None` for a folder."""
+        if self.database is None:
+            return None
+        from flowrail.storage.database import open_database, parse_address  # needs the extra
+
+        named, ambient = self._store or "", self._ambient_store or ""
+        is_ambient = "://" in ambient and open_database(ambient, folder=self.cwd) is self.database
+        url = parse_address(ambient if is_ambient else named, self.cwd)
+        return url.render_as_string(hide_password=False)
 
     @property
     def _ambient_store(self) -> str | None:

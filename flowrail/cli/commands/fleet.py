@@ -1,0 +1,295 @@
+"""`flow fleet`: run sessions with headless agents."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from flowrail import approval
+from flowrail.cli import options, output, terminal
+from flowrail.cli.environment import environment, named_values
+from flowrail.command import Command, Hint
+from flowrail.errors import FlowError, TrustError, UsageError
+from flowrail.fleet import folders, programs
+from flowrail.fleet.pool import check_name
+from flowrail.operations.environment import Environment, require_extra
+from flowrail.storage.records import to_plain
+from flowrail.text.phrases import count, duration
+from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns, paragraphs
+from flowrail.text.safe_text import one_line
+
+if TYPE_CHECKING:
+    from flowrail.fleet.fleet import Fleet
+    from flowrail.fleet.status import FleetStatus
+
+_POOL = click.option(
+    "--pool",
+    default="claude",
+    show_default=True,
+    metavar="NAME",
+    help="The pool: claude, codex, or one from your configuration.",
+)
+
+
+@contextmanager
+def _fleet(here: Environment) -> Iterator[Fleet]:
+    output.collect_garbage()
+    require_extra("fleet", "dbos", "sqlalchemy", "psycopg")
+    from flowrail.fleet.fleet import Fleet  # needs the extra
+
+    fleet = Fleet(here)
+    try:
+        yield fleet
+    finally:
+        fleet.close()
+
+
+@click.command(
+    "worker",
+    epilog=options.examples("flow fleet worker --pool claude", "flow fleet worker --pool codex --slots 4"),
+)
+@_POOL
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="How many agents each worker of the pool runs at once. The worker started last decides for all.",
+)
+@click.option(
+    "--lost-after",
+    type=click.FloatRange(min=1.0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Take over the jobs of a worker without a sign of life for so long.",
+)
+@options.store
+def worker_command(pool: str, slots: int | None, lost_after: float, store: str | None) -> None:
+    """Run headless agents for the sessions of a pool
+
+    Runs in the project of the current folder until Ctrl+C, which kills its agents and puts their jobs back into the
+    queue. The folder must be approved with `flow fleet trust`. Needs the extra flowrail[fleet].
+    """
+    here = environment(store, (), conversation="")
+    with _fleet(here) as fleet:
+        from flowrail.fleet.worker import Worker  # needs the extra
+
+        configured = fleet.pool(pool)
+        chosen = configured if slots is None else configured._replace(slots=slots)
+        folders.require_approved(here.project, here.state)
+        if not programs.program_exists(chosen, here.environ):
+            word = chosen.command[0] if chosen.command else chosen.program
+            raise UsageError(
+                f"the program `{word}` is not installed", hint="install it, or configure a different one"
+            )
+        worker = Worker(
+            fleet, chosen, say=lambda line: output.notes([one_line(line)]), lost_seconds=lost_after
+        )
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: worker.stop())
+        output.notes(
+            [f"{worker.id} runs up to {count(chosen.slots, 'agent')} of pool {pool}; press Ctrl+C to stop"]
+        )
+        status = 1
+        try:
+            worker.run()
+            status = 0
+        except FlowError as error:
+            status = output.refuse(error, as_json=False)
+        except Exception:  # noqa: BLE001 - a bug: shown here, because the process ends below
+            traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(status)  # threads of the queue would keep the process alive
+
+
+@click.command(
+    "run",
+    epilog=options.examples(
+        "flow fleet run problem-analysis -p topic='slow login'",
+        "flow fleet run --session problem-analysis-k3x9q2",
+    ),
+)
+@click.argument("skill", required=False, shell_complete=options.complete("skills"))
+@options.params
+@click.option("--session", "session_id", metavar="ID", help="Run an open session instead of a new one.")
+@_POOL
+@options.as_json
+@options.store
+@options.root
+def run_command(
+    skill: str | None,
+    params: tuple[str, ...],
+    session_id: str | None,
+    pool: str,
+    as_json: bool,
+    store: str | None,
+    roots: tuple[str, ...],
+) -> None:
+    """Start a session that the workers of a pool run
+
+    Headless agents do its steps and the work that it dispatches, until it ends. Its questions appear in `flow watch` and
+    `flow ui`; after an answer it continues. With --session, workers continue an open session; one that they gave up gets
+    all its attempts again.
+    """
+    if (skill is None) == (session_id is None):
+        raise UsageError("exactly one of SKILL and --session is needed", hint="give one of them")
+    here = environment(store, roots, conversation="")
+    with _fleet(here) as fleet:
+        if skill is not None:
+            session_id = fleet.start(skill, named_values(params, "-p"), pool)
+        else:
+            fleet.run_session(str(session_id), pool)
+        workers = sum(worker.pool == pool for worker in fleet.records.workers())
+    if as_json:
+        output.data({"session": session_id, "pool": pool, "workers": workers})
+        return
+    output.text(f"{session_id} is queued in pool {pool}")
+    if not workers:
+        output.notes([f"no worker runs in this pool; start one: {Command('fleet worker', pool=pool)}"])
+
+
+@click.command("status", epilog=options.examples("flow fleet status", "flow fleet status --json"))
+@options.as_json
+@options.store
+def status_command(as_json: bool, store: str | None) -> None:
+    """Show pools, workers, sessions and the newest runs"""
+    here = environment(store, (), conversation="")
+    with _fleet(here) as fleet:
+        from flowrail.fleet.status import status_of  # needs the extra
+
+        status = status_of(fleet)
+    if as_json:
+        output.data(_data(status))
+    else:
+        output.report(_report(status))
+
+
+@click.command("pause", epilog=options.examples("flow fleet pause claude --reason 'release day'"))
+@click.argument("pool")
+@options.reason
+@options.store
+def pause_command(pool: str, reason: str, store: str | None) -> None:
+    """Start no more jobs of a pool
+
+    Agents that are at work continue. `flow fleet resume` starts the pool again.
+    """
+    here = environment(store, (), conversation="")
+    with _fleet(here) as fleet:
+        fleet.records.pause(check_name(pool), until=None, reason=reason or f"paused by {here.by}")
+    output.text(f"pool {pool} is paused; start it again: {Command('fleet resume', pool)}")
+
+
+@click.command("resume", epilog=options.examples("flow fleet resume claude"))
+@click.argument("pool")
+@options.store
+def resume_command(pool: str, store: str | None) -> None:
+    """Let a paused pool start jobs again, also one that waits for a quota"""
+    with _fleet(environment(store, (), conversation="")) as fleet:
+        was_paused = fleet.records.unpause(pool)
+    output.text(f"pool {pool} {'starts jobs again' if was_paused else 'was not paused'}")
+
+
+@click.command("trust", epilog=options.examples("flow fleet trust"))
+@click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
+def trust_command(digest: str | None) -> None:
+    """Approve the current project for headless agents
+
+    Host programs without a user run the hooks and servers of a project's settings and ask nobody. This shows these
+    settings and asks at the terminal. If they change, workers refuse the folder until it is approved again.
+    """
+    here = Environment()
+    content = folders.content_of(here.project)
+    shown = "\n".join(folders.describe(here.project))
+    output.text(shown)
+    if digest is None:
+        seen = terminal.is_shown_to_person()
+        hint = Hint("a person types: ", Command("fleet trust"))
+        question = "Let workers run agents in this folder as you, without asking?"
+        terminal.ask(question, shown="" if seen else shown, hint=hint, digest=content.digest)
+    elif digest != content.digest:
+        raise TrustError(
+            f"the digest is {content.digest}, not {digest[:80]}",
+            hint="read what changed before you approve it",
+            digest=content.digest,
+        )
+    approval.approve(content, here.state, at=here.now)
+    output.text("workers may run agents here")
+
+
+def _data(status: FleetStatus) -> dict[str, object]:
+    """Return the status as plain data, with times in ISO 8601."""
+    plain: dict[str, object] = to_plain(status)
+    return {name: _with_times(value) for name, value in plain.items()}
+
+
+def _with_times(value: object, name: str = "at") -> object:
+    if isinstance(value, dict):
+        return {key: _with_times(item, key) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_times(item, "") for item in value]
+    is_time = isinstance(value, float) and (name in {"at", "until"} or name.endswith("_at"))
+    return _iso(value) if is_time and isinstance(value, float) else value
+
+
+def _iso(moment: float) -> str:
+    """Return a time in seconds since 1970 in ISO 8601."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _report(status: FleetStatus) -> Report:
+    if not status.pools:
+        return [
+            "no fleet here; start a session with `flow fleet run SKILL`, and a worker with `flow fleet worker`"
+        ]
+    return paragraphs(_pools(status), _workers(status), _sessions(status), _runs(status))
+
+
+def _pools(status: FleetStatus) -> Report:
+    rows: list[list[Part]] = []
+    for pool in status.pools:
+        paused = pool.paused
+        until = f" until {_iso(paused.until)}" if paused is not None and paused.until is not None else ""
+        note = Span(f"paused{until}: {paused.reason}", Style.WARNING) if paused is not None else ""
+        slots = f"{pool.running} of {count(pool.slots, 'slot')}"
+        rows.append([pool.name, slots, str(pool.queued), str(pool.workers), f"${pool.spent:.2f}", note])
+    return [Table(columns("pool", "at work", "queued", "workers", "last 24 h", "", wraps=("",)), rows)]
+
+
+def _workers(status: FleetStatus) -> Report:
+    rows: list[list[Part]] = [
+        [w.id, w.pool, w.machine, str(w.pid), str(w.slots), Moment(_iso(w.seen_at))] for w in status.workers
+    ]
+    head = columns("worker", "pool", "machine", "pid", "slots", "last sign of life", optional=("pid",))
+    return [Table(head, rows)] if rows else []
+
+
+def _sessions(status: FleetStatus) -> Report:
+    rows: list[list[Part]] = [
+        [known.session, known.pool, known.state, known.detail] for known in status.sessions
+    ]
+    return [Table(columns("session", "pool", "state", "", wraps=("",)), rows)] if rows else []
+
+
+def _runs(status: FleetStatus) -> Report:
+    rows: list[list[Part]] = [
+        [
+            run.job,
+            run.outcome,
+            Moment(_iso(run.ended_at)),
+            duration(run.ended_at - run.started_at),
+            "" if run.cost is None else f"${run.cost:.2f}",
+            run.machine,
+            run.note,
+        ]
+        for run in reversed(status.runs)
+    ]
+    head = columns("run of", "outcome", "ended", "took", "cost", "machine", "note", wraps=("note",))
+    return [Table(head, rows)] if rows else []

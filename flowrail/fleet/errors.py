@@ -1,0 +1,23 @@
+"""The errors of a fleet."""
+
+from __future__ import annotations
+
+from flowrail.errors import ConflictError, StorageError
+
+
+class FleetDatabaseError(StorageError):
+    """The database of the fleet did not answer, or refused."""
+
+    code = "FLEET_DATABASE_FAILED"
+
+
+class NotOpenError(ConflictError):
+    """The session has ended, so a fleet has nothing to do for it."""
+
+    code = "SESSION_NOT_OPEN"
+
+
+class WorkerReplacedError(ConflictError):
+    """The other workers did not hear from this one and do its work."""
+
+    code = "WORKER_REPLACED"

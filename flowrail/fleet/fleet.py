@@ -1,0 +1,148 @@
+"""A fleet: its queue and its records, beside the store whose sessions it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from flowrail.command import Command, Hint
+from flowrail.fleet import attempt, targets
+from flowrail.fleet.errors import NotOpenError
+from flowrail.fleet.jobs import JobQueue
+from flowrail.fleet.pool import Pool, check_name, configured_pool
+from flowrail.fleet.records import ATTEMPTS, UNCOUNTED, FleetRecords, FleetSession, Run, RunOutcome
+from flowrail.fleet.targets import Target
+from flowrail.machines.sessions.store import UnknownSessionError
+from flowrail.operations.environment import (
+    Environment,
+    World,
+    configuration_path,
+    read_configuration,
+    world_of,
+)
+from flowrail.operations.running import steps
+from flowrail.storage.files import make_private_dir
+from flowrail.text.phrases import count
+
+FOLDER = "fleet"
+_WAIT_SECONDS = 60.0
+_REOPENED = frozenset({RunOutcome.WORKER_LOST, RunOutcome.STOPPED, RunOutcome.FENCED})
+"""After these outcomes the same job runs again, on another worker."""
+_LONGEST_DELAY = 3600.0
+
+
+class Fleet:
+    """The fleet of the store that *environment* means.
+
+    With a store in PostgreSQL its tables are in the same database, so workers on many machines share it. Otherwise they
+    are in SQLite files below the folder of the store.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.folder = os.path.join(environment.store_path, FOLDER)
+        url = environment.database_url
+        if url is None or url.startswith("sqlite"):
+            make_private_dir(environment.store_path)
+            make_private_dir(self.folder)
+            queue_url, records_url = (f"sqlite:///{self.folder}/{name}.sqlite" for name in ("queue", "runs"))
+        else:
+            queue_url = records_url = url
+        self.records = FleetRecords(records_url)
+        self.jobs = JobQueue(queue_url)
+        self._added: set[str] = set()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.jobs.close()
+        self.records.close()
+
+    def world(self, conversation: str | None = None) -> World:
+        """Return what sessions need, for a run whose conversation has that id."""
+        return world_of(self.environment, wait=_WAIT_SECONDS)._replace(host=conversation)
+
+    def pool(self, name: str) -> Pool:
+        """Return a pool as the user configured it."""
+        here = self.environment
+        place = configuration_path(here.environ, here.home)
+        return configured_pool(name, read_configuration(here.environ, here.home).pools, place=place)
+
+    def start(self, skill: str, params: Mapping[str, object], pool: str, *, worktree: bool = False) -> str:
+        """Start a session of a skill that the workers of *pool* run, and return its id."""
+        check_name(pool)
+        session = steps.begin(self.world(), skill, params).session.id
+        self.run_session(session, pool, worktree=worktree)
+        return session
+
+    def run_session(self, session: str, pool: str, *, worktree: bool = False) -> None:
+        """Let the workers of *pool* run an open session. One that they gave up gets all its attempts again."""
+        world = self.world()
+        if not world.store.read(session).session.is_open:
+            raise NotOpenError(
+                f"session `{session}` has ended",
+                hint=Hint("see its history: ", Command("history", session, store=world.shown_store)),
+                session=session,
+            )
+        self.records.add_session(session, check_name(pool), by=world.by, worktree=worktree)
+        for target in targets.ready(world, session):
+            self.jobs.enqueue(self._next_job(target, self.records.runs(target.key)), target.key, pool)
+
+    def schedule(self, pool: Pool) -> None:
+        """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts."""
+        for session in self.records.sessions():
+            if session.pool == pool.name:
+                self._schedule(session, pool)
+
+    def _schedule(self, known: FleetSession, pool: Pool) -> None:
+        world = self.world()
+        try:
+            session = world.store.read(known.session).session
+        except UnknownSessionError:
+            self.records.end_session(known.session, "the session was deleted")
+            return
+        if not session.is_open:
+            self.records.end_session(known.session)
+            return
+        if session.owner is not None and session.owner not in self.records.started_by(session.id):
+            return  # a person or another agent took it over
+        jobs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
+        if all(self._next_job(target, runs) in self._added for target, runs in jobs.items()):
+            return
+        still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
+        for target in still_ready & jobs.keys():
+            self._add_job(world, target, jobs[target], pool, known.at)
+
+    def _add_job(self, world: World, target: Target, runs: list[Run], pool: Pool, since: float) -> None:
+        failures = _failures(runs, since)
+        if len(failures) >= pool.attempts:
+            self._give_up(world, target, failures)
+            return
+        job = self._next_job(target, runs)
+        delay = min(_LONGEST_DELAY, pool.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
+        self.jobs.enqueue(job, target.key, pool.name, delay=delay)
+        self._added.add(job)
+
+    def _give_up(self, world: World, target: Target, failures: list[Run]) -> None:
+        newest = failures[0]
+        why = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
+        reason = f"{why} ({newest.note})" if newest.note else why
+        if target.dispatch:
+            attempt.give_up(world, target, reason)
+        else:
+            self.records.end_session(target.session, reason)
+
+    @staticmethod
+    def _next_job(target: Target, runs: list[Run]) -> str:
+        """Return the id of the next job of a target. It is the same as long as that job has not ended."""
+        return f"{target.key}#{sum(run.outcome not in _REOPENED for run in runs) + 1}"
+
+
+def _failures(runs: list[Run], since: float) -> list[Run]:
+    """Return the failed attempts since the last success, newest first."""
+    failures: list[Run] = []
+    for run in reversed(runs):
+        if run.started_at < since or run.outcome not in ATTEMPTS | UNCOUNTED:
+            break
+        if run.outcome in ATTEMPTS:
+            failures.append(run)
+    return failures

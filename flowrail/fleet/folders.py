@@ -1,0 +1,72 @@
+"""Which project folders workers may run agents in: those that the user approved.
+
+Without a user, a host program runs the hooks and servers that a project's settings name, and asks nobody. So a folder is
+approved together with the content of these settings. If they change, it must be approved again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from flowrail import approval
+from flowrail.approval import FolderContent
+from flowrail.command import Command, Hint
+from flowrail.errors import TrustError
+from flowrail.storage.files import MissingFileError, read_bounded, sha256_hex
+
+HOST_FILES = (
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".mcp.json",
+    ".codex/config.toml",
+    ".codex/hooks.json",
+)
+"""The files of a project in which host programs find commands that they run by themselves."""
+_ABSENT = "-"
+
+
+def content_of(project: str) -> FolderContent:
+    """Return a project folder as it is approved for the fleet: the digests of its host settings."""
+    root = os.path.realpath(project)
+    files = {name: _digest(os.path.join(root, name)) for name in HOST_FILES}
+    whole = json.dumps([root, sorted(files.items())]).encode()
+    return FolderContent(os.path.join(root, ".flow", "fleet"), sha256_hex(whole), files, {})
+
+
+def describe(project: str) -> Iterator[str]:
+    """Yield lines about a project folder for the person who approves it."""
+    content = content_of(project)
+    yield f"folder {os.path.realpath(project)}"
+    yield f"digest {content.digest}"
+    present = [name for name, digest in content.files.items() if digest != _ABSENT]
+    for name in present:
+        yield f"  {name}: agents run the commands in it without asking"
+    if not present:
+        yield "  no settings of Claude Code or Codex"
+
+
+def require_approved(project: str, state: str) -> None:
+    """Refuse a folder that is not approved, or whose host settings changed since."""
+    content = content_of(project)
+    approved = approval.approval_of(content.folder, state)
+    if approved is not None and approved.digest == content.digest:
+        return
+    what = "is not approved for headless agents"
+    if approved is not None:
+        changed = [name for name, digest in content.files.items() if approved.files.get(name) != digest]
+        what = f"changed since it was approved for headless agents: {', '.join(changed)}"
+    raise TrustError(
+        f"{os.path.realpath(project)} {what}",
+        hint=Hint("a person types: ", Command("fleet trust")),
+        folder=os.path.realpath(project),
+    )
+
+
+def _digest(path: str) -> str:
+    try:
+        data = read_bounded(path, limit=approval.LARGEST_FILE, what="the settings", follow=True)
+    except MissingFileError:
+        return _ABSENT
+    return sha256_hex(data)

@@ -1,0 +1,459 @@
+"""What the fleet remembers beside its queue: sessions, workers, pools, and one record for each run of an agent.
+
+The tables are in the database of the queue. Starts and runs are only added, never changed: a start reserves the
+estimated cost, and the run that ends it says what happened. All times are seconds since 1970 on the clock of the
+database, so that machines need not agree on theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from flowrail.fleet.errors import FleetDatabaseError
+
+DAY = 24 * 3600
+_WAIT_SECONDS = 30
+_LONG = 1_000
+
+
+class RunOutcome(StrEnum):
+    """How a run of an agent ended.
+
+    `finished` and `failed` are results that the session has; `failed` is not tried again. `waiting` means that the
+    session waits for its sub-agents or for the user. After `no result`, `timed out`, `crashed` and `worker lost` the
+    agent is started again, up to the pool's number of attempts. `quota` and `stopped` do not count as attempts.
+    The result of a `fenced` run came after another run had taken over. `refused` runs did not start.
+    """
+
+    FINISHED = "finished"
+    FAILED = "failed"
+    WAITING = "waiting"
+    NO_RESULT = "no result"
+    TIMED_OUT = "timed out"
+    CRASHED = "crashed"
+    WORKER_LOST = "worker lost"
+    QUOTA = "quota"
+    STOPPED = "stopped"
+    FENCED = "fenced"
+    REFUSED = "refused"
+
+
+ATTEMPTS = frozenset(
+    {
+        RunOutcome.NO_RESULT,
+        RunOutcome.TIMED_OUT,
+        RunOutcome.CRASHED,
+        RunOutcome.WORKER_LOST,
+        RunOutcome.REFUSED,
+    }
+)
+"""The outcomes that count as failed attempts."""
+UNCOUNTED = frozenset({RunOutcome.QUOTA, RunOutcome.STOPPED, RunOutcome.FENCED})
+"""The outcomes that say nothing about the job."""
+
+
+class FleetSession(NamedTuple):
+    """A session that the fleet runs. ``problem`` says why the fleet gave it up; the session itself stays open."""
+
+    session: str
+    pool: str
+    by: str
+    at: float
+    worktree: bool = False
+    problem: str = ""
+
+
+class Worker(NamedTuple):
+    """A process that runs jobs. ``ended`` is empty, `stopped` or `lost`."""
+
+    id: str
+    pool: str
+    machine: str
+    pid: int
+    slots: int
+    started_at: float
+    seen_at: float
+    ended: str = ""
+
+
+class PoolState(NamedTuple):
+    """Why a pool starts no jobs: until ``until``, or with `None` until somebody resumes it."""
+
+    pool: str
+    until: float | None
+    reason: str
+
+
+class Start(NamedTuple):
+    """The start of a run: who works on which target, and what is reserved for it."""
+
+    run: str
+    job: str
+    target: str
+    pool: str
+    worker: str
+    reserved: float
+    at: float = 0.0
+
+
+class Run(NamedTuple):
+    """The record of a run. ``target`` is the session, with the dispatch if it is one: `session/dispatch`."""
+
+    run: str
+    job: str
+    target: str
+    pool: str
+    worker: str
+    machine: str
+    command: str
+    outcome: RunOutcome
+    started_at: float
+    ended_at: float
+    exit_status: int | None = None
+    cost: float | None = None
+    tokens: int | None = None
+    log: str = ""
+    log_sha256: str = ""
+    note: str = ""
+
+
+_METADATA = MetaData()
+_KEY = String(200)
+_SESSIONS = Table(
+    "fleet_sessions",
+    _METADATA,
+    Column("session", _KEY, primary_key=True),
+    Column("pool", _KEY, nullable=False),
+    Column("by", _KEY, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("worktree", Boolean, nullable=False),
+    Column("problem", Text, nullable=False),
+    Column("open", Boolean, nullable=False),
+)
+_WORKERS = Table(
+    "fleet_workers",
+    _METADATA,
+    Column("id", _KEY, primary_key=True),
+    Column("pool", _KEY, nullable=False),
+    Column("machine", _KEY, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("seen_at", Float, nullable=False),
+    Column("ended", _KEY, nullable=False),
+    Column("recovery_at", Float),
+)
+_POOLS = Table(
+    "fleet_pools",
+    _METADATA,
+    Column("pool", _KEY, primary_key=True),
+    Column("paused", Boolean, nullable=False),
+    Column("until", Float),
+    Column("reason", Text, nullable=False),
+)
+_STARTS = Table(
+    "fleet_starts",
+    _METADATA,
+    Column("run", _KEY, primary_key=True),
+    Column("job", _KEY, nullable=False, index=True),
+    Column("target", _KEY, nullable=False),
+    Column("pool", _KEY, nullable=False),
+    Column("worker", _KEY, nullable=False),
+    Column("reserved", Float, nullable=False),
+    Column("at", Float, nullable=False, index=True),
+)
+_RUNS = Table(
+    "fleet_runs",
+    _METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("run", _KEY, nullable=False, index=True),
+    Column("job", _KEY, nullable=False),
+    Column("target", _KEY, nullable=False, index=True),
+    Column("pool", _KEY, nullable=False),
+    Column("worker", _KEY, nullable=False),
+    Column("machine", _KEY, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("outcome", _KEY, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("ended_at", Float, nullable=False, index=True),
+    Column("exit_status", Integer),
+    Column("cost", Float),
+    Column("tokens", Integer),
+    Column("log", Text, nullable=False),
+    Column("log_sha256", _KEY, nullable=False),
+    Column("note", Text, nullable=False),
+)
+
+
+class FleetRecords:
+    """The tables of a fleet in the database at *url*. They are created if they do not exist."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = _engine(url)
+        with self._errors():
+            try:
+                _METADATA.create_all(self._engine)
+            except DBAPIError:  # two workers created them at the same time
+                _METADATA.create_all(self._engine)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def now(self) -> float:
+        """Return the time on the clock of the database."""
+        with self._transaction() as connection:
+            return _now(connection)
+
+    # Sessions
+
+    def add_session(self, session: str, pool: str, *, by: str, worktree: bool) -> None:
+        """Record that the fleet runs a session, also if it gave it up before."""
+        with self._transaction() as connection:
+            connection.execute(_SESSIONS.delete().where(_SESSIONS.c.session == session))
+            row = FleetSession(session, pool, by, _now(connection), worktree)
+            connection.execute(insert(_SESSIONS).values(**row._asdict(), open=True))
+
+    def sessions(self, *, ended: bool = False) -> list[FleetSession]:
+        """Return the sessions that the fleet runs, oldest first; with *ended*, all."""
+        query = select(*(_SESSIONS.c[name] for name in FleetSession._fields)).order_by(_SESSIONS.c.at)
+        with self._transaction() as connection:
+            rows = connection.execute(query if ended else query.where(_SESSIONS.c.open)).all()
+        return [FleetSession(*row) for row in rows]
+
+    def end_session(self, session: str, problem: str = "") -> None:
+        """Record that the fleet does no more for a session, and the problem if it gave it up."""
+        with self._transaction() as connection:
+            row = update(_SESSIONS).where(_SESSIONS.c.session == session)
+            connection.execute(row.values(open=False, problem=problem))
+
+    # Workers
+
+    def register(self, worker: str, pool: str, machine: str, pid: int, slots: int) -> None:
+        """Record that a worker has started."""
+        with self._transaction() as connection:
+            at = _now(connection)
+            row = Worker(worker, pool, machine, pid, slots, at, at)
+            connection.execute(insert(_WORKERS).values(**row._asdict()))
+
+    def beat(self, worker: str) -> bool:
+        """Record that a worker is alive; return whether the others still count on it."""
+        with self._transaction() as connection:
+            row = update(_WORKERS).where(_WORKERS.c.id == worker, _WORKERS.c.ended == "")
+            return bool(connection.execute(row.values(seen_at=_now(connection))).rowcount)
+
+    def end_worker(self, worker: str, ended: str) -> None:
+        """Record that a worker has stopped or is lost."""
+        with self._transaction() as connection:
+            connection.execute(update(_WORKERS).where(_WORKERS.c.id == worker).values(ended=ended))
+
+    def workers(self) -> list[Worker]:
+        """Return all workers that have not ended, oldest first."""
+        query = select(*(_WORKERS.c[name] for name in Worker._fields)).where(_WORKERS.c.ended == "")
+        with self._transaction() as connection:
+            return [Worker(*row) for row in connection.execute(query.order_by(_WORKERS.c.started_at))]
+
+    def take_lost_worker(self, seconds: float) -> Worker | None:
+        """Return a worker without a heartbeat for that long, for the caller to recover; to nobody else meanwhile."""
+        with self._transaction() as connection:
+            before = _now(connection) - seconds
+            query = (
+                select(*(_WORKERS.c[name] for name in Worker._fields))
+                .where(_WORKERS.c.ended == "", _WORKERS.c.seen_at < before)
+                .where((_WORKERS.c.recovery_at.is_(None)) | (_WORKERS.c.recovery_at < before))
+                .limit(1)
+                .with_for_update(skip_locked=True)
+            )
+            row = connection.execute(query).first()
+            if row is None:
+                return None
+            chosen = update(_WORKERS).where(_WORKERS.c.id == row.id)
+            connection.execute(chosen.values(recovery_at=_now(connection)))
+            return Worker(*row)
+
+    # Pools
+
+    def pause(self, pool: str, *, until: float | None, reason: str) -> None:
+        """Start no jobs of *pool* until then. A pause is never shortened."""
+        with self._transaction() as connection:
+            paused = _paused(connection, pool)
+            if paused is not None and until is not None and (paused.until is None or paused.until >= until):
+                return
+            connection.execute(_POOLS.delete().where(_POOLS.c.pool == pool))
+            connection.execute(insert(_POOLS).values(pool=pool, paused=True, until=until, reason=reason))
+
+    def unpause(self, pool: str) -> bool:
+        """Let a pool start jobs again; return whether it was paused."""
+        with self._transaction() as connection:
+            was_paused = _paused(connection, pool) is not None
+            connection.execute(_POOLS.delete().where(_POOLS.c.pool == pool))
+        return was_paused
+
+    def paused(self) -> list[PoolState]:
+        """Return the pools that are paused."""
+        with self._transaction() as connection:
+            rows = [_paused(connection, name) for (name,) in connection.execute(select(_POOLS.c.pool))]
+        return [state for state in rows if state is not None]
+
+    # Runs
+
+    def start(self, start: Start, *, daily_budget: float | None) -> PoolState | None:
+        """Record the start of a run and reserve its cost, or return why the pool may not start it now.
+
+        Starts of one pool follow each other, so that together they stay within the budget.
+        """
+        with self._transaction() as connection:
+            if self._engine.dialect.name == "postgresql":
+                connection.execute(
+                    text("SELECT pg_advisory_xact_lock(hashtext(:pool))"), {"pool": start.pool}
+                )
+            state = _paused(connection, start.pool)
+            if state is not None:
+                return state
+            known = select(_STARTS.c.run).where(_STARTS.c.run == start.run)
+            if connection.execute(known).first() is not None:
+                return None  # the answer of the first try was lost
+            at = _now(connection)
+            if daily_budget is not None:
+                spent = _spent(connection, start.pool, at - DAY)
+                if spent + start.reserved > daily_budget:
+                    reason = f"${spent:.2f} of the daily budget of ${daily_budget:.2f} are spent or reserved"
+                    return PoolState(start.pool, None, reason)
+            connection.execute(insert(_STARTS).values(**start._replace(at=at)._asdict()))
+        return None
+
+    def open_start(self, job: str) -> Start | None:
+        """Return the newest start of *job* that no run has ended, if any."""
+        ended = select(_RUNS.c.run).where(_RUNS.c.job == job)
+        query = select(*(_STARTS.c[name] for name in Start._fields)).where(_STARTS.c.job == job)
+        with self._transaction() as connection:
+            row = connection.execute(
+                query.where(_STARTS.c.run.not_in(ended)).order_by(_STARTS.c.at.desc())
+            ).first()
+        return None if row is None else Start(*row)
+
+    def running(self) -> list[Start]:
+        """Return all starts that no run has ended, oldest first."""
+        query = select(*(_STARTS.c[name] for name in Start._fields)).order_by(_STARTS.c.at)
+        with self._transaction() as connection:
+            rows = connection.execute(query.where(_STARTS.c.run.not_in(select(_RUNS.c.run)))).all()
+        return [Start(*row) for row in rows]
+
+    def record(self, run: Run) -> None:
+        """Add the record of a run. The same record again adds nothing: the answer of the first try was lost."""
+        known = select(_RUNS.c.run).where(_RUNS.c.run == run.run, _RUNS.c.outcome == run.outcome)
+        with self._transaction() as connection:
+            if connection.execute(known).first() is None:
+                connection.execute(insert(_RUNS).values(**run._asdict()))
+
+    def runs(self, target: str | None = None, *, newest: int = _LONG) -> list[Run]:
+        """Return the newest records, of one target or of all, oldest first."""
+        query = select(*(_RUNS.c[name] for name in Run._fields)).order_by(_RUNS.c.number.desc()).limit(newest)
+        with self._transaction() as connection:
+            rows = connection.execute(
+                query if target is None else query.where(_RUNS.c.target == target)
+            ).all()
+        return [_run(row) for row in reversed(rows)]
+
+    def started_by(self, target: str) -> set[str]:
+        """Return the ids of all runs of a target, which are the conversations that its session had in the fleet."""
+        with self._transaction() as connection:
+            rows = connection.execute(select(_STARTS.c.run).where(_STARTS.c.target == target)).all()
+        return {run for (run,) in rows}
+
+    def spent(self, pool: str) -> float:
+        """Return what the runs of the last 24 hours cost, and what is reserved for those at work, in dollars."""
+        with self._transaction() as connection:
+            return _spent(connection, pool, _now(connection) - DAY)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._errors(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
+            raise FleetDatabaseError(
+                f"the database of the fleet failed: {said[0] if said else type(error).__name__}",
+                hint="check that the database can be reached, then run the command again",
+            ) from None
+
+
+def _run(row: Sequence[Any]) -> Run:
+    run = Run(*row)
+    return run._replace(outcome=RunOutcome(run.outcome))
+
+
+def _now(connection: Connection) -> float:
+    if connection.dialect.name == "sqlite":
+        return time.time()
+    return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+
+def _paused(connection: Connection, pool: str) -> PoolState | None:
+    query = select(_POOLS.c.pool, _POOLS.c.until, _POOLS.c.reason).where(_POOLS.c.pool == pool)
+    row = connection.execute(query).first()
+    if row is None or (row.until is not None and row.until <= _now(connection)):
+        return None
+    return PoolState(*row)
+
+
+def _spent(connection: Connection, pool: str, since: float) -> float:
+    """Return the cost of the runs since then, and the reservations of those that have not ended or have no cost."""
+    cost = func.coalesce(func.sum(_RUNS.c.cost), 0.0)
+    known = connection.execute(
+        select(cost).where(_RUNS.c.pool == pool, _RUNS.c.ended_at > since)
+    ).scalar_one()
+    ended = select(_RUNS.c.run).where(_RUNS.c.cost.is_not(None))
+    open_ = (
+        select(func.coalesce(func.sum(_STARTS.c.reserved), 0.0))
+        .where(_STARTS.c.pool == pool, _STARTS.c.at > since)
+        .where(_STARTS.c.run.not_in(ended))
+    )
+    return float(known) + float(connection.execute(open_).scalar_one())
+
+
+def _engine(url: str) -> Engine:
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin below, not in the driver
+        connection.execute("PRAGMA journal_mode=WAL")
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine

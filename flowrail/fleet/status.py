@@ -1,0 +1,88 @@
+"""What a fleet is doing: pools, workers, sessions and the newest runs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.fleet import targets
+from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.records import FleetSession, PoolState, Run, Start, Worker
+from flowrail.operations.environment import World
+
+NEWEST_RUNS = 10
+
+
+class PoolStatus(NamedTuple):
+    """A pool: its queue, its workers, and what its runs cost in the last 24 hours, reservations included."""
+
+    name: str
+    queued: int
+    running: int
+    workers: int
+    slots: int
+    spent: float
+    paused: PoolState | None
+
+
+class SessionStatus(NamedTuple):
+    """A session that the fleet runs, and what it does: `running`, `queued`, `needs you`, its end, or a problem."""
+
+    session: str
+    pool: str
+    state: str
+    detail: str = ""
+
+
+class FleetStatus(NamedTuple):
+    """Everything that `flow fleet status` shows. ``at`` is the time on the clock of the database."""
+
+    at: float
+    pools: tuple[PoolStatus, ...]
+    workers: tuple[Worker, ...]
+    sessions: tuple[SessionStatus, ...]
+    running: tuple[Start, ...]
+    runs: tuple[Run, ...]
+
+
+def status_of(fleet: Fleet, *, newest: int = NEWEST_RUNS) -> FleetStatus:
+    """Return what the fleet is doing now."""
+    records = fleet.records
+    workers, known, running = records.workers(), records.sessions(ended=True), records.running()
+    paused = {state.pool: state for state in records.paused()}
+    names = sorted({session.pool for session in known} | {worker.pool for worker in workers} | set(paused))
+    pools = tuple(
+        PoolStatus(
+            name,
+            fleet.jobs.queued(name),
+            sum(start.pool == name for start in running),
+            sum(worker.pool == name for worker in workers),
+            sum(worker.slots for worker in workers if worker.pool == name),
+            records.spent(name),
+            paused.get(name),
+        )
+        for name in names
+    )
+    at_work = {targets.target_of(start.target).session for start in running}
+    world = fleet.world()
+    sessions = tuple(_session(world, session, at_work) for session in known)
+    return FleetStatus(
+        records.now(), pools, tuple(workers), sessions, tuple(running), tuple(records.runs(newest=newest))
+    )
+
+
+def _session(world: World, known: FleetSession, at_work: set[str]) -> SessionStatus:
+    if known.problem:
+        return SessionStatus(known.session, known.pool, "given up", known.problem)
+    try:
+        session = targets.current(world, known.session)
+        if not session.is_open:
+            return SessionStatus(known.session, known.pool, session.status)
+        involved = {known.session, *(target.session for target in targets.ready(world, known.session))}
+    except FlowError as error:
+        return SessionStatus(known.session, known.pool, "unreadable", error.message)
+    question = next((question for question in session.questions if question.is_open), None)
+    if question is not None:
+        return SessionStatus(known.session, known.pool, "needs you", question.text)
+    state = "running" if at_work & involved else "queued"
+    return SessionStatus(known.session, known.pool, state, f"step {session.step}")

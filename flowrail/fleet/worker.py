@@ -1,0 +1,219 @@
+"""A worker: runs the jobs of its pool, says that it is alive, and takes care of workers that no longer do."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import TypeVar
+
+from flowrail.discovery.locations import find_project_root
+from flowrail.errors import FlowError, StorageError
+from flowrail.fleet import attempt
+from flowrail.fleet.attempt import Attempt
+from flowrail.fleet.errors import WorkerReplacedError
+from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.pool import Pool
+from flowrail.fleet.records import Run, RunOutcome, Start
+from flowrail.fleet.targets import Target, target_of
+from flowrail.hosts.conversation import short_id
+from flowrail.text.safe_text import one_line
+
+BEAT_SECONDS = 1.0
+LOST_SECONDS = 60.0
+"""A worker without a heartbeat for so long is lost."""
+_PATIENCE_SECONDS = 600.0
+_STOP_SECONDS = 30.0
+
+T = TypeVar("T")
+
+
+class Worker:
+    """A process that runs jobs of *pool* in the project folder of the fleet's environment.
+
+    *say* gets a line for each run. After `run` has returned, threads of it may still wait: the process must end.
+    """
+
+    def __init__(
+        self, fleet: Fleet, pool: Pool, *, say: Callable[[str], object], lost_seconds: float = LOST_SECONDS
+    ) -> None:
+        self.id = f"worker-{uuid.uuid4().hex[:12]}"
+        self._fleet, self._pool, self._say = fleet, pool, say
+        self._lost_seconds = lost_seconds
+        self._machine = os.uname().nodename
+        self._project = find_project_root(fleet.environment.cwd)
+        self._stop = threading.Event()
+        self._running: set[str] = set()
+        self._heard_at = time.monotonic()
+
+    def stop(self) -> None:
+        """Kill the agents and put their jobs back into the queue."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Run jobs until `stop` is called; `WorkerReplacedError` if the others no longer count on this worker."""
+        fleet, pool = self._fleet, self._pool
+        fleet.records.register(self.id, pool.name, self._machine, os.getpid(), pool.slots)
+        fleet.jobs.listen(pool, self.id, self._run_job)
+        replaced = False
+        try:
+            while not self._stop.is_set():
+                try:
+                    replaced = not self._beat()
+                    if replaced:
+                        break
+                    fleet.schedule(pool)
+                except StorageError as error:
+                    self._say(f"waiting for the database: {error.message}")
+                self._stop.wait(BEAT_SECONDS)
+        finally:
+            self._end(replaced=replaced)
+        if replaced:
+            raise WorkerReplacedError(
+                "the other workers did not hear from this one for too long, and do its work",
+                hint="start it again",
+                worker=self.id,
+            )
+
+    def _beat(self) -> bool:
+        """Say that this worker is alive, and recover one that is not; return whether the others count on this one."""
+        if not self._fleet.records.beat(self.id):
+            return False
+        heard, self._heard_at = self._heard_at, time.monotonic()
+        if self._heard_at - heard > self._lost_seconds / 2:
+            return True  # the database was away: the others had no chance to say that they are alive
+        lost = self._fleet.records.take_lost_worker(self._lost_seconds)
+        if lost is not None:
+            jobs = self._fleet.jobs.resume_jobs_of(lost.id, lost.pool)
+            self._fleet.records.end_worker(lost.id, "lost")
+            self._say(
+                f"{lost.id} on {lost.machine} is lost; its jobs are queued again: {', '.join(jobs) or 'none'}"
+            )
+        return True
+
+    def _end(self, *, replaced: bool) -> None:
+        """Let the runs be recorded, and put their jobs back unless other workers have them already."""
+        self._stop.set()
+        deadline = time.monotonic() + _STOP_SECONDS
+        while self._running and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if not replaced:
+            self._fleet.jobs.stop_listening()
+            self._fleet.jobs.resume_jobs_of(self.id, self._pool.name)
+            self._fleet.records.end_worker(self.id, "stopped")
+
+    def _run_job(self, job: str, key: str) -> None:
+        """Do one job: one run of an agent, and its record."""
+        if not self._stop.is_set():
+            self._running.add(job)
+            try:
+                self._run_target(job, target_of(key))
+            finally:
+                self._running.discard(job)
+        while self._stop.is_set():
+            time.sleep(_STOP_SECONDS)  # the job has not ended: another worker gets it
+
+    def _run_target(self, job: str, target: Target) -> None:
+        fleet, pool = self._fleet, self._pool
+        before = self._patient(lambda: fleet.records.open_start(job))
+        if before is not None:
+            self._record_lost(before)
+        run = str(uuid.uuid4())
+        start = Start(run, job, target.key, pool.name, self.id, pool.job_cost)
+        if not self._may_start(start):
+            return
+        began = self._patient(fleet.records.now)
+        self._say(f"{job}: started ({run})")
+        done = self._attempt(run, target, fence=before is not None)
+        summary = done.summary
+        record = Run(
+            run=run,
+            job=job,
+            target=target.key,
+            pool=pool.name,
+            worker=self.id,
+            machine=self._machine,
+            command=done.command,
+            outcome=done.outcome,
+            started_at=began,
+            ended_at=self._patient(fleet.records.now),
+            exit_status=done.ended.status if done.ended else None,
+            cost=summary.cost if summary else None,
+            tokens=summary.tokens if summary else None,
+            log=done.log,
+            log_sha256=summary.sha256 if summary else "",
+            note=done.note,
+        )
+        self._patient(lambda: fleet.records.record(record))
+        if done.outcome is RunOutcome.QUOTA and summary is not None:
+            until = summary.quota_until
+            self._patient(lambda: fleet.records.pause(pool.name, until=until, reason="its quota is used up"))
+        self._say(f"{job}: {done.outcome}{f' ({done.note})' if done.note else ''}")
+
+    def _attempt(self, run: str, target: Target, *, fence: bool) -> Attempt:
+        fleet = self._fleet
+        world = fleet.world(run)
+        try:
+            ours = self._patient(lambda: fleet.records.started_by(target.key))
+            holders = {short_id(known) for known in ours}
+            taken = self._patient(lambda: attempt.take(world, target, ours=holders, fence=fence))
+            return attempt.run(
+                world,
+                taken,
+                self._pool,
+                folder=self._project,
+                files=os.path.join(fleet.folder, "logs"),
+                environ=fleet.environment.environ,
+                stop=self._stop,
+                patient=self._patient,
+            )
+        except FlowError as error:
+            return Attempt(RunOutcome.REFUSED, "", note=one_line(error.message))
+        except Exception as error:  # noqa: BLE001 - a bug: without a record, the job would be forgotten
+            return Attempt(RunOutcome.REFUSED, "", note=one_line(f"{type(error).__name__}: {error}"))
+
+    def _may_start(self, start: Start) -> bool:
+        """Wait until the pool may start the run; return `False` if the worker stops first."""
+        said = ""
+        while not self._stop.is_set():
+            state = self._patient(
+                lambda: self._fleet.records.start(start, daily_budget=self._pool.daily_budget)
+            )
+            if state is None:
+                return True
+            if state.reason != said:
+                self._say(f"{start.job}: waits, because pool {start.pool} is paused: {state.reason}")
+                said = state.reason
+            self._stop.wait(BEAT_SECONDS)
+        return False
+
+    def _record_lost(self, start: Start) -> None:
+        """Record that the worker of an earlier run of the same job was lost. Its agent may still be alive."""
+        records = self._fleet.records
+        at = self._patient(records.now)
+        lost = Run(
+            run=start.run,
+            job=start.job,
+            target=start.target,
+            pool=start.pool,
+            worker=start.worker,
+            machine="",
+            command="",
+            outcome=RunOutcome.WORKER_LOST,
+            started_at=start.at,
+            ended_at=at,
+        )
+        self._patient(lambda: records.record(lost))
+
+    def _patient(self, read: Callable[[], T]) -> T:
+        """Call *read*, again and again while a database does not answer."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                return read()
+            except StorageError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(1)

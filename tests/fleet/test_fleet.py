@@ -1,0 +1,87 @@
+"""Headless agents run by workers: what counts as a result, what is tried again, and what is recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from support.fleets import (
+    POOL,
+    configure,
+    ended,
+    outcomes,
+    put_prompted,
+    put_trial,
+    run_session,
+    until,
+    worker,
+)
+from support.sandbox import flow, told
+
+pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
+
+
+def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() -> None:
+    put_trial()
+    configure(attempts=2)
+    kinds = ["finish", "crash", "silent", "fail", "quota", "lie"]
+    session = run_session("trial", "-p", f"kinds={json.dumps(kinds)}")
+
+    with worker():
+        status = until(ended(session))
+
+    runs = {kind: outcomes(status, f"{session}/d0-{number}") for number, kind in enumerate(kinds, 1)}
+    assert runs == {
+        "finish": ["finished"],
+        "crash": ["crashed", "finished"],
+        "silent": ["no result"] * 2,
+        "fail": ["failed"],
+        "quota": ["quota", "finished"],
+        "lie": ["no result"] * 2,
+    }
+    assert told("status", session)["status"] == "completed"
+    first = next(run for run in status["runs"] if run["target"] == f"{session}/d0-1")
+    assert (first["cost"], first["tokens"], first["machine"]) == (0.25, 10, os.uname().nodename)
+    assert sha256(Path(first["log"]).read_bytes()).hexdigest() == first["log_sha256"]
+
+
+def test_work_given_as_a_prompt_waits_while_its_pool_is_paused_and_is_finished_after_that() -> None:
+    put_prompted()
+    configure(attempts=2)
+    assert flow("fleet", "pause", POOL, "--reason", "release day").status == 0
+    session = run_session("prompted", "-p", 'kinds=["finish", "silent"]')
+
+    with worker():
+        status = until(lambda status: status["workers"])
+        assert status["pools"][0]["paused"]["reason"] == "release day"
+        assert status["runs"] == []
+        assert flow("fleet", "resume", POOL).out == f"pool {POOL} starts jobs again\n"
+        status = until(ended(session))
+
+    assert outcomes(status, f"{session}/d0-1") == ["finished"]
+    assert outcomes(status, f"{session}/d0-2") == ["no result"] * 2
+    assert told("status", session)["status"] == "completed"
+
+
+def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:
+    unapproved = flow("fleet", "worker", "--pool", "claude")
+    assert unapproved.status == 7
+    assert "flow fleet trust" in unapproved.err
+
+    configure()
+    Path(".claude").mkdir(exist_ok=True)
+    Path(".claude/settings.json").write_text('{"hooks": {}}')
+    changed = flow("fleet", "worker", "--pool", POOL)
+
+    assert changed.status == 7
+    assert "changed since it was approved for headless agents: .claude/settings.json" in changed.err
+
+
+def test_an_unknown_pool_is_refused_with_the_place_to_configure_it() -> None:
+    unknown = flow("fleet", "worker", "--pool", "unknown")
+
+    assert unknown.status == 2
+    assert "config.toml" in unknown.err

@@ -1,0 +1,129 @@
+"""A fleet in a test: a pool whose agents are stand-ins, and workers as real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.sandbox import ENTRY, flow, put_skill, told
+
+AGENT = Path(__file__).parent / "stand_in_agent.py"
+POOL = "stand-ins"
+
+TRIAL = """\
+name: NAME
+description: Looks at things with agents. For trying a fleet.
+params: {kinds: {type: list, default: [finish]}}
+steps:
+  - id: gather
+    title: Gather
+    actions: [Have it looked at.]
+    dispatch: {agent: explore, run: NAME/look, over: kinds, vars: {kind: $item}, join: at least 1}
+    next: {ok: tell, fail: null}
+  - {id: tell, title: Tell, actions: [Say what was found.], next: {ok: null}}
+"""
+LOOK = """\
+name: NAME/look
+description: Looks at one thing.
+params: {kind: {type: string, required: true, example: finish}}
+steps:
+  - {id: first, title: "First, behave=$kind", actions: [Look.], next: {ok: second, fail: null}}
+  - id: second
+    title: "Second, behave=$kind"
+    actions: [Look again.]
+    evidence: {ok: [{id: seen, file: "seen-$kind.txt", contains: [seen]}]}
+    next: {ok: null, fail: null}
+"""
+PROMPTED = """\
+name: NAME
+description: Looks at things with prompts. For trying a fleet.
+params: {kinds: {type: list, default: [finish]}}
+steps:
+  - id: gather
+    title: Gather
+    actions: [Have it looked at.]
+    dispatch: {agent: explore, prompt: steps/look.md, over: kinds, join: at least 1}
+    next: {ok: null, fail: null}
+"""
+
+
+def put_trial() -> None:
+    """Write a skill whose agents run a workflow of their own."""
+    put_skill("trial", TRIAL, texts={"workflows/look.yaml": LOOK})
+
+
+def put_prompted() -> None:
+    """Write a skill whose agents work from a prompt."""
+    put_skill("prompted", PROMPTED, texts={"steps/look.md": "Look at it, behave=$item\n"})
+
+
+def configure(**limits: object) -> None:
+    """Configure the pool of stand-ins, and approve the project for it."""
+    home = Path(os.environ["HOME"])
+    memory = home / "memory"
+    memory.mkdir(exist_ok=True)
+    lines = [
+        f"[pools.{POOL}]",
+        f'command = ["{sys.executable}", "{AGENT}", "{memory}"]',
+        *(f"{name} = {value}" for name, value in {"slots": 8, "retry_seconds": 0.1, **limits}.items()),
+    ]
+    file = home / ".config" / "flowrail" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines) + "\n")
+    shown = flow("fleet", "trust", "--digest", "0").out
+    digest = shown.partition("digest ")[2].split()[0]
+    assert flow("fleet", "trust", "--digest", digest).status == 0
+
+
+@contextmanager
+def worker(*words: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    """Run a worker as a process of its own, and stop it in the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, "fleet", "worker", "--pool", POOL, *words],
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **(env or {})},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+def run_session(skill: str, *words: str) -> str:
+    """Start a session in the pool and return its id."""
+    return str(told("fleet", "run", skill, "--pool", POOL, *words)["session"])
+
+
+def until(holds: Callable[[dict[str, Any]], object], *, seconds: float = 60) -> dict[str, Any]:
+    """Return the status of the fleet as soon as something *holds* of it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        status: dict[str, Any] = told("fleet", "status")
+        if holds(status):
+            return status
+        assert time.monotonic() < deadline, status
+        time.sleep(0.3)
+
+
+def ended(session: str) -> Callable[[dict[str, Any]], bool]:
+    """Return whether a session has ended or was given up."""
+    ends = {"completed", "failed", "abandoned", "given up"}
+    return lambda status: any(
+        known["session"] == session and known["state"] in ends for known in status["sessions"]
+    )
+
+
+def outcomes(status: Mapping[str, Any], target: str) -> list[str]:
+    """Return the outcomes of the runs of a target, oldest first."""
+    return [run["outcome"] for run in status["runs"] if run["target"] == target]

@@ -1,0 +1,84 @@
+"""A program that workers run in place of an agent: it knows its prompt and the commands that are printed.
+
+How it behaves is in its prompt as `behave=WORD`; without that it does all steps. Some behaviours are those of a first
+run only: the folder of the first argument remembers who ran before.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def main() -> int:
+    prompt = sys.stdin.read()
+    memory = Path(sys.argv[1])
+    behaviour = re.search(r"behave=([a-z-]+)", prompt)
+    kind = behaviour[1] if behaviour else "finish"
+    session, dispatch = (re.search(rf'{name}="([^"]+)"', prompt) for name in ("session", "dispatch"))
+    assert session is not None, prompt
+    who = memory / (f"{session[1]}-{dispatch[1]}" if dispatch and kind == "finish" else kind)
+    is_first = not who.exists()
+    with who.open("a") as runs:
+        runs.write(f"{os.getpid()} {os.environ['FLOW_HOST_SESSION']}\n")
+    if kind == "crash" and is_first:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "hang" and is_first:
+        time.sleep(600)
+    if kind == "silent":
+        return 0
+    if kind == "quota" and is_first:
+        print(f"You've hit your usage limit. usage limit reached|{int(time.time()) + 2}", flush=True)
+        return 1
+    if kind == "slow":
+        time.sleep(3)
+    print(
+        json.dumps(
+            {"type": "result", "total_cost_usd": 0.25, "usage": {"input_tokens": 7, "output_tokens": 3}}
+        )
+    )
+    finish = re.search(r'<case outcome="ok">((?:flow )?finish .*?)</case>', prompt)
+    if finish:
+        return flow(*shlex.split(html.unescape(finish[1]))[1:], "-s", "answer=42").returncode
+    return steps(session[1], kind)
+
+
+def steps(session: str, kind: str) -> int:
+    """Report each step of a session until it ends or waits for others."""
+    while True:
+        state = json.loads(flow("status", session, "--json").stdout)
+        waits = state["questions"] or any(
+            item["status"] in {"pending", "claimed"} for item in state["dispatches"]
+        )
+        if state["status"] != "active" or waits or not state["next"]:
+            return 0
+        wanted = "fail" if kind == "fail" else "ok"
+        offered = {item["outcome"]: item for item in state["next"]}
+        chosen = offered.get(wanted) or state["next"][0]
+        for check in state["evidence"] if kind != "lie" else ():
+            for path in re.findall(r"\S+\.txt", check["expected"]):
+                Path(path).write_text("seen\n")
+        words = shlex.split(chosen["command"])[1:]
+        for want in chosen["wants"]:
+            words += ["-s", f"{want['name']}={want['example']}"]
+        done = flow(*words)
+        if done.returncode:
+            print("All done, everything works." if kind == "lie" else done.stderr, flush=True)
+            return 0 if kind == "lie" else 1
+
+
+def flow(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a printed command."""
+    return subprocess.run(["flow", *words], capture_output=True, text=True, check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
