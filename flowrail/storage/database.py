@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Transaction, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import PoolProxiedConnection
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
@@ -29,6 +30,10 @@ CHANNEL = "flowrail"
 """PostgreSQL's channel on which changes are announced."""
 WAIT_SECONDS = 10.0
 """How long a change waits for a lock, if the operation does not say."""
+_LONGEST_SILENCE = 10.0
+"""After so many seconds without an announcement the store is looked at anyway."""
+_GATHER_SECONDS = 0.1
+"""Changes within this time are one announcement."""
 _SECRETS = ("password", "sslpassword")
 """Parameters of an address that are never shown."""
 _CONNECTION = {
@@ -153,13 +158,15 @@ class Database:
         if version != SCHEMA_VERSION:
             raise self._schema_error(version)
 
-    def listening(self) -> Connection | None:
-        """Return a connection on which changes are announced, if the database can do that."""
+    def listening(self) -> PoolProxiedConnection | None:
+        """Return a connection of its own on which changes are announced, if the database can do that."""
         if self.is_sqlite:
             return None
         with self._errors():
-            connection = self._checked().connect().execution_options(isolation_level="AUTOCOMMIT")
-            connection.exec_driver_sql(f"LISTEN {CHANNEL}")
+            connection = self._checked().raw_connection()
+            driver: Any = connection.driver_connection
+            driver.autocommit = True
+            driver.execute(f"LISTEN {CHANNEL}")
         return connection
 
     def _announce(self, connection: Connection) -> None:
@@ -241,6 +248,12 @@ class Database:
             )
         return SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
 
+    @property
+    def driver_error(self) -> type[Exception]:
+        """The class of the errors of the database's driver."""
+        error: type[Exception] = self._open().dialect.loaded_dbapi.Error
+        return error
+
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
@@ -264,15 +277,12 @@ class Database:
 
 
 class DatabaseListener:
-    """Waits for changes. PostgreSQL announces them; SQLite, and a connection that was lost, are polled."""
-
-    LONGEST = 10.0
-    """After so many seconds without an announcement the store is looked at anyway."""
+    """Waits for changes. PostgreSQL announces them; SQLite is looked at each time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._connection: Connection | None = None
-        self._looked_at = -self.LONGEST
+        self._connection: PoolProxiedConnection | None = None
+        self._looked_at = 0.0
 
     def wait(self, seconds: float) -> bool:
         """Wait at most so long for a change, and return whether the store may have changed."""
@@ -280,24 +290,29 @@ class DatabaseListener:
             self._connection = self._database.listening()
             if self._connection is None:
                 time.sleep(seconds)
-            return True  # what happened before was not announced here
-        driver: Any = self._connection.connection.driver_connection
+            return True  # changes before this moment were not announced here
+        announced = self._announced(self._connection.driver_connection, seconds)
+        if announced or time.monotonic() - self._looked_at > _LONGEST_SILENCE:
+            self._looked_at = time.monotonic()
+            return True
+        return False
+
+    def _announced(self, driver: Any, seconds: float) -> bool:
+        """Return whether something was announced; a connection that is lost counts."""
         try:
-            announced = bool(list(driver.notifies(timeout=seconds, stop_after=1)))
-        except self._connection.dialect.loaded_dbapi.Error:
+            if not list(driver.notifies(timeout=seconds, stop_after=1)):
+                return False
+            time.sleep(_GATHER_SECONDS)
+            list(driver.notifies(timeout=0))
+        except self._database.driver_error:
             self.close()
-            announced = True
-        if not announced and time.monotonic() - self._looked_at < self.LONGEST:
-            return False
-        self._looked_at = time.monotonic()
         return True
 
     def close(self) -> None:
         """Stop listening."""
         if self._connection is not None:
-            with suppress(SQLAlchemyError):
-                self._connection.invalidate()
-                self._connection.close()
+            self._connection.invalidate()  # it listens, so it is not used for anything else
+            self._connection.close()
             self._connection = None
 
 

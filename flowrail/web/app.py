@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -230,11 +229,13 @@ def _events(site: Site) -> Callable[[Request], Awaitable[Response]]:
 
     async def changes(request: Request) -> AsyncIterator[str]:
         site.activity.open_pages += 1
+        listener = site.world.store.listener()
         try:
             seen = await run_in_threadpool(site.pages.stamps)
             yield "retry: 1000\n\n"
             while not site.activity.stopping and not await request.is_disconnected():
-                await asyncio.sleep(POLL_SECONDS)
+                if not await run_in_threadpool(listener.wait, POLL_SECONDS):
+                    continue
                 stamps = await run_in_threadpool(site.pages.stamps)
                 changed = sorted(
                     key for key in stamps.keys() | seen.keys() if stamps.get(key) != seen.get(key)
@@ -243,6 +244,7 @@ def _events(site: Site) -> Callable[[Request], Awaitable[Response]]:
                 if changed:
                     yield f"data: {json.dumps(changed)}\n\n"
         finally:
+            listener.close()
             site.activity.open_pages -= 1
             site.activity.seen()
 

@@ -126,6 +126,7 @@ def next_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
+@pytest.mark.every_store
 def test_json_is_one_line_for_each_change() -> None:
     session = started()
 

@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from support.agents import put_lead
+from support.databases import Server
 from support.handing import ours, send, target
 from support.handing import session as sending_session
 from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, sessions_folder, told
+
+from flowrail import StorageError, open_store
 
 LONG = "word " * 6_000
 
@@ -60,6 +64,68 @@ def test_a_session_is_continued_from_its_file_on_another_machine(
     assert journal(session, store) == journal(session)
     assert told("step", "loop", "ok", "--session", session, "--store", store)["revision"] == 2
     assert "exists already" in flow("session", "import", file, "--store", store).err
+
+
+@pytest.mark.parametrize(
+    "form", ["postgresql://postgres:PASSWORD@HOST", "postgresql://postgres@HOST?password=PASSWORD"]
+)
+def test_a_password_is_in_no_output_record_or_file(
+    form: str,
+    postgresql: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    password = "correct-horse"  # noqa: S105
+    plain = postgresql.fresh_database()
+    address = form.replace("PASSWORD", password).replace("HOST", plain.partition("@")[2])
+    wrong = address.replace(f":{postgresql.port}/", ":1/")
+    monkeypatch.setenv("FLOW_STORE", address)
+    put_skill("loop", LOOP, texts=LOOP_TEXTS)
+    put_lead("lead")
+    target("receiver")
+    psycopg = pytest.importorskip("psycopg", reason="the extra `sql` is not installed")
+    runs = [flow("store", "init", plain)]
+    session = told("start", "loop")["session"]
+    lead = told("start", "lead", "-p", 'areas=["a"]')
+    sender = sending_session("source", "-s", "synthesis_summary=done")
+
+    commands = (
+        ["step", "loop", "ok", "--session", session],
+        ["step", "loop", "ok", "--session", session, "--store", plain, "--json"],
+        ["resume", session, "--store", plain],
+        ["resume", session, "--store", address],
+        ["history", session],
+        ["sessions", "--all"],
+        lead["dispatches"][0]["command"].split()[1:],
+        ["handoff", "send", "receiver", "--session", sender],
+        ["audit", "verify"],
+        ["doctor"],
+        ["session", "verify"],
+        ["session", "export", session, str(tmp_path / "session.json")],
+        ["store", "upgrade", plain],
+        ["store", "upgrade", address],
+        ["store", "copy", ".flow", wrong],
+        ["store", "copy", plain, str(tmp_path / "copy")],
+        ["step", "loop", "ok", "--session", "loop-zzzzzz"],
+    )
+    runs += [flow(*words) for words in commands]
+    monkeypatch.setenv("FLOW_STORE", wrong)
+    runs += [flow("sessions"), flow("step", "loop", "--json"), flow("store", "init", wrong)]
+    store = open_store(wrong)
+    with pytest.raises(StorageError) as failed:
+        store.list()
+
+    texts = [text for ran in runs for text in (ran.out, ran.err)]
+    texts += [repr(store), str(failed.value), *failed.value.__notes__, *capsys.readouterr()]
+    for folder in (Path.home(), Path.cwd(), tmp_path):
+        texts += [path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()]
+    with psycopg.connect(plain) as connection:
+        for table in ("records", "texts", "handoff_records", "handoff_texts"):
+            rows = connection.execute(f"SELECT * FROM {table}".encode()).fetchall()  # noqa: S608
+            texts += [str(row) for row in rows]
+    assert any("postgresql://postgres@127.0.0.1" in text for text in texts)
+    assert [text for text in texts if password in text] == []
 
 
 @pytest.mark.parametrize("change", ["record", "path", "format", "text"])
