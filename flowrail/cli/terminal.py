@@ -84,4 +84,4 @@ def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> No
             "a person must approve this, and there is no terminal to ask on", hint=hint, **details
         ) from None
     if answer != b"yes":
-        raise TrustError("it was not allowed", hint=hint, **details)
+        raise TrustError("the person did not approve", hint=hint, **details)

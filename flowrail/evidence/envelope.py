@@ -93,7 +93,7 @@ def verified(envelope: object, key: Ed25519PublicKey) -> dict[str, Any]:
         statement: dict[str, object] = json.loads(payload)
         return statement
     raise AttestationInvalidError(
-        "no signature of this key fits what it says", hint="get the attestation and the key again"
+        "none of its signatures matches this key", hint="get the attestation and the key again"
     )
 
 

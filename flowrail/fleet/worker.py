@@ -72,7 +72,7 @@ class Worker:
             self._end(replaced=replaced)
         if replaced:
             raise WorkerReplacedError(
-                "the other workers did not hear from this one for too long, and do its work",
+                "this worker was silent for too long, so other workers took over its jobs",
                 hint="start it again",
                 worker=self.id,
             )

@@ -221,7 +221,7 @@ class Environment:
         path = os.path.abspath(os.path.join(self.cwd, named)) if named else None
         if path and not can_be_typed(path):
             raise UsageError(
-                f"the store's path holds a character that nobody sees: {path}",
+                f"the store's path contains an invisible character: {path}",
                 hint="name a folder whose path has only visible characters",
             )
         return path

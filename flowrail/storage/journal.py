@@ -355,7 +355,7 @@ def _body(data: dict[str, object]) -> bytes:
         return _json(data).encode()[:-1]
     except ValueError as error:
         raise UsageError(
-            f"the record would hold a value that JSON does not have: {str(error)[:100]}",
+            f"the record would contain a value that JSON does not have: {str(error)[:100]}",
             hint="give plain numbers; a default of the workflow may be infinite or not a number",
         ) from None
 

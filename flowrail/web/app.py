@@ -121,7 +121,9 @@ def _enter(site: Site, request: Request) -> Response:
 def _answer(site: Site, session_id: str, body: Mapping[str, object]) -> None:
     answers = body.get("answers")
     if not isinstance(answers, Mapping) or not answers:
-        raise UsageError("an answer names its questions", hint='send {"answers": {"question": ["option"]}}')
+        raise UsageError(
+            "an answer must name its questions", hint='send {"answers": {"question": ["option"]}}'
+        )
     given = {str(name): [str(word) for word in words] for name, words in answers.items()}
     reason = str(body.get("reason", ""))
     questions.answer(site.world, session_id, given, reason, expect=_revision(body))
@@ -133,7 +135,7 @@ def _approve(site: Site, session_id: str, body: Mapping[str, object]) -> None:
     seen = evidence_records.judged(site.world, session_id, str(body.get("check", "")))
     if seen.state != body.get("state"):
         raise ConflictError(
-            f"what check `{seen.check}` looks at has changed since the page showed it",
+            f"the files of check `{seen.check}` have changed since the page showed them",
             hint="look at it again, then decide",
         )
     evidence_records.approve(
@@ -164,7 +166,7 @@ def _abandon(site: Site, session_id: str, body: Mapping[str, object]) -> None:
 def _revision(body: Mapping[str, object]) -> int:
     revision = body.get("revision")
     if type(revision) is not int:
-        raise UsageError("a change names the revision that it was decided at", hint='send "revision"')
+        raise UsageError("a change must name the revision that the page showed", hint='send "revision"')
     return revision
 
 

@@ -454,7 +454,7 @@ def test_the_hint_shows_how_to_name_a_session() -> None:
 
     status, several = refused("handoff", "send", "digger")
 
-    assert over["hint"] == f"name a session that is over: flow handoff send digger --session {first}"
+    assert over["hint"] == f"name a session that has ended: flow handoff send digger --session {first}"
     assert (status, several["code"]) == (4, "SEVERAL_OPEN")
     assert set(several["details"]["commands"]) == {
         f"flow handoff send digger --session {each}" for each in (second, third)

@@ -22,7 +22,7 @@ def test_expressions_that_are_too_long_together_are_refused() -> None:
 
     findings = flow("check", str(folder), "--json").data["findings"]
 
-    assert [(each["code"], each["remedy"]) for each in findings] == [("FR119", "part the workflow")]
+    assert [(each["code"], each["remedy"]) for each in findings] == [("FR119", "split the workflow")]
 
 
 def test_texts_that_are_told_again_and_again_are_bounded_together() -> None:

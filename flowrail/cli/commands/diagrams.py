@@ -85,15 +85,15 @@ def diagram_command(
             given.append(f"--format {form}")
         if given:
             raise UsageError(
-                f"{given[0]} is about a picture of its own, and --inject about the blocks of pages",
-                hint="leave one of them out; a block's name says what it holds",
+                f"{given[0]} applies to a single picture, and --inject to the blocks of pages",
+                hint="leave one of them out; the name of a block decides its content",
             )
         here = environment(store, roots)
         return _inject(
             skill, pages, here, run_code=run_code, roots=roots, check=check, as_json=form == "json"
         )
     if check:
-        raise UsageError("--check is about --inject", hint=Command("diagram", inject="PATH", check=True))
+        raise UsageError("--check needs --inject", hint=Command("diagram", inject="PATH", check=True))
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     here = environment(store, roots)
@@ -140,7 +140,7 @@ def _inject(
         return 1 if check and stale else 0
     if check and stale:
         raise StaleError(
-            f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
+            f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} out of date: "
             + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
             hint=Command(
                 "diagram", *([skill] if skill else []), inject=tuple(paths), run=run_code, root=tuple(roots)

@@ -279,7 +279,7 @@ class _RegistryEditor:
         ]
         if unused:
             raise UsageError(
-                f"there is nothing to replace named `{unused[0][:80]}`",
+                f"nothing to replace is named `{unused[0][:80]}`",
                 hint=f"name a skill, a skill's field as SKILL.FIELD, or one of {', '.join(SYNCED_FIELDS.values())}",
             )
 

@@ -45,7 +45,7 @@ def read(
     """
     if not isinstance(data, Mapping):
         remedy = "start with `name:` and `steps:`"
-        finding = Finding("FR100", "error", "the file holds no mapping", remedy, place(()))
+        finding = Finding("FR100", "error", "the file does not contain a mapping", remedy, place(()))
         return ReadWorkflow(Workflow(name, validate=False, origin=place(())), (finding,), place)
     reader = Reader(place=origin or place, has_code=has_code)
     renamed = {**data, "name": name}

@@ -168,7 +168,7 @@ def _imported(name: str, place: Place) -> Workflow:
         ) from error
     if not isinstance(workflow, Workflow):
         raise BrokenModuleError(
-            f"`WORKFLOW` of {place.path} is no Workflow",
+            f"`WORKFLOW` of {place.path} is not a Workflow",
             hint=f"assign the workflow `{name}` to it",
             path=place.path,
         )

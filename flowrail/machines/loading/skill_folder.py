@@ -331,8 +331,8 @@ def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.rea
     real, root = real_path(os.path.dirname(full)), real_path(folder)
     if real != root and not real.startswith(root + os.sep):
         raise DocumentError(
-            "lies outside the skill's folder, behind a link",
-            hint="put the file itself into the folder",
+            "is a link out of the skill's folder",
+            hint="put the file itself in the folder",
             place=path,
         )
     return read_bounded(full, limit=_largest(path), what=f"`{path}`")
@@ -401,7 +401,7 @@ class FolderResources:
         root = os.path.realpath(self.project)
         full = os.path.realpath(os.path.join(root, path)) if "\0" not in path else ""
         if not full.startswith(root + os.sep):
-            raise UsageError(f"`{path}` lies outside the project", hint="name a file below it", path=path)
+            raise UsageError(f"`{path}` is outside the project", hint="name a file below it", path=path)
         return decode(read_bounded(full, limit=limits.YAML_BYTES, what=f"`{path}`"), source=path)
 
     def get_workflow(self, address: str) -> Workflow:

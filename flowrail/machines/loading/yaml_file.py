@@ -132,7 +132,7 @@ class _Texts:
             if self._length <= LARGEST_TOGETHER:
                 return text
         fact = f"the texts have more than {LARGEST_TOGETHER} characters together"
-        raise DocumentError(fact, hint="part the workflow", place=name)
+        raise DocumentError(fact, hint="split the workflow", place=name)
 
 
 def _line_of(text: str, inside: Path) -> int:

@@ -187,7 +187,7 @@ def join_texts(value: object, load: LoadText) -> Any:
         if name is None and type(inner) is dict and value.keys() == _ESCAPED:
             return {key: join_texts(item, load) for key, item in inner.items()}
         if type(name) is not str or type(size) is not int or value.keys() != _REFERENCE:
-            raise ValueError("a reference to a long text is of another form")
+            raise ValueError("a reference to a long text has the wrong form")
         return load(name, size)
     if isinstance(value, list):
         return [join_texts(item, load) for item in value]

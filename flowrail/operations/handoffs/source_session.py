@@ -22,5 +22,5 @@ def session_to_hand_off(world: World, send_command: Callable[[str], Command]) ->
         own = [kept.session.id for kept in stored if not kept.session.parent]
         if not own:
             raise
-        hint = Hint("name a session that is over: ", send_command(own[0]))
+        hint = Hint("name a session that has ended: ", send_command(own[0]))
         raise NoOpenSessionError(error.message, hint=hint) from None

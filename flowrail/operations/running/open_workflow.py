@@ -367,7 +367,7 @@ def _why_not(found: Skill, copy: catalog.BundledCopy | None) -> tuple[str, str |
     if copy.installed is not None:
         said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
         return said, Hint("bring it up to date: ", again)
-    return f"{what}: {changes}", Hint("or take that back: ", again.with_options(force=True))
+    return f"{what}: {changes}", Hint("or undo the change: ", again.with_options(force=True))
 
 
 def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[Root]) -> str | Hint:

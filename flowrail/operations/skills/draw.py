@@ -84,7 +84,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
         workflow = from_plain(store.definition(session_id)["workflow"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StorageError(
-            f"what session `{session_id}` keeps of its workflow is damaged",
+            f"the stored workflow of session `{session_id}` is damaged",
             hint=Hint("write it again: ", Command("session migrate", session_id)),
             session=session_id,
         ) from None

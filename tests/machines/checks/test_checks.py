@@ -295,4 +295,4 @@ def test_a_workflow_of_which_no_machine_can_be_made_in_a_moment_is_a_mistake() -
     (found,) = [each for each in check_workflow(unchecked(*chained, params=declared)) if each.code == "FR116"]
 
     assert found.severity == "error"
-    assert f"more than {MOST_TRANSITIONS} ways" in found.message
+    assert f"more than {MOST_TRANSITIONS} transitions" in found.message

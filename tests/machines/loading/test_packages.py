@@ -172,7 +172,7 @@ def test_one_broken_module_never_hides_another(package: Path) -> None:
     for name, message in {
         "broken": "raised RuntimeError: not today",
         "leaving": "raised SystemExit",
-        "changing": "is no Workflow",
+        "changing": "is not a Workflow",
     }.items():
         with pytest.raises(BrokenModuleError, match=message):
             found[name]

@@ -64,7 +64,7 @@ def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -
 
     told, hint = ran.err.splitlines()
     assert ran.status == 1
-    assert told == "flow: 1 block is not as made from the skills: page.md:1 steps [BLOCKS_STALE]"
+    assert told == "flow: 1 block is out of date: page.md:1 steps [BLOCKS_STALE]"
     assert file.read_text() == marked("steps")
     assert flow(*shlex.split(hint)[1:]).status == 0
     assert flow("diagram", "small", "--inject", "page.md", "--check").status == 0

@@ -242,8 +242,8 @@ def _too_many_ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
             yield UnplacedFinding(
                 "FR116",
                 ("steps", index),
-                f"with step `{step.id}` there are more than {MOST_TRANSITIONS} ways, each step that may not apply "
-                "being tried for those before it",
+                f"up to step `{step.id}`, the machine would have more than {MOST_TRANSITIONS} transitions, because "
+                "steps that may not apply follow each other",
                 "split the workflow, or let `skip` lead past several steps at once",
                 step.id,
             )

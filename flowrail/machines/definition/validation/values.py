@@ -213,7 +213,7 @@ def _expressions(workflow: Workflow) -> Iterator[UnplacedFinding]:
         left -= sum(len(source) for _, source in places if isinstance(source, str))
         if left < 0:
             what = f"the expressions down to step `{step.id}` have more than {most} characters together"
-            yield UnplacedFinding("FR119", ("steps", index), what, "part the workflow", step.id)
+            yield UnplacedFinding("FR119", ("steps", index), what, "split the workflow", step.id)
             return
         for path, source in places:
             if source is not None and not callable(source):
