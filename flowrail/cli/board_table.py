@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from math import ceil
 
 from rich import console as rich_console
 from rich.table import Table
@@ -18,22 +20,58 @@ STYLES = {
     Group.RUNNING: "cyan",
     Group.ENDED: "dim",
 }
-FEWEST_ENDED = 5
+MOST_ENDED = 5
 """So many ended sessions are shown live; the others are in `flow sessions --all`."""
+AGE_WIDTH = 14
 
 
-def board_view(entries: Sequence[BoardEntry], now: str) -> rich_console.RenderableType:
-    """Return all groups of the board, those that need a person first."""
+def board_view(
+    entries: Sequence[BoardEntry], now: str, size: rich_console.ConsoleDimensions
+) -> rich_console.RenderableType:
+    """Return all groups of the board, those that need a person first.
+
+    If there are more sessions than fit a screen of *size*, each group shows its most recent ones.
+    """
     if not entries:
         return Text("No session yet. An agent starts one with `flow step SKILL`.", style="dim")
+    groups = {group: [entry for entry in entries if entry.group is group] for group in Group}
+    groups = {group: members for group, members in groups.items() if members}
     parts: list[rich_console.RenderableType] = []
-    for group in Group:
-        members = [entry for entry in entries if entry.group is group]
-        if members:
-            shown = members[:FEWEST_ENDED] if group is Group.ENDED else members
-            parts.append(Text(f"{group.value.capitalize()} ({len(members)})", style=STYLES[group]))
-            parts.append(_table(shown, now))
+    for group, shown in _fitting(groups, size).items():
+        parts.append(Text(f"{group.value.capitalize()} ({len(groups[group])})", style=STYLES[group]))
+        parts.append(_table(shown, now))
+        if len(shown) < len(groups[group]):
+            parts.append(
+                Text(f"    {len(groups[group]) - len(shown)} more: flow sessions --all", style="dim")
+            )
     return rich_console.Group(*parts)
+
+
+def _fitting(
+    groups: Mapping[Group, Sequence[BoardEntry]], size: rich_console.ConsoleDimensions
+) -> dict[Group, Sequence[BoardEntry]]:
+    """Return the first members of each group that fit the screen; a small group leaves its lines to the others."""
+    cell = max(20, (size.width - AGE_WIDTH) // 2)
+    heights = {group: [_height(entry, cell) for entry in members] for group, members in groups.items()}
+    heights[Group.ENDED] = heights.get(Group.ENDED, [])[:MOST_ENDED]
+    left = size.height - 2 * len(groups)
+    fitting: dict[Group, Sequence[BoardEntry]] = {}
+    for number, group in enumerate(sorted(groups, key=lambda group: sum(heights[group]))):
+        share = left // (len(groups) - number)
+        ends = list(accumulate(heights[group]))
+        shown = max(1, sum(end <= share for end in ends))
+        fitting[group] = groups[group][:shown]
+        left -= ends[shown - 1]
+    return {group: fitting[group] for group in groups}
+
+
+def _height(entry: BoardEntry, cell: int) -> int:
+    """Return how many lines the rows of an entry take if a cell is that wide."""
+    return 1 + (max(1, ceil(len(entry.note) / cell)) if _has_second_row(entry) else 0)
+
+
+def _has_second_row(entry: BoardEntry) -> bool:
+    return bool(entry.note) or entry.group in {Group.NEEDS_YOU, Group.STALLED}
 
 
 def _table(entries: Iterable[BoardEntry], now: str) -> Table:
@@ -47,7 +85,7 @@ def _table(entries: Iterable[BoardEntry], now: str) -> Table:
         position = entry.position.text if entry.position else entry.status
         age = ago(entry.active_at, now) if entry.active_at else ""
         table.add_row(Text(f"  {entry.skill}{topic}"), Text(one_line(position)), age)
-        if entry.note or entry.group in {Group.NEEDS_YOU, Group.STALLED}:
+        if _has_second_row(entry):
             table.add_row(
                 Text(f"    {entry.session}", style="dim"),
                 Text(one_line(entry.note), no_wrap=False, overflow="fold"),

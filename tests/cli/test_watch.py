@@ -80,6 +80,7 @@ def test_the_board_fits_the_terminal_and_follows_the_store(columns: int) -> None
 
     with watching(columns=columns) as screen:
         first = screen.wait_for("Running (1)")
+        screen.wait_for("step 1 of 3: Test 1.4.0")
         told("step", "release", "ok", "--session", session)
         second = screen.wait_for("Needs you (1)")
         screen.wait_for("\x07")
@@ -87,6 +88,20 @@ def test_the_board_fits_the_terminal_and_follows_the_store(columns: int) -> None
     assert all(len(line.rstrip("\r")) <= columns for line in first.split("\n"))
     assert "Publish it?" in second
     assert session in second
+
+
+def test_with_many_sessions_every_group_is_on_the_screen() -> None:
+    sessions = [started(f"1.{number}") for number in range(60)]
+    for session in sessions[:30]:
+        told("step", "release", "ok", "--session", session)
+    for session in sessions[50:]:
+        told("session", "abandon", session)
+
+    with watching(columns=80) as screen:
+        shown = screen.wait_for("5 more: flow sessions --all")
+
+    assert [heading in shown for heading in ("Needs you (30)", "Running (20)", "Ended (10)")] == [True] * 3
+    assert len(shown.split("\n")) <= 40
 
 
 def test_without_sessions_it_says_how_one_starts() -> None:

@@ -96,7 +96,7 @@ def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
             if entries is None and time.monotonic() - drawn_at < REDRAW_SECONDS:
                 continue
             shown = shown if entries is None else entries
-            live.update(board_table.board_view(shown, here.now), refresh=True)
+            live.update(board_table.board_view(shown, here.now, live.console.size), refresh=True)
             drawn_at = time.monotonic()
             if known is not None and _notify(known, shown, notify):
                 live.console.bell()

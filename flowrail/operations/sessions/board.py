@@ -13,6 +13,8 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.text.phrases import count, seconds_between
+from flowrail.text.placeholders import fill
+from flowrail.text.safe_text import shortened
 
 STALLED_AFTER = 30 * 60
 """Seconds without a record after which an open session counts as stalled."""
@@ -160,7 +162,8 @@ def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position
     step = steps[index]
     limit = step.get("limit")
     title = str(step.get("title") or step["id"])
-    title = title.replace("$visit", str(session.visit)).replace("$limit", str(limit or ""))
+    values = {**session.params, **session.state, "visit": session.visit, "limit": limit or ""}
+    title = shortened(fill(title, values))
     bound = session.allowed(str(step["id"]), limit) if isinstance(limit, int) else None
     return Position(str(step["id"]), title, index + 1, len(steps), session.visit, bound)
 
