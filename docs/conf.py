@@ -26,6 +26,7 @@ exclude_patterns = ["_build", "pages.py", "words.py"]
 nitpicky = True
 suppress_warnings = ["myst.header"]  # (a reference page begins where its command does)
 highlight_language = "text"
+smartquotes = False  # a flag such as --format stays as it is typed
 
 html_theme = "furo"
 html_title = f"flowrail {release}"

@@ -94,6 +94,14 @@ def test_every_link_leads_to_a_file_and_a_heading_in_it(page: Path) -> None:
             assert place in headings(file), f"{target}#{place}"
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "how-to").glob("*.md")), ids=name)
+def test_every_guide_begins_with_what_the_reader_can_do_afterwards(page: Path) -> None:
+    title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+
+    assert title.startswith("# ")
+    assert rest.startswith("After reading this page you")
+
+
 def headings(page: Path) -> set[str]:
     """Return the places of a page that can be linked to, named as GitHub and MyST do."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)

@@ -29,30 +29,50 @@ from flowrail.text.safe_text import one_line
 @click.command("new", epilog=options.examples("flow new release-check", "flow new release-check --python"))
 @click.argument("name")
 @click.option("--python", is_flag=True, help="Write the workflow in Python instead of YAML.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    help="Draft the workflow from a skill text: one step for each heading.",
+)
 @click.option("--dir", "folder", metavar="DIR", help="The folder that holds skills (default: the project's).")
 @options.as_json
-def new_command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
+def new_command(name: str, python: bool, source: str | None, folder: str | None, as_json: bool) -> None:
     """Create a skill
 
     Writes a small workflow that passes `flow check`, and a test that walks through it. Edit the steps,
     then run `flow check NAME` to list all errors.
+
+    With --from, the headings of an existing SKILL.md become the steps, and the text below each heading its
+    instructions. The file stays as it is. Comments in the draft say what the text asks for and the draft lacks.
     """
+    if python and source is not None:
+        raise UsageError("--from drafts a workflow in YAML", hint="leave out --python, or --from")
     here = Environment()
     given = place_named(folder, here.cwd, here.home) if folder else ""
-    made = scaffold.make(name, given or locations.in_project(here.cwd, here.home, say="--dir"), python=python)
+    text = os.path.join(here.cwd, source) if source is not None else None
+    if text is not None and os.path.isdir(text):
+        text = os.path.join(text, "SKILL.md")
+    made = scaffold.make(
+        name, given or locations.in_project(here.cwd, here.home, say="--dir"), python=python, source=text
+    )
     if as_json:
-        output.data(made._asdict())
+        output.data({**made._asdict(), "findings": [finding._asdict() for finding in made.findings]})
         return
     path = os.path.relpath(made.folder, here.cwd)
     root = _named_root(made, here)
-    test = next(file for file in made.files if file.startswith("tests/"))
-    run_test = shlex.join((_python(), os.path.join(path, test))) if python else Command("test", path)
-    lines = [
-        f"{made.skill} created in {made.folder}: {', '.join(made.files)}",
-        f"check it: {Command('check', path)}",
-        f"test it: {run_test}",
-        f"run it: {Command('step', made.skill, root=root)}",
-    ]
+    lines = [f"{made.skill} created in {made.folder}: {', '.join(made.files)}"]
+    lines += [f"{finding.step or 'SKILL.md'}: {finding.fact}; {finding.hint}" for finding in made.findings]
+    if made.findings:
+        number = count(len(made.findings), "finding")
+        lines.append(f"the draft runs as it is; its comments repeat the {number}")
+    lines.append(f"check it: {Command('check', path)}")
+    if python:
+        test = next(file for file in made.files if file.startswith("tests/"))
+        lines.append(f"test it: {shlex.join((_python(), os.path.join(path, test)))}")
+    else:
+        lines.append(f"test it: {Command('test', path)}")
+    lines.append(f"run it: {Command('step', made.skill, root=root)}")
     trust = Command("skill trust", made.skill, root=root)
     if python:
         lines.append(f"before it runs in a project, a person must run: {trust}")

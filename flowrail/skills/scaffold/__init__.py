@@ -1,4 +1,4 @@
-"""Create a skill from the templates in `files/`: a small workflow for its author to change.
+"""Create a skill from the templates in `files/`, or from the text of a skill: a workflow for its author to change.
 
 A new skill passes `flow check`, and its own test walks every transition to an end. In the templates, ``SKILL`` is
 replaced by the name.
@@ -15,6 +15,8 @@ from flowrail.errors import ConflictError, StorageError, UsageError
 from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.skills.catalog import bundled_folder
+from flowrail.skills.scaffold import draft
+from flowrail.skills.scaffold.draft import DraftFinding
 from flowrail.storage.files import write_atomic
 
 _STEPS = ("plan", "work", "summarize")
@@ -33,18 +35,20 @@ class ExistsError(ConflictError):
 
 
 class NewSkill(NamedTuple):
-    """A new skill: its folder, its files, and whether it has the name of a bundled one."""
+    """A new skill: its folder, its files, whether it has the name of a bundled one, and what a draft lacks."""
 
     skill: str
     folder: str
     files: tuple[str, ...]
     hides_bundled: bool
+    findings: tuple[DraftFinding, ...] = ()
 
 
-def make(name: str, root: str, *, python: bool = False) -> NewSkill:
+def make(name: str, root: str, *, python: bool = False, source: str | None = None) -> NewSkill:
     """Write a new skill called *name* into the folder *root*; refuse if anything of that name exists.
 
-    With *python* the workflow is a Python file, otherwise YAML and one text per step.
+    With *python* the workflow is a Python file, otherwise YAML and one text per step. With *source*, the path of a
+    skill text, it is a draft: one step for each heading.
     """
     if not WORKFLOW_NAME.match(name) or "/" in name or len(name) > LONGEST_NAME:
         raise NotANameError(
@@ -55,11 +59,12 @@ def make(name: str, root: str, *, python: bool = False) -> NewSkill:
     folder = os.path.join(root, name)
     if os.path.lexists(folder):
         raise ExistsError(f"{folder} already exists", hint="use another name or another --dir", path=folder)
-    written = _contents(name, python=python)
+    read = draft.read(source) if source is not None else None
+    written = draft.contents(name, read) if read else _contents(name, python=python)
     for path, text in written.items():
         _write(os.path.join(folder, path), text)
     hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
-    return NewSkill(name, folder, tuple(written), hides_bundled)
+    return NewSkill(name, folder, tuple(written), hides_bundled, read.findings if read else ())
 
 
 def _contents(name: str, *, python: bool) -> Mapping[str, str]:

@@ -1,0 +1,328 @@
+"""Turn the text of a skill into a workflow draft: its headings become steps, in their order.
+
+The draft is linear and runs as it is. What the text says about repetitions, decisions, questions and results is not
+guessed: each such passage becomes a finding for the author, who adds the keys.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from flowrail.discovery.scan.frontmatter import read_frontmatter
+from flowrail.errors import DocumentError
+from flowrail.storage.files import read_bounded
+from flowrail.text import limits
+from flowrail.text import yaml as yaml_text
+from flowrail.text.placeholders import PLACEHOLDER
+from flowrail.text.safe_text import blanked, decode, shortened
+
+_FRONTMATTER = re.compile(r"\A\ufeff?\s*---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_NUMBERED = re.compile(
+    r"(?:(?:step|phase|stage|part)\s+\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]*|\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]+)\s*(.*)",
+    re.IGNORECASE,
+)
+_NOT_STEPS = re.compile(
+    r"(?:overview|introduction|about|background|purpose|goals?|when (?:not )?to use.*|usage|start|prerequisites"
+    r"|requirements|inputs?|outputs?|notes?|tips|rules|principles|references?|resources|examples?|see also|faq"
+    r"|troubleshooting|limitations|license|changelog)\W*",
+    re.IGNORECASE,
+)
+_FEWEST_STEPS = 2
+_LONGEST_ID = 40
+_SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh"})
+_FIELDS = ("license", "allowed-tools", "compatibility", "metadata")
+"""Fields of the frontmatter that the new SKILL.md keeps."""
+
+
+class NoStepsError(DocumentError):
+    """A text has no headings that could be steps."""
+
+    code = "NO_STEPS"
+
+
+class DraftFinding(NamedTuple):
+    """What a draft lacks: at which step, or at none, what the text says, and what to add."""
+
+    step: str | None
+    fact: str
+    hint: str
+
+
+class DraftStep(NamedTuple):
+    """A step of a draft: a heading, and the text below it as instructions."""
+
+    id: str
+    title: str
+    text: str
+
+
+class Draft(NamedTuple):
+    """The steps of a skill text, and the parts of it that are no steps."""
+
+    fields: Mapping[str, object]
+    about: str
+    steps: tuple[DraftStep, ...]
+    findings: tuple[DraftFinding, ...]
+
+
+class _Section(NamedTuple):
+    """A heading with the text up to the next heading."""
+
+    level: int
+    title: str
+    text: str
+
+
+def read(path: str) -> Draft:
+    """Read the text of a skill. Raises `NoStepsError` if fewer than two headings can be steps."""
+    data = read_bounded(path, limit=limits.TEXT_BYTES, what="the skill text", follow=True)
+    text = decode(data, source=path).replace("\r\n", "\n")
+    front = read_frontmatter(data, path)
+    sections = list(_sections(_FRONTMATTER.sub("", text, count=1)))
+    titles = _step_titles(sections)
+    if len(titles) < _FEWEST_STEPS:
+        raise NoStepsError(
+            "fewer than two headings could be steps",
+            hint="give each step a heading, such as `## 1. Collect the changes`, and run the command again",
+            place=path,
+        )
+    steps = tuple(_steps(sections, titles))
+    about = "\n\n".join(_about(sections, titles)).strip()
+    return Draft(front.values, about, steps, tuple(_findings(front.values, steps)))
+
+
+def contents(name: str, draft: Draft) -> Mapping[str, str]:
+    """Return the files of the new skill by path."""
+    texts = {f"steps/{step.id}.md": f"{step.text or step.title}\n" for step in draft.steps}
+    return {"workflow.yaml": _workflow(name, draft), **texts, "SKILL.md": _skill_text(name, draft)}
+
+
+# --- reading
+
+
+def _sections(text: str) -> Iterator[_Section]:
+    """Yield the text above the first heading as a section of level 0, then each heading; fences hide headings."""
+    level, title, lines, fence = 0, "", list[str](), ""
+    for line in text.split("\n"):
+        mark = _FENCE.fullmatch(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+        heading = None if fence else _HEADING.fullmatch(line)
+        if heading is None:
+            lines.append(line)
+            continue
+        yield _Section(level, title, "\n".join(lines).strip())
+        level, title, lines = len(heading[1]), heading[2], []
+    yield _Section(level, title, "\n".join(lines).strip())
+
+
+def _step_titles(sections: list[_Section]) -> Mapping[int, str]:
+    """Return the titles of the sections that are steps, by position.
+
+    These are the numbered headings of the level that has most of them. Without any, they are the headings of the
+    highest level below the title that has two, except those whose names announce something else, such as "Examples".
+    """
+    numbered = {
+        at: found for at, section in enumerate(sections) if (found := _NUMBERED.fullmatch(section.title))
+    }
+    levels = Counter(sections[at].level for at in numbered)
+    if levels and levels.most_common(1)[0][1] >= _FEWEST_STEPS:
+        level = levels.most_common(1)[0][0]
+        return {
+            at: found[1] or sections[at].title
+            for at, found in numbered.items()
+            if sections[at].level == level
+        }
+    for level in range(2, 7):
+        titles = {
+            at: section.title
+            for at, section in enumerate(sections)
+            if section.level == level and not _NOT_STEPS.fullmatch(section.title)
+        }
+        if len(titles) >= _FEWEST_STEPS:
+            return titles
+    return {}
+
+
+def _steps(sections: list[_Section], titles: Mapping[int, str]) -> Iterator[DraftStep]:
+    used: Counter[str] = Counter()
+    for at, title in titles.items():
+        plain = shortened(blanked(re.sub(r"[`*_]", "", title)), 120)
+        words = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:_LONGEST_ID].strip("-")
+        stem = words if words[:1].isalpha() else f"step-{words}".strip("-")
+        used[stem] += 1
+        step_id = stem if used[stem] == 1 else f"{stem}-{used[stem]}"
+        text = "\n\n".join(_with_subsections(sections, at))
+        yield DraftStep(step_id, plain, _escaped(text))
+
+
+def _with_subsections(sections: list[_Section], at: int) -> Iterator[str]:
+    """Yield the text of a section and of the deeper ones below it, with their headings."""
+    if sections[at].text:
+        yield sections[at].text
+    for section in sections[at + 1 :]:
+        if section.level <= sections[at].level:
+            return
+        yield f"{'#' * section.level} {section.title}"
+        if section.text:
+            yield section.text
+
+
+def _about(sections: list[_Section], titles: Mapping[int, str]) -> Iterator[str]:
+    """Yield what is not part of a step, without the title of the page."""
+    level = sections[next(iter(titles))].level
+    is_step = False
+    for at, section in enumerate(sections):
+        is_step = at in titles or (is_step and section.level > level)
+        if is_step:
+            continue
+        if section.level > 1 and section.text:
+            yield f"{'#' * section.level} {section.title}"
+        if section.text:
+            yield section.text
+
+
+def _escaped(text: str) -> str:
+    """Return a text in which nothing is a placeholder."""
+    return PLACEHOLDER.sub(lambda found: "$$" + ("$$" if found[1] == "$" else found[1]), text)
+
+
+# --- findings
+
+_QUESTIONS = "add `questions`"
+_PASSAGES = (
+    (
+        r"\b(?:repeat|until|go back|return to step|retry|iterate|try again)\b",
+        "the step runs once",
+        "if it can be repeated, add `limit: 3`, and `iterate: {id}` to `next`",
+    ),
+    (
+        r"\b(?:otherwise|unless|if [^.\n]{0,60}\b(?:fails?|failed|failing|missing|wrong|not))\b",
+        "only `ok` leads on",
+        "add the other outcome to `next`, such as `fail: null`, and say in the text when to report it",
+    ),
+    (
+        r"\b(?:ask|confirm with|check with|wait for) (?:the |your )?(?:user|human|person|approval|confirmation)\b",
+        "the step does not wait for an answer",
+        _QUESTIONS,
+    ),
+    (
+        r"\b(?:sub-?agents?|in parallel|task tool)\b",
+        "the step gives no work to sub-agents",
+        "add `dispatch`",
+    ),
+    (
+        r"\b(?:do not|don't|never|must not) (?:push|publish|deploy|delete|commit|edit|change|modify|write|run)\b",
+        "nothing prevents it",
+        'add `forbids`, such as `forbids: ["Bash(git push*)"]`',
+    ),
+)
+_RUN = re.compile(r"\b(?:run|execute)\b[^`\n]{0,40}`([^`\n]+)`", re.IGNORECASE)
+_WRITE = re.compile(
+    r"\b(?:write|create|save|update|generate|list|record|document)\b[^`\n]{0,60}`([\w./-]+\.\w+)`",
+    re.IGNORECASE,
+)
+
+
+def _findings(fields: Mapping[str, object], steps: tuple[DraftStep, ...]) -> Iterator[DraftFinding]:
+    if not str(fields.get("description") or "").strip():
+        yield DraftFinding(
+            None, "the text has no description", "say in SKILL.md what the skill does and when to use it"
+        )
+    for step in steps:
+        if not step.text:
+            yield DraftFinding(
+                step.id, "the heading has no text", f"write the instructions to steps/{step.id}.md"
+            )
+            continue
+        asks_user = False
+        for pattern, fact, hint in _PASSAGES:
+            found = re.search(pattern, step.text, re.IGNORECASE)
+            if found:
+                passage = " ".join(found[0].split())
+                yield DraftFinding(
+                    step.id, f"the text says \u201c{passage}\u201d, but {fact}", hint.replace("{id}", step.id)
+                )
+                asks_user = asks_user or hint == _QUESTIONS
+        if not asks_user:
+            yield _evidence_finding(step)
+
+
+def _evidence_finding(step: DraftStep) -> DraftFinding:
+    """Return which evidence the text suggests: every step can be reported without having been done."""
+    command, file = _command(step.text), _WRITE.search(step.text)
+    if command:
+        run = json.dumps(command.split())
+        check = f"{{id: command, run: {run}}}"
+    elif file:
+        check = f"{{id: file, file: {json.dumps(file[1])}, changed: true}}"
+    else:
+        check = "{id: result, file: FILE, changed: true}"
+    return DraftFinding(
+        step.id, "nothing proves that the step was done", f"add `evidence: {{ok: [{check}]}}`"
+    )
+
+
+def _command(text: str) -> str:
+    """Return the first command that a text shows, without a shell's syntax; empty if it shows none."""
+    fences = re.finditer(r"^ {0,3}`{3,}(\w+)\n(.*?)^ {0,3}`{3,}", text, re.DOTALL | re.MULTILINE)
+    shown = [fence[2].strip().split("\n")[0].removeprefix("$ ") for fence in fences if fence[1] in _SHELLS]
+    shown += _RUN.findall(text)
+    return next((command for command in shown if not re.search(r"[|&;<>$(){}\\\"'#*]", command)), "")
+
+
+# --- writing
+
+
+def _workflow(name: str, draft: Draft) -> str:
+    description = _first_sentence(str(draft.fields.get("description") or ""))
+    lines = [
+        f"# The workflow of {name}, drafted from the headings of its text. The instructions are in steps/STEP.md.",
+        f"# Comments say what the text asks for and the draft lacks. `flow check {name}` lists every finding.",
+        f"name: {name}",
+        *([f"description: {json.dumps(description, ensure_ascii=False)}"] if description else []),
+        "steps:",
+    ]
+    for step, following in zip(draft.steps, [*draft.steps[1:], None], strict=True):
+        lines += [
+            f"  - id: {step.id}",
+            f"    title: {json.dumps(_escaped(step.title), ensure_ascii=False)}",
+        ]
+        lines += [
+            f"    # {finding.fact}: {finding.hint}" for finding in draft.findings if finding.step == step.id
+        ]
+        lines.append(f"    next: {{ok: {following.id if following else 'null'}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _skill_text(name: str, draft: Draft) -> str:
+    kept = {key: draft.fields[key] for key in _FIELDS if draft.fields.get(key)}
+    description = str(draft.fields.get("description") or f"Says what {name} does, and when to use it.")
+    front = yaml_text.dump({"name": name, "description": description, **kept})
+    about = f"{draft.about}\n\n" if draft.about else ""
+    return f"""---
+{front}---
+
+# {name}
+
+{about}## Start
+
+```
+flow step {name}
+```
+
+Each answer shows one step and a command for each possible outcome. Do the step, then run one of these commands exactly
+as printed. If you lost context or were interrupted, `flow step {name}` shows the current step again.
+"""
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
