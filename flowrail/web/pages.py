@@ -86,10 +86,14 @@ class StepRow(NamedTuple):
 
 
 class StepEvidence(NamedTuple):
-    """The checks of the current step as they are now, or why they cannot be shown."""
+    """The checks of the current step as they are now, or why they cannot be shown.
+
+    ``claim`` is the outcome that was reported without enough evidence, if any.
+    """
 
     results: Sequence[EvidenceResult] = ()
     outcomes: Mapping[str, str] = Frozen()
+    claim: str = ""
     problem: str = ""
 
 
@@ -228,7 +232,8 @@ class Pages:
             )
             for result in current.results
         }
-        return StepEvidence(current.results, outcomes)
+        known = shown.now.evidence.get(step.id)
+        return StepEvidence(current.results, outcomes, known.claim if known else "")
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
         store = self._world.shown_store

@@ -210,7 +210,7 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
         approved = site.change(f"/sessions/{session}/approve", {**seen, "reason": "looks right"})
 
     assert (without_reason.status, changed.status, moved.status) == (400, 409, 409)
-    assert "has changed since the page showed it" in changed.data["message"]
+    assert "have changed since the page showed them" in changed.data["message"]
     assert approved.status == 200
     assert told(*command)["status"] == "completed"
     assert "looks right" in flow("history", session).out
