@@ -12,6 +12,8 @@ from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.pool import Pool, check_name, configured_pool
 from flowrail.fleet.records import ATTEMPTS, UNCOUNTED, FleetRecords, FleetSession, Run, RunOutcome
 from flowrail.fleet.targets import Target
+from flowrail.machines.engine.questions import STOP
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import (
     Environment,
@@ -20,9 +22,9 @@ from flowrail.operations.environment import (
     read_configuration,
     world_of,
 )
-from flowrail.operations.running import steps
+from flowrail.operations.running import questions, steps
 from flowrail.storage.files import make_private_dir
-from flowrail.text.phrases import count
+from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"
 _WAIT_SECONDS = 60.0
@@ -105,6 +107,8 @@ class Fleet:
             return
         if session.owner is not None and session.owner not in self.records.started_by(session.id):
             return  # a person or another agent took it over
+        if pool.question_minutes is not None:
+            self._stop_unanswered(world, session.id, 60 * pool.question_minutes)
         jobs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
         if all(self._next_job(target, runs) in self._added for target, runs in jobs.items()):
             return
@@ -121,6 +125,18 @@ class Fleet:
         delay = min(_LONGEST_DELAY, pool.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
         self.jobs.enqueue(job, target.key, pool.name, delay=delay)
         self._added.add(job)
+
+    @staticmethod
+    def _stop_unanswered(world: World, session_id: str, seconds: float) -> None:
+        """Answer questions that the engine raises, and that no default answers, after that time: end as failed."""
+        for _, session in [*targets.involved(world, session_id)]:
+            question = targets.open_question(session)
+            if question is None or question.source not in {BY_LIMIT, BY_EVIDENCE}:
+                continue
+            waited = seconds_between(world.store.read(session.id).at, world.now())
+            if waited is not None and waited >= seconds:
+                reason = f"no answer for {duration(seconds)}"
+                questions.answer(world, session.id, {question.id: [STOP]}, reason, take_over=True)
 
     def _give_up(self, world: World, target: Target, failures: list[Run]) -> None:
         newest = failures[0]

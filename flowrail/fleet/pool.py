@@ -17,12 +17,17 @@ _MOST = 1_000_000
 class Pool(NamedTuple):
     """A named group of workers and its limits.
 
-    ``program`` is `claude` or `codex`, and empty if ``command`` is the whole command. ``arguments`` are added to the
-    program's own. ``slots`` is how many jobs each worker runs at the same time, ``most_running`` how many all of them do.
-    ``minutes`` limits one run of an agent, ``attempts`` the runs in a row that fail, ``retry_seconds`` is the pause before
+    ``program`` is `claude` or `codex`, and empty if ``command`` is the whole command. ``arguments`` are added to it; without
+    any, those that let an agent change files. ``slots`` is how many jobs each worker runs at the same time,
+    ``most_running`` how many all of them do.
+
+    ``minutes`` limits one run of an agent, ``attempts`` the runs in a row that fail. ``retry_seconds`` is the pause before
     the second attempt; it doubles each time. ``job_cost`` is reserved when a run starts, until its real cost is known;
-    ``daily_budget`` is what the runs of the last 24 hours may cost, both in dollars. ``quota`` is a regular expression for
-    the message of a program that has used up its quota.
+    ``daily_budget`` is what the runs of the last 24 hours may cost, both in dollars.
+
+    ``quota`` is a regular expression for the message of a program that has used up its quota. ``question_minutes`` is how
+    long a question about a limit or missing evidence waits for the user before its session ends as failed; by default
+    it waits without end.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Pool(NamedTuple):
     job_cost: float = 0.0
     daily_budget: float | None = None
     quota: str = ""
+    question_minutes: float | None = None
 
 
 _NUMBERS: Mapping[str, type] = {
@@ -47,6 +53,7 @@ _NUMBERS: Mapping[str, type] = {
     "retry_seconds": float,
     "job_cost": float,
     "daily_budget": float,
+    "question_minutes": float,
 }
 
 

@@ -11,12 +11,16 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
-from flowrail.fleet.pool import CLAUDE, Pool
+from flowrail.fleet.pool import CLAUDE, CODEX, Pool
 from flowrail.hosts.settings import PERMISSIONS, hooks
 
+ARGUMENTS = {CLAUDE: ("--permission-mode", "acceptEdits"), CODEX: ("--sandbox", "workspace-write")}
+"""What lets an agent change files without asking, unless the pool has arguments of its own."""
 QUOTA_SECONDS = 15 * 60
 """How long a pool pauses if the message about a quota does not say when it is available again."""
 _LARGEST_LINE = 1_000_000
@@ -27,6 +31,7 @@ _QUOTA = re.compile(
     r"|quota (?:exceeded|exhausted)",
     re.IGNORECASE,
 )
+_NOON, _HOUR = 12, 60
 _UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -45,14 +50,15 @@ def command_of(pool: Pool, *, conversation: str, model: str | None) -> list[str]
 
     *conversation* is the id that Claude Code gives its session, so that the hooks know whose session it is.
     """
+    arguments = pool.arguments or ARGUMENTS.get(pool.program, ())
     if pool.command:
-        return [*pool.command, *pool.arguments]
+        return [*pool.command, *arguments]
     if pool.program == CLAUDE:
         settings = {"permissions": {"allow": list(PERMISSIONS)}, "hooks": hooks()}
         words = ["claude", "-p", "--session-id", conversation, "--output-format", "stream-json", "--verbose"]
         words += ["--settings", json.dumps(settings)]
-        return [*words, *(["--model", model] if model else []), *pool.arguments]
-    return ["codex", "exec", "--json", *pool.arguments, "-"]
+        return [*words, *(["--model", model] if model else []), *arguments]
+    return ["codex", "exec", "--json", *arguments, "-"]
 
 
 def read_log(path: str, pool: Pool) -> LogSummary:
@@ -125,12 +131,24 @@ def _quota_until(line: str, pool: Pool, at: float) -> float | None:
 
 
 def _moment(text: str, at: float) -> float:
-    """Return the time in *text*: seconds since 1970, or durations such as `in 2 h 5 min`."""
+    """Return the time in *text*: seconds since 1970, `in 2 hours 5 minutes`, or `3:50pm (Asia/Tokyo)`."""
     epoch = re.search(r"\b(\d{10})(?:\d{3})?\b", text)
     if epoch:
         return float(epoch[1])
-    parts = re.findall(
-        r"(\d+)\s*(d|h|m|s)(?:ays?|ours?|in(?:ute)?s?|ec(?:ond)?s?|rs?)?\b", text, re.IGNORECASE
-    )
+    clock = re.search(r"\b(\d{1,2})(?::(\d\d))? ?([ap])m\b(?: \(([\w/+-]+)\))?", text, re.IGNORECASE)
+    if clock and int(clock[1]) <= _NOON and int(clock[2] or 0) < _HOUR:
+        return _next_time(int(clock[1]) % _NOON, int(clock[2] or 0), clock[3].lower() == "p", clock[4], at)
+    parts = re.findall(r"(\d+) ?(d|h|m|s)(?:ays?|ours?|in(?:ute)?s?|ec(?:ond)?s?)?\b", text, re.IGNORECASE)
     seconds = sum(int(number) * _UNITS[unit.lower()] for number, unit in parts)
     return at + (seconds or QUOTA_SECONDS)
+
+
+def _next_time(hour: int, minute: int, afternoon: bool, zone: str | None, at: float) -> float:
+    """Return when the clock in *zone*, by default the one of this machine, next shows that time."""
+    try:
+        zone_info = ZoneInfo(zone) if zone else None
+    except (ValueError, OSError, KeyError):  # no such zone
+        zone_info = None
+    start = datetime.fromtimestamp(at, zone_info) if zone_info else datetime.fromtimestamp(at).astimezone()
+    found = start.replace(hour=hour + _NOON * afternoon, minute=minute, second=0, microsecond=0)
+    return (found if found > start else found + timedelta(days=1)).timestamp()

@@ -10,8 +10,6 @@ from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.records import FleetSession, PoolState, Run, Start, Worker
 from flowrail.operations.environment import World
 
-NEWEST_RUNS = 10
-
 
 class PoolStatus(NamedTuple):
     """A pool: its queue, its workers, and what its runs cost in the last 24 hours, reservations included."""
@@ -45,8 +43,8 @@ class FleetStatus(NamedTuple):
     runs: tuple[Run, ...]
 
 
-def status_of(fleet: Fleet, *, newest: int = NEWEST_RUNS) -> FleetStatus:
-    """Return what the fleet is doing now."""
+def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
+    """Return what the fleet is doing now, and the records of its *newest* runs."""
     records = fleet.records
     workers, known, running = records.workers(), records.sessions(ended=True), records.running()
     paused = {state.pool: state for state in records.paused()}
@@ -78,11 +76,14 @@ def _session(world: World, known: FleetSession, at_work: set[str]) -> SessionSta
         session = targets.current(world, known.session)
         if not session.is_open:
             return SessionStatus(known.session, known.pool, session.status)
-        involved = {known.session, *(target.session for target in targets.ready(world, known.session))}
+        involved = [member for _, member in targets.involved(world, known.session)]
     except FlowError as error:
         return SessionStatus(known.session, known.pool, "unreadable", error.message)
-    question = next((question for question in session.questions if question.is_open), None)
-    if question is not None:
-        return SessionStatus(known.session, known.pool, "needs you", question.text)
-    state = "running" if at_work & involved else "queued"
+    asking = ((member, targets.open_question(member)) for member in involved)
+    found = next(((member, question) for member, question in asking if question is not None), None)
+    if found is not None:
+        member, question = found
+        return SessionStatus(known.session, known.pool, "needs you", f"{member.id}: {question.text}")
+    is_running = any(member.id in at_work for member in involved)
+    state = "running" if is_running else "queued"
     return SessionStatus(known.session, known.pool, state, f"step {session.step}")

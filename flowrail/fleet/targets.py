@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.engine.agents import find_dispatch
-from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
+from flowrail.machines.sessions.session import CLAIMED, PENDING, AskedQuestion, Dispatched, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import reconciled
 
@@ -36,35 +36,46 @@ def current(world: World, session_id: str) -> Session:
     return with_default_answers(session, world.now())
 
 
-def ready(world: World, session_id: str) -> Iterator[Target]:
-    """Yield the targets that an agent can work on now. Some may be at work already.
-
-    A session that waits for the user has none, and one that waits for its sub-agents has only theirs.
-    """
+def involved(world: World, session_id: str) -> Iterator[tuple[Target, Session]]:
+    """Yield the open sessions that work for a session, itself first, each with the target whose work it does."""
     session = current(world, session_id)
     if session.is_open:
-        yield from _ready(world, session, Target(session_id))
+        yield from _involved(world, Target(session_id), session)
 
 
-def _ready(world: World, session: Session, target: Target) -> Iterator[Target]:
-    if waits_for_user(session):
-        return
-    at_work = [dispatch for dispatch in session.dispatches if not dispatch.ended]
-    if not at_work:
-        yield target
-    for dispatch in at_work:
-        own = Target(session.id, dispatch.id)
+def _involved(world: World, target: Target, session: Session) -> Iterator[tuple[Target, Session]]:
+    yield target, session
+    for dispatch in session.dispatches:
         if dispatch.status == CLAIMED and dispatch.child is not None:
             child = current(world, dispatch.child)
             if child.is_open:
-                yield from _ready(world, child, own)
-        else:
-            yield own
+                yield from _involved(world, Target(session.id, dispatch.id), child)
+
+
+def ready(world: World, session_id: str) -> Iterator[Target]:
+    """Yield the targets that an agent can work on now. Some may be at work already.
+
+    A session that waits for the user has none of its own, and one that waits for its sub-agents has only theirs.
+    """
+    for target, session in involved(world, session_id):
+        if waits_for_user(session):
+            continue
+        left = [dispatch for dispatch in session.dispatches if not dispatch.ended]
+        if not left:
+            yield target
+        for dispatch in left:
+            if dispatch.child is None or dispatch.status != CLAIMED:
+                yield Target(session.id, dispatch.id)
 
 
 def waits_for_user(session: Session) -> bool:
     """Return whether a question is open."""
-    return any(question.is_open for question in session.questions)
+    return open_question(session) is not None
+
+
+def open_question(session: Session) -> AskedQuestion | None:
+    """Return the first question that is open."""
+    return next((question for question in session.questions if question.is_open), None)
 
 
 def waits(session: Session) -> bool:

@@ -19,7 +19,7 @@ from support.fleets import (
     until,
     worker,
 )
-from support.sandbox import flow, told
+from support.sandbox import flow, put_skill, told
 
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
@@ -64,6 +64,38 @@ def test_work_given_as_a_prompt_waits_while_its_pool_is_paused_and_is_finished_a
     assert outcomes(status, f"{session}/d0-1") == ["finished"]
     assert outcomes(status, f"{session}/d0-2") == ["no result"] * 2
     assert told("status", session)["status"] == "completed"
+
+
+@pytest.mark.parametrize(("program", "cost", "tokens"), [("claude", 0.5, 115), ("codex", None, 30)])
+def test_claude_code_and_codex_are_started_as_they_expect(
+    program: str, cost: float | None, tokens: int
+) -> None:
+    put_skill("small")
+    configure(program=program)
+    session = run_session("small")
+
+    with worker():
+        status = until(ended(session))
+
+    (run,) = status["runs"]
+    assert (run["outcome"], run["cost"], run["tokens"]) == ("finished", cost, tokens)
+    assert run["command"].startswith(program)
+
+
+def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_the_session_at_its_deadline() -> None:
+    put_trial()
+    configure(attempts=9)
+    session = run_session("trial", "-p", 'kinds=["lie"]')
+
+    with worker():
+        status = until(lambda status: status["sessions"][0]["state"] == "needs you")
+        assert "lacked evidence" in status["sessions"][0]["detail"]
+        assert outcomes(status, f"{session}/d0-1")[-1] == "waiting"
+    configure(question_minutes=0)
+    with worker():
+        until(ended(session))
+
+    assert told("status", session)["status"] == "failed"
 
 
 def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:

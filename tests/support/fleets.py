@@ -15,6 +15,7 @@ from typing import Any
 from support.sandbox import ENTRY, flow, put_skill, told
 
 AGENT = Path(__file__).parent / "stand_in_agent.py"
+PROGRAMS = Path(__file__).parent / "programs"
 POOL = "stand-ins"
 
 TRIAL = """\
@@ -64,14 +65,14 @@ def put_prompted() -> None:
     put_skill("prompted", PROMPTED, texts={"steps/look.md": "Look at it, behave=$item\n"})
 
 
-def configure(**limits: object) -> None:
-    """Configure the pool of stand-ins, and approve the project for it."""
+def configure(*, program: str = "", **limits: object) -> None:
+    """Configure the pool of stand-ins, and approve the project for it. *program* is `claude` or `codex`."""
     home = Path(os.environ["HOME"])
     memory = home / "memory"
     memory.mkdir(exist_ok=True)
     lines = [
         f"[pools.{POOL}]",
-        f'command = ["{sys.executable}", "{AGENT}", "{memory}"]',
+        f'program = "{program}"' if program else f'command = ["{sys.executable}", "{AGENT}", "{memory}"]',
         *(f"{name} = {value}" for name, value in {"slots": 8, "retry_seconds": 0.1, **limits}.items()),
     ]
     file = home / ".config" / "flowrail" / "config.toml"
@@ -87,7 +88,11 @@ def worker(*words: str, env: Mapping[str, str] | None = None) -> Iterator[subpro
     """Run a worker as a process of its own, and stop it in the end."""
     process = subprocess.Popen(
         [sys.executable, "-c", ENTRY, "fleet", "worker", "--pool", POOL, *words],
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **(env or {})},
+        env={
+            **os.environ,
+            "PATH": f"{PROGRAMS}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            **(env or {}),
+        },
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -106,21 +111,35 @@ def run_session(skill: str, *words: str) -> str:
 
 
 def until(holds: Callable[[dict[str, Any]], object], *, seconds: float = 60) -> dict[str, Any]:
-    """Return the status of the fleet as soon as something *holds* of it."""
+    """Return the status of the fleet as soon as something *holds* of it. Its database may be away meanwhile."""
     deadline = time.monotonic() + seconds
     while True:
-        status: dict[str, Any] = told("fleet", "status")
-        if holds(status):
-            return status
-        assert time.monotonic() < deadline, status
+        ran = flow("fleet", "status", "--runs", "1000", "--json")
+        if ran.status == 0:
+            status: dict[str, Any] = ran.data
+            if holds(status):
+                return status
+        assert time.monotonic() < deadline, ran
         time.sleep(0.3)
 
 
+def works_on(target: str) -> Callable[[dict[str, Any]], bool]:
+    """Return whether an agent works on a target."""
+    return lambda status: any(start["target"] == target for start in status["running"])
+
+
+def worker_of(status: Mapping[str, Any], target: str) -> int:
+    """Return the process of the worker whose agent works on a target."""
+    workers = {known["id"]: known["pid"] for known in status["workers"]}
+    return int(next(workers[start["worker"]] for start in status["running"] if start["target"] == target))
+
+
 def ended(session: str) -> Callable[[dict[str, Any]], bool]:
-    """Return whether a session has ended or was given up."""
+    """Return whether a session has ended or was given up, and all runs are recorded."""
     ends = {"completed", "failed", "abandoned", "given up"}
-    return lambda status: any(
-        known["session"] == session and known["state"] in ends for known in status["sessions"]
+    return lambda status: (
+        not status["running"]
+        and any(known["session"] == session and known["state"] in ends for known in status["sessions"])
     )
 
 

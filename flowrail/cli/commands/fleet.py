@@ -156,16 +156,24 @@ def run_command(
         output.notes([f"no worker runs in this pool; start one: {Command('fleet worker', pool=pool)}"])
 
 
-@click.command("status", epilog=options.examples("flow fleet status", "flow fleet status --json"))
+@click.command("status", epilog=options.examples("flow fleet status", "flow fleet status --json --runs 1000"))
+@click.option(
+    "--runs",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many records of runs to show, the newest.",
+)
 @options.as_json
 @options.store
-def status_command(as_json: bool, store: str | None) -> None:
+def status_command(runs: int, as_json: bool, store: str | None) -> None:
     """Show pools, workers, sessions and the newest runs"""
     here = environment(store, (), conversation="")
     with _fleet(here) as fleet:
         from flowrail.fleet.status import status_of  # needs the extra
 
-        status = status_of(fleet)
+        status = status_of(fleet, newest=runs)
     if as_json:
         output.data(_data(status))
     else:

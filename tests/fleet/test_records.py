@@ -1,0 +1,97 @@
+"""What a fleet records: budgets that hold although many start at once, pauses, and workers that are lost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
+
+from flowrail.fleet.records import FleetRecords, Run, RunOutcome, Start
+from flowrail.operations.environment import Environment
+
+POOL = "claude"
+
+
+@pytest.fixture
+def records(store_kind: str, tmp_path: Path) -> Iterator[FleetRecords]:
+    """The records of a fleet, in SQLite or in PostgreSQL."""
+    url = Environment().database_url
+    opened = FleetRecords(url if url and store_kind == "postgresql" else f"sqlite:///{tmp_path}/runs.sqlite")
+    yield opened
+    opened.close()
+
+
+def start(number: int, reserved: float = 1.0) -> Start:
+    return Start(f"run-{number}", f"job-{number}", "session", POOL, "worker", reserved)
+
+
+def ended(
+    number: int, outcome: RunOutcome = RunOutcome.FINISHED, cost: float | None = None, at: float = 0.0
+) -> Run:
+    return Run(
+        f"run-{number}", f"job-{number}", "session", POOL, "worker", "vm", "agent", outcome, at, at, cost=cost
+    )
+
+
+@pytest.mark.every_store
+def test_runs_that_start_at_the_same_time_stay_within_the_budget_together(records: FleetRecords) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        states = [*threads.map(lambda number: records.start(start(number), daily_budget=3.5), range(8))]
+
+    assert states.count(None) == 3
+    refused = next(state for state in states if state is not None)
+    assert refused.reason == "$3.00 of the daily budget of $3.50 are spent or reserved"
+
+
+def test_the_cost_of_a_run_replaces_what_was_reserved_for_it(records: FleetRecords) -> None:
+    records.start(start(1), daily_budget=None)
+    records.record(ended(1, cost=0.25, at=records.now()))
+    records.start(start(2), daily_budget=None)
+    records.record(ended(2, at=records.now()))
+
+    assert records.spent(POOL) == pytest.approx(1.25)
+
+
+def test_what_a_run_cost_a_day_ago_no_longer_counts(records: FleetRecords) -> None:
+    records.record(ended(1, cost=5.0, at=records.now() - 25 * 3600))
+
+    assert records.spent(POOL) == 0
+
+
+@pytest.mark.every_store
+def test_a_pause_for_a_quota_does_not_shorten_one_that_a_person_made(records: FleetRecords) -> None:
+    records.pause(POOL, until=None, reason="release day")
+    records.pause(POOL, until=records.now() + 60, reason="its quota is used up")
+
+    assert [state.reason for state in records.paused()] == ["release day"]
+    assert records.start(start(1), daily_budget=None) is not None
+    assert records.unpause(POOL)
+    assert records.start(start(1), daily_budget=None) is None
+
+
+@pytest.mark.every_store
+def test_a_lost_worker_is_recovered_by_one_of_the_others(records: FleetRecords) -> None:
+    records.register("worker-1", POOL, "vm", os.getpid(), 1)
+    assert records.take_lost_worker(60) is None
+
+    time.sleep(0.3)
+    with ThreadPoolExecutor(4) as threads:
+        taken = [*threads.map(lambda _: records.take_lost_worker(0.25), range(4))]
+
+    assert [worker.id for worker in taken if worker] == ["worker-1"]
+    records.end_worker("worker-1", "lost")
+    assert not records.beat("worker-1")
+
+
+def test_a_record_that_is_written_twice_counts_once(records: FleetRecords) -> None:
+    records.record(ended(1))
+    records.record(ended(1))
+    records.record(ended(1, RunOutcome.FENCED))
+
+    assert [run.outcome for run in records.runs("session")] == ["finished", "fenced"]

@@ -1,0 +1,94 @@
+"""Workers, agents and servers that fail: each job has one result, and every run is recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from support.databases import Server
+from support.fleets import (
+    configure,
+    ended,
+    outcomes,
+    put_trial,
+    run_session,
+    until,
+    worker,
+    worker_of,
+    works_on,
+)
+from support.sandbox import told
+
+pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
+
+LOST = ("--lost-after", "4")
+NEVER_FINISHED = {"silent": ["no result"] * 2, "lie": ["no result"] * 2}
+FIRST_RUN_FAILS = {"crash": "crashed", "hang": "timed out", "quota": "quota"}
+
+
+def results_applied(session: str) -> Counter[str]:
+    """Return how often a result of each dispatch was recorded in the parent's journal."""
+    records = told("history", session)["steps"]
+    return Counter(step["note"]["dispatch"] for step in records if step["kind"] == "finish")
+
+
+def statuses(session: str, kinds: list[str], status: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the outcomes of the runs for each kind of agent."""
+    return {kind: outcomes(status, f"{session}/d0-{number}") for number, kind in enumerate(kinds, 1)}
+
+
+@pytest.mark.long
+@pytest.mark.every_store
+def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
+    store_kind: str, request: pytest.FixtureRequest
+) -> None:
+    put_trial()
+    configure(slots=3, most_running=7, attempts=2, minutes=0.5)
+    kinds = ["slow", "late", "finish", "crash", "hang", "silent", "quota", "lie", "fail", "finish"]
+    session = run_session("trial", "-p", f"kinds={json.dumps(kinds)}")
+    many = store_kind == "postgresql"
+
+    with ExitStack() as stack:
+        for _ in range(3 if many else 1):
+            stack.enter_context(worker(*LOST))
+        status = until(works_on(f"{session}/d0-1"))
+        killed = worker_of(status, f"{session}/d0-1")
+        os.kill(killed, signal.SIGKILL)
+        if not many:
+            stack.enter_context(worker(*LOST))
+        status = until(works_on(f"{session}/d0-2"))
+        frozen = worker_of(status, f"{session}/d0-2")
+        if many:
+            server: Server = request.getfixturevalue("postgresql")
+            os.kill(frozen, signal.SIGSTOP)
+            server.stop()
+            server.start()
+        most = 0
+
+        def is_done(now: dict[str, Any]) -> bool:
+            nonlocal most
+            most = max(most, len(now["running"]))
+            if many and "worker lost" in outcomes(now, f"{session}/d0-2"):
+                os.kill(frozen, signal.SIGCONT)
+            return ended(session)(now)
+
+        status = until(is_done, seconds=240)
+        if many:
+            status = until(lambda now: "fenced" in outcomes(now, f"{session}/d0-2"))
+
+    runs = statuses(session, kinds, status)
+    assert told("status", session)["status"] == "completed"
+    assert most <= 7
+    assert "worker lost" in runs["slow"]
+    assert runs["finish"][-1] == runs["late"][-1] == runs["slow"][-1] == "finished", runs
+    assert runs["fail"][-1] == "failed"
+    for kind, failure in FIRST_RUN_FAILS.items():
+        assert [outcome for outcome in runs[kind] if outcome != "worker lost"] == [failure, "finished"], runs
+    assert max(results_applied(session).values()) == 1
+    if many:
+        assert sorted(runs["late"]) == ["fenced", "finished", "worker lost"]
