@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, TypeVar
@@ -48,6 +47,8 @@ def in_words(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(in_words(item) for item in value)
     if isinstance(value, Mapping):
+        import json  # 1 ms, and help shows no value
+
         return json.dumps(dict(value), ensure_ascii=False, default=_plain)
     return str(value)
 

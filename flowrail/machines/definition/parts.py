@@ -168,9 +168,6 @@ def freeze_deep(value: object) -> Any:
     return value
 
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
-
-
 Scalar = str | int | float | bool
 Value = Annotated[object, "value"]
 """A text, a number, true, false, or a list of them."""

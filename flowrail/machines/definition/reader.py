@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NamedTuple, NoReturn
-from xml.parsers import expat
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import (
@@ -283,6 +282,8 @@ def _markup(markup: str) -> str:
 
 def _is_complete(markup: str) -> bool:
     """Return whether *markup* closes every element that it opens."""
+    from xml.parsers import expat  # 1 ms, and few texts are markup
+
     parser = expat.ParserCreate()
     try:
         parser.Parse(f"<text>{markup}</text>".encode("utf-8", "surrogatepass"), True)

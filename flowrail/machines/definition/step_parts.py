@@ -1,5 +1,7 @@
 """What a step may hold besides its transitions: dispatches to sub-agents, review gates and questions to the user."""
 
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -17,9 +19,6 @@ from flowrail.machines.definition.parts import (
     freeze_items,
 )
 from flowrail.text.safe_text import visible
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
-
 
 LEASE_SECONDS = 3_600
 """How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
@@ -123,9 +122,6 @@ def needed_by(join: str, total: int) -> int:
     if join == "all":
         return total
     return int(found.group("least") or 1)
-
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 
 class Severity(StrEnum):
@@ -248,9 +244,6 @@ DEFAULT_POLICY = POLICIES["1-2 / 3-4 / 5+"]
 def blocking_severities(iteration: int, policy: Policy = DEFAULT_POLICY) -> frozenset[Severity]:
     """Return the severities that still block in round *iteration*."""
     return policy.blocking(iteration)
-
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 
 MOST_QUESTIONS = 3

@@ -1,5 +1,7 @@
 """Declared parameters and reported facts: what values they take, and domains small enough to try all their values."""
 
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
 import inspect
 import json
 import math
@@ -66,9 +68,6 @@ class Constant(FrozenObject):
 
 
 Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
-
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 
 KINDS = ("string", "integer", "number", "boolean", "list")

@@ -5,6 +5,8 @@ a change under a running session: that of the whole workflow, and that of the cu
 Plain data is what files contain and what a session stores.
 """
 
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -31,9 +33,6 @@ from flowrail.text.safe_text import Markup, parts
 
 if TYPE_CHECKING:
     from flowrail.machines.loading.skill_folder import ResourceProvider
-
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 
 step_texts: ContextVar[Callable[[str], str | None] | None] = ContextVar("step_texts", default=None)

@@ -1,5 +1,7 @@
 """What an agent reads at a step: where it is, its instructions, and a complete command for each outcome."""
 
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,9 +72,6 @@ def handed_over(received: ReceivedWork, folder: str = "") -> tuple[str, ...]:
 
 def _name(text: str) -> str:
     return re.sub(_NO_NAME, "?", text)[:80]
-
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 
 MOST_CASES = 12

@@ -3,6 +3,8 @@
 Sessions and definitions of earlier formats are upgraded when they are read: one pure function for each format.
 """
 
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -97,9 +99,6 @@ def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, wh
         data = table[number](data)
         number += 1
     return data
-
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 
 TEXTS_FOLDER = "texts"
