@@ -18,12 +18,12 @@ from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import (
     Environment,
     World,
-    configuration_path,
     read_configuration,
     world_of,
 )
 from flowrail.operations.running import questions, steps
 from flowrail.storage.files import make_private_dir
+from flowrail.storage.ownership import configuration_path
 from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"

@@ -28,6 +28,7 @@ _DISPATCH = re.compile(r"d\d{1,9}-\d{1,9}\Z")
 class Claim(NamedTuple):
     """The work of a sub-agent: a child session, or a dispatch of a session if it works from a prompt.
 
+    ``store`` is a folder, and empty for the database that the environment or the user's configuration names.
     ``held`` counts how often the agent was kept from ending with that dispatch open.
     """
 

@@ -78,7 +78,7 @@ def answer(event: str, look: FirstLook, hook_input: HookInput, environment: Hook
             if reason is not None:
                 return deny(reason)
     elif look.claim is not None and hook_input.agent is not None:
-        return _hold_dispatch(hook_input.agent, look.claim, environment)
+        return _hold_dispatch(hook_input.agent, look.claim, look.folder, environment)
     else:
         return _hold(look.sessions, hook_input, environment)
     return NOTHING
@@ -126,9 +126,11 @@ def _hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: Ho
     return NOTHING
 
 
-def _hold_dispatch(agent: str, claim: Claim, environment: HookEnvironment) -> Answer:
+def _hold_dispatch(
+    agent: str, claim: Claim, folder: SessionFolder | None, environment: HookEnvironment
+) -> Answer:
     """Return the answer that keeps a sub-agent working on a dispatch that has a prompt, until it is reported."""
-    store = _store(SessionFolder(claim.store, None), environment)
+    store = _store(folder, environment) if folder is not None else None
     if store is None or claim.held >= MOST_HOLDS:
         return NOTHING
     try:
@@ -139,8 +141,8 @@ def _hold_dispatch(agent: str, claim: Claim, environment: HookEnvironment) -> An
     if dispatch is None or dispatch.status != CLAIMED or any(each.is_open for each in session.questions):
         return NOTHING
     claims.note_claim(environment.state, agent, claim._replace(held=claim.held + 1))
-    again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store)
-    ask = Command("ask", claim.session, "-", token=dispatch.token, store=claim.store)
+    again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store or None)
+    ask = Command("ask", claim.session, "-", token=dispatch.token, store=claim.store or None)
     return block(
         f"You are not finished: dispatch {dispatch.id} of {_topic(session)} has no result. "
         f"Run `{_shown(again)}`, do the work, report it. If the user must decide something, run `{_shown(ask)}`."
@@ -295,7 +297,8 @@ def _steps(store: Store, session_id: str) -> Sequence[Mapping[str, object]]:
 
 def _command(verb: str, glance: SessionGlance, *words: str) -> str:
     """Return a command that works from any folder."""
-    return _shown(Command(verb, glance.id, *words, store=glance.folder.path))
+    store = None if glance.folder.address else glance.folder.path
+    return _shown(Command(verb, glance.id, *words, store=store))
 
 
 def _shown(command: Command) -> str:
@@ -320,6 +323,10 @@ def _read(glance: SessionGlance, environment: HookEnvironment) -> StoredSession 
 
 def _store(folder: SessionFolder, environment: HookEnvironment) -> Store | None:
     """Return a store; `None` if this user has no key yet, because looking must not make one."""
+    if folder.address:
+        from flowrail.hooks.database_lookup import store_of  # needs the extra `sql`
+
+        return store_of(folder, environment.state)
     if not os.path.exists(os.path.join(environment.state, "key")):
         return None
     return Store(folder.path, Owner(environment.state), named=folder.named)

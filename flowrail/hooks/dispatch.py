@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
-from contextlib import suppress
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Protocol
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import claims, fast_lookup
@@ -31,8 +33,11 @@ from flowrail.hosts.protocol import (
 )
 from flowrail.machines.definition.tool_rules import SHELLS, ToolUse, forbidding
 
+#: A hook that opens a database says nothing after so many seconds; hosts end hooks after 10.
+DATABASE_SECONDS = 5.0
 #: At most this many sessions of one conversation are read, newest first.
 MOST_OWN = 50
+_BEFORE_AND_AFTER_TOOLS = (PRE_TOOL_USE, POST_TOOL_USE, POST_TOOL_USE_FAILURE)
 _FORBIDS = b'"forbids"'
 _RUN, _RUN_WORD = b'"run"', "'run'"
 
@@ -44,6 +49,15 @@ def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
         return NOTHING
     if not os.path.isabs(hook_input.cwd):
         hook_input = hook_input._replace(cwd=environment.cwd)
+    if not _in_database(environment):
+        return _answer(event, hook_input, environment)
+    if event in _BEFORE_AND_AFTER_TOOLS and "flow" not in str(hook_input.given.get("command", "")):
+        return NOTHING  # these events are too frequent to open a database
+    with _time_limit(DATABASE_SECONDS):
+        return _answer(event, hook_input, environment)
+
+
+def _answer(event: str, hook_input: HookInput, environment: HookEnvironment) -> Answer:
     look = _LOOKS[event](hook_input, environment)
     if look == NOTHING_FOUND:
         return NOTHING
@@ -52,15 +66,34 @@ def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
     return decisions.answer(event, look, hook_input, environment)
 
 
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` after so many seconds, and each second after that: a database may not answer."""
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _session_start(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     _export_conversation(hook_input, environment.environ)
     if hook_input.host is not None:
         begin_reading(environment.state, hook_input.host)
     folders = _session_folders(hook_input, environment)
-    found = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
+    if _in_database(environment):  # a team may have many sessions in it
+        found = _own(hook_input, environment)
+    else:
+        found = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
     if hook_input.host is not None:
         for folder in folders:
-            found += fast_lookup.ended_sessions_of(folder, hook_input.host)
+            found += _lookup(folder).ended_sessions_of(folder, hook_input.host)
     return FirstLook(tuple(glance for glance in found if not glance.is_child))
 
 
@@ -80,11 +113,13 @@ def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> First
     if child is not None:
         return FirstLook((child,)) if child.status == "active" else NOTHING_FOUND
     claim = claims.claim_of(environment.state, hook_input.agent) if hook_input.agent is not None else None
-    return FirstLook(claim=claim) if claim is not None and claim.dispatch is not None else NOTHING_FOUND
+    if claim is None or claim.dispatch is None:
+        return NOTHING_FOUND
+    return FirstLook(claim=claim, folder=_folder_of(claim, hook_input, environment))
 
 
 def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    if not hook_input.tool:
+    if not hook_input.tool or _in_database(environment):
         return NOTHING_FOUND
     if hook_input.agent is None:
         found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
@@ -111,13 +146,13 @@ def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> First
     command = hook_input.given.get("command", "")
     if hook_input.tool not in SHELLS or not isinstance(command, str):
         return NOTHING_FOUND
-    if _has_ended(hook_input):
+    if _has_ended(hook_input) and not _in_database(environment):
         _observe(command, hook_input, environment)
     if hook_input.agent is None:
         return NOTHING_FOUND
     for named in claims.named_work(command) if "flow" in command else ():
         folders = _session_folders(hook_input, environment)
-        if named.store is not None and folders:
+        if named.store is not None and folders and "://" not in named.store:
             path = os.path.abspath(os.path.join(hook_input.cwd, named.store))
             folders = [SessionFolder(path, path)]
         for folder in folders:
@@ -132,7 +167,7 @@ def _post_tool_use_failure(hook_input: HookInput, environment: HookEnvironment) 
     """Record that a command that is evidence has failed."""
     command = hook_input.given.get("command", "")
     is_shell = hook_input.tool in SHELLS and isinstance(command, str)
-    if is_shell and not hook_input.interrupted:
+    if is_shell and not hook_input.interrupted and not _in_database(environment):
         _observe(command, hook_input, environment)
     return NOTHING_FOUND
 
@@ -167,16 +202,17 @@ def _observe(command: str, hook_input: HookInput, environment: HookEnvironment) 
 
 def _claim_in(folder: SessionFolder, named: claims.NamedWork) -> Claim | None:
     """Return the claim that a command names: a child session, or a dispatch that was just claimed."""
-    found = fast_lookup.session_at(folder, named.session)
+    found = _lookup(folder).session_at(folder, named.session)
     if found is None:
         return None
     glance, session = found
+    store = "" if folder.address else folder.path
     if named.dispatch is None:
-        return Claim(folder.path, glance.id) if glance.is_child else None
+        return Claim(store, glance.id) if glance.is_child else None
     child = claims.claimed_child(session, named.dispatch)
     if child is None:
         return None
-    return Claim(folder.path, child) if child else Claim(folder.path, glance.id, named.dispatch)
+    return Claim(store, child) if child else Claim(store, glance.id, named.dispatch)
 
 
 def _project(glance: SessionGlance, hook_input: HookInput, environment: HookEnvironment) -> str:
@@ -194,16 +230,48 @@ def _own(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGla
     found = [
         glance
         for folder in _session_folders(hook_input, environment)
-        for glance in fast_lookup.sessions_of(folder, hook_input.conversations)
+        for glance in _lookup(folder).sessions_of(folder, hook_input.conversations)
     ]
     return sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_OWN]
 
 
 def _session_folders(hook_input: HookInput, environment: HookEnvironment) -> list[fast_lookup.SessionFolder]:
-    """Return where sessions may be. A user without a key has started none."""
-    if not os.path.exists(os.path.join(environment.state, "key")):
+    """Return where sessions may be. A user without a key has started none in files."""
+    if not os.path.exists(os.path.join(environment.state, "key")) and not _in_database(environment):
         return []
-    return fast_lookup.session_folders(hook_input.cwd, environment.environ)
+    return fast_lookup.session_folders(hook_input.cwd, environment.environ, environment.home)
+
+
+def _in_database(environment: HookEnvironment) -> bool:
+    return "://" in fast_lookup.named_store(environment.environ, environment.home)
+
+
+class _Lookup(Protocol):
+    """How sessions are found: in files, or in a database."""
+
+    def sessions_of(self, folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]: ...
+    def ended_sessions_of(self, folder: SessionFolder, conversation: str) -> Iterator[SessionGlance]: ...
+    def session_at(
+        self, folder: SessionFolder, session_id: str
+    ) -> tuple[SessionGlance, Mapping[str, object]] | None: ...
+
+
+def _lookup(folder: SessionFolder) -> _Lookup:
+    if not folder.address:
+        return fast_lookup
+    from flowrail.hooks import database_lookup  # needs the extra `sql`, and 200 ms
+
+    return database_lookup
+
+
+def _folder_of(
+    claim: Claim, hook_input: HookInput, environment: HookEnvironment
+) -> fast_lookup.SessionFolder | None:
+    """Return the store of a claim; `None` for a database that is not in use any more."""
+    if claim.store:
+        return SessionFolder(claim.store, None)
+    folders = _session_folders(hook_input, environment)
+    return next((folder for folder in folders if folder.address), None)
 
 
 def _child_of(hook_input: HookInput, environment: HookEnvironment) -> SessionGlance | None:
@@ -212,7 +280,8 @@ def _child_of(hook_input: HookInput, environment: HookEnvironment) -> SessionGla
         return None
     claim = claims.claim_of(environment.state, hook_input.agent)
     if claim is not None:
-        found = fast_lookup.session_at(SessionFolder(claim.store, None), claim.session)
+        folder = _folder_of(claim, hook_input, environment)
+        found = _lookup(folder).session_at(folder, claim.session) if folder is not None else None
         return found[0] if found is not None and claim.dispatch is None else None
     # A host may give each sub-agent a conversation of its own, which then claimed the work.
     own = [glance for glance in _own(hook_input._replace(host=None), environment) if glance.is_child]

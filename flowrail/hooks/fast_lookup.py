@@ -17,6 +17,7 @@ from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
 from flowrail.hooks.claims import Claim
 from flowrail.storage import files
+from flowrail.storage.ownership import configuration_path
 from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
@@ -29,10 +30,14 @@ _OPEN_STATUSES = ("active", "waiting")
 
 
 class SessionFolder(NamedTuple):
-    """A store; ``named`` is how commands name it, `None` if they do not have to."""
+    """A store; ``named`` is how commands name it, `None` if they do not have to.
+
+    With the ``address`` of a database, ``path`` is the folder of the sessions' files.
+    """
 
     path: str
     named: str | None
+    address: str = ""
 
 
 class SessionGlance(NamedTuple):
@@ -55,16 +60,29 @@ class FirstLook(NamedTuple):
     sessions: tuple[SessionGlance, ...] = ()
     rules: tuple[str, ...] = ()
     claim: Claim | None = None
+    folder: SessionFolder | None = None
+    """The store of the claim."""
 
 
 NOTHING_FOUND = FirstLook()
 
 
-def session_folders(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:
+def named_store(environ: Mapping[str, str], home: str) -> str:
+    """Return the store that the environment or the user's configuration names, or nothing."""
+    named = environ.get("FLOW_STORE", "")
+    if named or not os.path.exists(configuration_path(environ, home)):
+        return named
+    from flowrail.operations.environment import configured_store  # few users have the file
+
+    return configured_store(environ, home)
+
+
+def session_folders(cwd: str, environ: Mapping[str, str], home: str) -> list[SessionFolder]:
     """Return where sessions may be for *cwd*: a named store, the project of *cwd*, the project of the host."""
-    named = environ.get("FLOW_STORE")
-    if named and "://" in named:
-        return []  # a hook that is asked before every tool call opens no database
+    named = named_store(environ, home)
+    if "://" in named:
+        path = os.path.join(find_project_root(cwd), ".flow")
+        return [SessionFolder(path, None, named)]
     if named:
         path = os.path.abspath(os.path.join(cwd, named))
         return [SessionFolder(path, path)]

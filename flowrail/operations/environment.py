@@ -16,7 +16,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import FolderResources, UnknownResourceError
 from flowrail.skills.catalog import bundled_folder
 from flowrail.storage.files import MissingFileError, read_bounded
-from flowrail.storage.ownership import Owner, state_folder
+from flowrail.storage.ownership import Owner, configuration_path, state_folder
 from flowrail.text.safe_text import can_be_typed
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from flowrail.storage.file_store import Backend
 
 
-CONFIGURATION_FILE = "flowrail/config.toml"
 LARGEST_CONFIGURATION = 64_000
 
 
@@ -42,12 +41,6 @@ class Configuration(NamedTuple):
     notify: tuple[str, ...] = ()
     work_folder: str = ""
     pools: Mapping[str, object] = Frozen()
-
-
-def configuration_path(environ: Mapping[str, str], home: str) -> str:
-    """Return the path of the configuration file, which may not exist."""
-    folder = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return os.path.join(folder, CONFIGURATION_FILE)
 
 
 def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:

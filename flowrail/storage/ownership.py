@@ -15,6 +15,7 @@ from flowrail.storage import files
 from flowrail.storage.files import hmac_sha256
 
 OWNER_FILE = "owner"
+CONFIGURATION_FILE = "flowrail/config.toml"
 KEY_BYTES = 32
 _MARK_LENGTH = 64
 
@@ -25,6 +26,12 @@ def state_folder(environ: Mapping[str, str], home: str) -> str:
     if not os.path.isabs(base):
         base = os.path.join(home, ".local", "state")
     return os.path.join(base, "flowrail")
+
+
+def configuration_path(environ: Mapping[str, str], home: str) -> str:
+    """Return the path of the configuration file, which may not exist."""
+    folder = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return os.path.join(folder, CONFIGURATION_FILE)
 
 
 class Owner:

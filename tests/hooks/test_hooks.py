@@ -260,6 +260,7 @@ class TestAgentsThatWorkForOthers:
         ran = shell(f"{dispatch['command']} --json", agent)
         return str(ran.data["session"])
 
+    @pytest.mark.every_store
     def test_one_is_known_by_its_claim_and_kept_working_until_it_has_ended(self) -> None:
         within(A, "step", "lead")
         first, second = self.claim(0, "one"), self.claim(1, "two")
@@ -292,6 +293,7 @@ class TestAgentsThatWorkForOthers:
         del said["agent_id"]
         assert hook("subagent-stop", said) == {}
 
+    @pytest.mark.every_store
     def test_one_that_works_from_a_prompt_is_kept_working_until_it_reports(self) -> None:
         put_skill("fan", PROMPTED, texts=LOOK)
         session = within(A, "start", "fan")["session"]
@@ -318,6 +320,7 @@ class TestAgentsThatWorkForOthers:
         assert use("Edit", agent_id=B)
         assert stop(B) == ""
 
+    @pytest.mark.every_store
     def test_one_that_lost_its_work_or_asks_the_user_may_end(self) -> None:
         within(A, "step", "lead")
         child = self.claim(0, "one")
@@ -330,6 +333,7 @@ class TestAgentsThatWorkForOthers:
         within(A, "finish", parent, told("status", parent)["dispatches"][0]["id"], "--cancel")
         assert self.subagent_stop("one") == ""
 
+    @pytest.mark.every_store
     def test_the_lead_may_end_its_turn_only_while_all_its_agents_work_or_ask(self) -> None:
         within(A, "step", "lead")
         assert "0 of 3 agents finished, 3 never started" in stop()

@@ -86,7 +86,7 @@ class Host(Team):
     def _glance(self) -> None:
         """Hold that a quick look at the copies sees what the journals say."""
         with self.gate:
-            (shelf,) = session_folders(os.getcwd(), {})
+            (shelf,) = session_folders(os.getcwd(), {}, os.path.expanduser("~"))
             seen = {
                 each.id: (each.status, each.step, each.is_child) for each in sessions_of(shelf, (self.name,))
             }

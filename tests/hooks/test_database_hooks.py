@@ -1,0 +1,120 @@
+"""Hooks with a store in a database: the same answers for the caller's own sessions, and none if it does not answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.hooks import A, B, claude_code, context, denied, hook, reason, within
+from support.sandbox import SMALL, put_skill, told
+
+from flowrail.hooks import dispatch
+
+databases = pytest.mark.parametrize("store_kind", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("small", SMALL.replace("actions: [Do the first thing.],", "actions: [Do.], forbids: [Edit],"))
+
+
+def stop(conversation: str = A) -> str:
+    return reason(hook("stop", claude_code("stop", conversation)))
+
+
+def begin(conversation: str = A) -> str:
+    return context(hook("session-start", claude_code("session-start", conversation)))
+
+
+@databases
+def test_an_agent_is_kept_working_on_its_own_session_three_times_before_it_moves() -> None:
+    session = within(A, "start", "small")["session"]
+
+    held = [stop() for _ in range(4)]
+
+    expected = (
+        f"You are not finished: small, step 1 of 2. Run `flow resume {session}`, do the step, report it. "
+        f"If you need the user, run `flow ask {session} -`."
+    )
+    assert held == [expected] * 3 + [""]
+    assert stop(B) == ""
+    within(A, "step", "small", "ok")
+    assert "step 2 of 2" in stop()
+    within(A, "step", "small", "ok")
+    assert stop() == ""
+    assert told("session", "verify", session)["ok"]
+
+
+@databases
+def test_a_conversation_is_reminded_of_its_own_sessions_and_of_no_others() -> None:
+    own = within(A, "start", "small")["session"]
+    other = within(B, "start", "small")["session"]
+
+    text = begin()
+
+    assert f"flow resume {own}" in text
+    assert other not in text
+    within(A, "step", "small", "ok")
+    within(A, "step", "small", "ok")
+    assert "finished just now" in begin()
+
+
+@databases
+def test_a_session_has_no_owner_after_its_conversation_ended() -> None:
+    session = within(A, "start", "small")["session"]
+
+    hook("session-end", claude_code("session-end", A))
+
+    assert within(B, "step", "small", "ok")["session"] == session
+
+
+@pytest.mark.parametrize("store_kind", ["sqlite"], indirect=True)
+def test_the_database_in_the_users_configuration_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    configuration = Path.home() / ".config" / "flowrail" / "config.toml"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_text(f'store = "{os.environ["FLOW_STORE"]}"\n')
+    monkeypatch.delenv("FLOW_STORE")
+    session = within(A, "start", "small")["session"]
+
+    assert f"flow resume {session}" in stop()
+
+
+@pytest.fixture
+def silent_server() -> Iterator[str]:
+    """The address of a server that accepts connections and never answers."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield f"postgresql://me@127.0.0.1:{server.getsockname()[1]}/flow"
+
+
+EVENTS = ["session-start", "stop", "subagent-stop", "session-end", "pre-tool-use", "post-tool-use"]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_agent_works_on_if_the_database_does_not_answer_or_refuses(
+    event: str, silent_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "DATABASE_SECONDS", 0.3)
+    for address in (
+        silent_server,
+        "postgresql://me@127.0.0.1:1/flow",
+        "sqlite:///missing/flow.db",
+        "what://ever",
+    ):
+        monkeypatch.setenv("FLOW_STORE", address)
+
+        assert hook(event, claude_code(event)) == {}
+
+
+def test_no_database_is_opened_before_a_tool_is_used(
+    silent_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLOW_STORE", silent_server)
+    monkeypatch.setattr(dispatch, "DATABASE_SECONDS", 1_000_000.0)
+
+    assert denied(hook("pre-tool-use", claude_code("pre-tool-use", tool_name="Edit", tool_input={}))) == ""
+    assert hook("post-tool-use", claude_code("post-tool-use", tool_input={"command": "npm test"})) == {}
