@@ -53,9 +53,7 @@ def modes(definition: Workflow) -> Iterator[dict[str, str]]:
     yield required
     branching = {name for step in definition.steps for name in _names(step.when)}
     chosen = {
-        name: [
-            str(choice) for choice in (arg.choices or (("true", "false") if arg.kind == "boolean" else ()))
-        ]
+        name: [str(choice) for choice in arg.choices or _some(arg.kind, branches=name in branching)]
         for name, arg in definition.params.items()
     }
     several = {name: values for name, values in chosen.items() if values and name in branching}
@@ -63,6 +61,12 @@ def modes(definition: Workflow) -> Iterator[dict[str, str]]:
         yield {**required, **dict(zip(several, values, strict=True))}
     for name in chosen.keys() - several.keys():
         yield from ({**required, name: value} for value in chosen[name])
+
+
+def _some(kind: str | None, *, branches: bool) -> tuple[str, ...]:
+    if kind == "boolean":
+        return ("true", "false")
+    return ("1", "2") if kind == "integer" and branches else ()
 
 
 def _names(when: Any) -> set[str]:

@@ -35,6 +35,8 @@ def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: P
             continue
         pattern = pattern.replace("$notes", str(folder / "work" / "notes.md"))
         pattern = pattern.replace("$work", str(folder / "work"))
+        for name, value in session["params"].items():
+            pattern = pattern.replace(f"${name}", str(value))
         written = sorted(Path(pattern).parent.glob(Path(pattern).name)) if "files" in check else []
         wanted = [Path(pattern.replace("*", str(number))) for number in range(check.get("at_least", 1))]
         for path in written if len(written) >= len(wanted) else wanted:

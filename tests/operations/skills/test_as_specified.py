@@ -32,6 +32,53 @@ A_LINE = 60
 """A paragraph shorter than that leads in to what follows; many may begin alike."""
 
 NO_PAPER = "a paper that cannot be had is not converted"
+FIRST_ROUND = "after the first round, only what changed is reviewed or repaired"
+SMALL = "a small change needs no review of its documentation"
+ONLY_IN_THE_FIRST_ROUND = {
+    "plan-completeness": (
+        "reference_default_conventions",
+        "verify_decision_log_and_policy_defaults",
+        "verify_plan_structure",
+        "exhaustiveness_verification",
+        "self_validate_suggested_fixes",
+    ),
+    "fill-diffs": ("read_target_files", "create_unified_diffs"),
+    "plan-code": (
+        "pre_work_read_codebase",
+        "verify_diff_context_lines",
+        "apply_taxonomy_to_proposed_code",
+        "exhaustiveness_verification",
+        "self_validate_suggested_fixes",
+    ),
+    "plan-scrub": (
+        "extract_planning_context",
+        "temporal_contamination_review",
+        "prioritization_and_documentation_tiers",
+        "comment_injection",
+    ),
+    "plan-docs": (
+        "reference_temporal_contamination_heuristics",
+        "execute_verification_checks",
+        "exhaustiveness_verification",
+        "self_validate_suggested_fixes",
+    ),
+    "post-impl-code": (
+        "extract_acceptance_criteria",
+        "examine_implemented_code",
+        "compare_and_apply_categories",
+    ),
+    "post-impl": (
+        "extract_plan_information",
+        "claude_md_index_format",
+        "readme_md_creation_criteria",
+        "verify_transcribed_comments",
+    ),
+    "post-impl-doc": ("claude_md_format_verification", "readme_md_and_comment_verification"),
+}
+ONLY_IF_LARGE = {
+    "planner": ("tw_documentation_scrub", "qr_docs", "qr_docs_gate"),
+    "planner/executor": ("documentation", "doc_qr", "doc_qr_gate"),
+}
 NOTHING_LEFT = "with no item there is nothing to hand out, to ask or to go round for"
 DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
     ("arxiv-to-md/paper", "preprocess", "when"): ("source != 'none'", NO_PAPER),
@@ -43,6 +90,21 @@ DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
     ("incoherence", "resolution_loop", "when"): ("batches_left > 0", NOTHING_LEFT),
     ("incoherence", "reconcile_dispatch", "when"): ("waves_left > 0 and targets", NOTHING_LEFT),
     ("incoherence", "reconcile_collect", "when"): ("waves_left > 0", NOTHING_LEFT),
+    **{
+        (address, step, "when"): ("size == 'large'", SMALL)
+        for address, names in ONLY_IF_LARGE.items()
+        for step in names
+    },
+    **{
+        (f"planner/{name}", step, "when"): ("round == 1", FIRST_ROUND)
+        for name, names in ONLY_IN_THE_FIRST_ROUND.items()
+        for step in names
+    },
+    ("planner/plan-code", "reference_diff_format_specification", "when"): (
+        "round == 1 and size == 'large'",
+        "the form of a small change is seen when its diffs are applied",
+    ),
+    ("planner/explore", "fill_gaps", "when"): ("gaps > 0", NOTHING_LEFT),
     ("planner/executor", "implementation", "when"): ("milestones", NOTHING_LEFT),
     ("planner/executor", "implementation", "next"): (
         {"ok": "code_qr", "fail": "code_qr"},
@@ -234,7 +296,10 @@ def test_no_paragraph_and_no_item_of_a_list_is_in_the_texts_of_two_steps() -> No
         for part in {*re.split(r"\n\s*\n", text), *re.split(r"\n\s*\n|\n\s*(?=\d+\. |- )", text)}:
             folded = " ".join(part.split())
             says_how_to_write = "$notes" in folded or folded.startswith("Report **")  # alike in every skill
-            if len(folded) > A_LINE and not says_how_to_write:
+            is_a_command = (
+                "`flow finding list $" in folded or "$scripts/" in folded
+            )  # alike wherever it is run
+            if len(folded) > A_LINE and not (says_how_to_write or is_a_command):
                 seen[folded].add(step)
 
     assert not {folded: where for folded, where in seen.items() if len(where) > 1}
