@@ -39,12 +39,14 @@ class GitFailedError(UsageError):
     code = "GIT_FAILED"
 
 
-def output_of(folder: str, words: Iterable[str], environ: Mapping[str, str]) -> bytes:
-    """Return what git prints for *words* in *folder*; `GitFailedError` if it fails."""
+def output_of(
+    folder: str, words: Iterable[str], environ: Mapping[str, str], *, seconds: float = REVISION_TIME_LIMIT
+) -> bytes:
+    """Return what git prints for *words* in *folder*; `GitFailedError` if it fails or takes longer."""
     try:
-        done = _run(folder, words, environ, REVISION_TIME_LIMIT)
+        done = _run(folder, words, environ, seconds)
     except TimeoutError:
-        problem = f"did not answer within {REVISION_TIME_LIMIT:g} seconds"
+        problem = f"did not answer within {seconds:g} seconds"
     except OSError as error:
         problem = f"could not be started ({error.strerror})"
     else:

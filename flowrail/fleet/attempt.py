@@ -19,6 +19,7 @@ from flowrail.fleet.programs import LogSummary
 from flowrail.fleet.records import RunOutcome
 from flowrail.fleet.targets import Target
 from flowrail.formatters.guidance import as_xml, work
+from flowrail.hosts.conversation import FLEET
 from flowrail.machines.engine.agents import Assignment, DispatchGoneError
 from flowrail.machines.sessions.session import CLAIMED, COMPLETED, FINISHED, Session
 from flowrail.operations.environment import World
@@ -144,6 +145,7 @@ def agent_environment(environ: Mapping[str, str], conversation: str) -> dict[str
     scripts = os.path.dirname(sys.executable)
     kept["PATH"] = os.pathsep.join(part for part in (scripts, kept.get("PATH", "")) if part)
     kept["FLOW_HOST_SESSION"] = conversation
+    kept[FLEET] = "1"
     return kept
 
 

@@ -72,7 +72,10 @@ class Fleet:
     def start(self, skill: str, params: Mapping[str, object], pool: str, *, worktree: bool = False) -> str:
         """Start a session of a skill that the workers of *pool* run, and return its id."""
         check_name(pool)
-        session = steps.begin(self.world(), skill, params).session.id
+        world = self.world()
+        if worktree:  # agents elsewhere need absolute paths of the store and its files
+            world = world._replace(shown_store=world.shown_store or world.store.path)
+        session = steps.begin(world, skill, params).session.id
         self.run_session(session, pool, worktree=worktree)
         return session
 
@@ -87,7 +90,8 @@ class Fleet:
             )
         self.records.add_session(session, check_name(pool), by=world.by, worktree=worktree)
         for target in targets.ready(world, session):
-            self.jobs.enqueue(self._next_job(target, self.records.runs(target.key)), target.key, pool)
+            job = self._next_job(target, self.records.runs(target.key))
+            self.jobs.enqueue(job, target.key, pool, worktree=worktree)
 
     def schedule(self, pool: Pool) -> None:
         """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts."""
@@ -114,16 +118,18 @@ class Fleet:
             return
         still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
         for target in still_ready & jobs.keys():
-            self._add_job(world, target, jobs[target], pool, known.at)
+            self._add_job(world, target, jobs[target], pool, known)
 
-    def _add_job(self, world: World, target: Target, runs: list[Run], pool: Pool, since: float) -> None:
-        failures = _failures(runs, since)
+    def _add_job(
+        self, world: World, target: Target, runs: list[Run], pool: Pool, known: FleetSession
+    ) -> None:
+        failures = _failures(runs, known.at)
         if len(failures) >= pool.attempts:
             self._give_up(world, target, failures)
             return
         job = self._next_job(target, runs)
         delay = min(_LONGEST_DELAY, pool.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
-        self.jobs.enqueue(job, target.key, pool.name, delay=delay)
+        self.jobs.enqueue(job, target.key, pool.name, delay=delay, worktree=known.worktree)
         self._added.add(job)
 
     @staticmethod

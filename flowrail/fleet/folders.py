@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from flowrail import approval
 from flowrail.approval import FolderContent
 from flowrail.command import Command, Hint
+from flowrail.discovery.git import output_of
 from flowrail.errors import TrustError
-from flowrail.storage.files import MissingFileError, read_bounded, sha256_hex
+from flowrail.storage.files import MissingFileError, make_private_dir, read_bounded, sha256_hex
 
 HOST_FILES = (
     ".claude/settings.json",
@@ -25,6 +26,7 @@ HOST_FILES = (
 )
 """The files of a project in which host programs find commands that they run by themselves."""
 _ABSENT = "-"
+_CHECKOUT_SECONDS = 600.0
 
 
 def content_of(project: str) -> FolderContent:
@@ -47,11 +49,15 @@ def describe(project: str) -> Iterator[str]:
         yield "  no settings of Claude Code or Codex"
 
 
-def require_approved(project: str, state: str) -> None:
-    """Refuse a folder that is not approved, or whose host settings changed since."""
+def require_approved(project: str, state: str, *, worktree: str = "") -> None:
+    """Refuse a folder that is not approved, or whose host settings changed since.
+
+    A *worktree* of the project must have the same settings as the project when it was approved.
+    """
     content = content_of(project)
     approved = approval.approval_of(content.folder, state)
-    if approved is not None and approved.digest == content.digest:
+    content = content_of(worktree) if worktree else content
+    if approved is not None and approved.files == content.files:
         return
     what = "is not approved for headless agents"
     if approved is not None:
@@ -62,6 +68,20 @@ def require_approved(project: str, state: str) -> None:
         hint=Hint("a person types: ", Command("fleet trust")),
         folder=os.path.realpath(project),
     )
+
+
+def worktree_of(project: str, folder: str, target: str, environ: Mapping[str, str]) -> str:
+    """Return the git worktree for *target* below *folder*. It is made on a branch `flow/…` if it does not exist.
+
+    It stays after the run: the next attempt continues in it, and its branch holds the result.
+    """
+    name = target.replace("/", "-")
+    path = os.path.join(folder, name)
+    if not os.path.isdir(path):
+        make_private_dir(folder)
+        words = ("worktree", "add", "--quiet", "-B", f"flow/{name}", path, "HEAD")
+        output_of(project, words, environ, seconds=_CHECKOUT_SECONDS)
+    return path
 
 
 def _digest(path: str) -> str:

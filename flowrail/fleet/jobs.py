@@ -16,8 +16,8 @@ from flowrail.fleet.pool import Pool
 _APPLICATION, _VERSION, _WORKFLOW = "flowrail-fleet", "1", "job"
 _POLL_SECONDS = 0.5
 
-RunJob = Callable[[str, str], None]
-"""Does the job with an id for the target with a key."""
+RunJob = Callable[[str, str, bool], None]
+"""Does the job with an id for the target with a key, in a git worktree of its own if the last argument says so."""
 
 
 class JobQueue:
@@ -30,7 +30,9 @@ class JobQueue:
             system_database_url=url, serializer=DBOSPortableJSONSerializer(), application_name=_APPLICATION
         )
 
-    def enqueue(self, job: str, target: str, pool: str, *, delay: float = 0.0) -> None:
+    def enqueue(
+        self, job: str, target: str, pool: str, *, delay: float = 0.0, worktree: bool = False
+    ) -> None:
         """Add a job for *target*, to be started after *delay* seconds.
 
         Nothing happens if there was a job with that id, or if another one for the target has not ended.
@@ -44,7 +46,7 @@ class JobQueue:
         if delay:
             options["delay_seconds"] = delay
         with suppress(error.DBOSQueueDeduplicatedError):
-            self._client.enqueue(options, job, target)
+            self._client.enqueue(options, job, target, worktree)
 
     def queued(self, pool: str) -> int:
         """Return how many jobs of a pool have not been started."""
@@ -84,8 +86,8 @@ class JobQueue:
         )
 
         @DBOS.workflow(name=_WORKFLOW)
-        def job(job_id: str, target: str) -> None:
-            run_job(job_id, target)
+        def job(job_id: str, target: str, worktree: bool) -> None:
+            run_job(job_id, target, worktree)
 
         DBOS.listen_queues([_queue(pool.name)])
         DBOS.launch()

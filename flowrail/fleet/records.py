@@ -444,7 +444,7 @@ def _spent(connection: Connection, pool: str, since: float) -> float:
 
 def _engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True)
+        return create_engine(url.replace("postgresql:", "postgresql+psycopg:", 1), pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS})
 
     @event.listens_for(engine, "connect")

@@ -15,6 +15,7 @@ from flowrail.fleet import attempt
 from flowrail.fleet.attempt import Attempt
 from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.folders import require_approved, worktree_of
 from flowrail.fleet.pool import Pool
 from flowrail.fleet.records import Run, RunOutcome, Start
 from flowrail.fleet.targets import Target, target_of
@@ -104,18 +105,18 @@ class Worker:
             self._fleet.jobs.resume_jobs_of(self.id, self._pool.name)
             self._fleet.records.end_worker(self.id, "stopped")
 
-    def _run_job(self, job: str, key: str) -> None:
+    def _run_job(self, job: str, key: str, worktree: bool) -> None:
         """Do one job: one run of an agent, and its record."""
         if not self._stop.is_set():
             self._running.add(job)
             try:
-                self._run_target(job, target_of(key))
+                self._run_target(job, target_of(key), worktree=worktree)
             finally:
                 self._running.discard(job)
         while self._stop.is_set():
             time.sleep(_STOP_SECONDS)  # the job has not ended: another worker gets it
 
-    def _run_target(self, job: str, target: Target) -> None:
+    def _run_target(self, job: str, target: Target, *, worktree: bool) -> None:
         fleet, pool = self._fleet, self._pool
         before = self._patient(lambda: fleet.records.open_start(job))
         if before is not None:
@@ -126,7 +127,7 @@ class Worker:
             return
         began = self._patient(fleet.records.now)
         self._say(f"{job}: started ({run})")
-        done = self._attempt(run, target, fence=before is not None)
+        done = self._attempt(run, target, fence=before is not None, worktree=worktree)
         summary = done.summary
         record = Run(
             run=run,
@@ -152,10 +153,18 @@ class Worker:
             self._patient(lambda: fleet.records.pause(pool.name, until=until, reason="its quota is used up"))
         self._say(f"{job}: {done.outcome}{f' ({done.note})' if done.note else ''}")
 
-    def _attempt(self, run: str, target: Target, *, fence: bool) -> Attempt:
+    def _attempt(self, run: str, target: Target, *, fence: bool, worktree: bool) -> Attempt:
         fleet = self._fleet
-        world = fleet.world(run)
+        world, here = fleet.world(run), fleet.environment
+        environ: dict[str, str] = {**here.environ}
+        folder = self._project
         try:
+            if worktree:
+                folder = worktree_of(
+                    self._project, os.path.join(fleet.folder, "worktrees"), target.key, environ
+                )
+                environ["FLOW_STORE"] = here.database_url or here.store_path
+            require_approved(self._project, here.state, worktree=folder if worktree else "")
             ours = self._patient(lambda: fleet.records.started_by(target.key))
             holders = {short_id(known) for known in ours}
             taken = self._patient(lambda: attempt.take(world, target, ours=holders, fence=fence))
@@ -163,9 +172,9 @@ class Worker:
                 world,
                 taken,
                 self._pool,
-                folder=self._project,
+                folder=folder,
                 files=os.path.join(fleet.folder, "logs"),
-                environ=fleet.environment.environ,
+                environ=environ,
                 stop=self._stop,
                 patient=self._patient,
             )

@@ -17,7 +17,7 @@ from flowrail.hooks import claims
 from flowrail.hooks.claims import Claim
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
-from flowrail.hosts.conversation import HELD
+from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.hosts.protocol import (
     LONGEST,
     NOTHING,
@@ -116,6 +116,8 @@ def _hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: Ho
                 times = session.times_held(progress)
                 if times >= MOST_HOLDS or change.is_full or not _must_go_on(store, session, hook_input, now):
                     continue
+                if FLEET in environment.environ and any(not known.ended for known in session.dispatches):
+                    continue  # workers run them, and start an agent again afterwards
                 kept = change.kept.session
                 kept = kept if kept.host else kept.bound_to(hook_input.host)
                 change.commit(kept.held_again(progress), kind=HELD, at=now, by=_BY, note={"times": times + 1})

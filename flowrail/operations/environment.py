@@ -196,7 +196,7 @@ class Environment:
         is_ambient = "://" in ambient and open_database(ambient, folder=self.cwd) is self.database
         url = parse_address(ambient if is_ambient else named, self.cwd)
         if url.get_backend_name() == "postgresql":  # text is UTF-8 even if the database has no encoding
-            url = url.update_query_dict({"client_encoding": "utf8"})
+            url = url.set(drivername="postgresql").update_query_dict({"client_encoding": "utf8"})
         return url.render_as_string(hide_password=False)
 
     @property

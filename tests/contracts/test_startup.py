@@ -67,6 +67,16 @@ def test_a_list_of_skills_loads_neither_sessions_nor_the_engine() -> None:
     assert not {"pydantic", "cattrs", "statemachine", "asyncio"} & loaded("list")
 
 
+def test_agents_commands_on_files_load_no_database_and_no_fleet() -> None:
+    put_skill("small")
+    here = told("step", "small")
+
+    for words in (["resume", here["session"]], here["next"][0]["command"].split()[1:]):
+        packages = {module.partition(".")[0] for module in loaded(*words)}
+        assert not {"dbos", "sqlalchemy", "psycopg"} & packages
+        assert not any(module.startswith("flowrail.fleet") for module in loaded(*words))
+
+
 @pytest.mark.parametrize("form", ["xml", "json", "text"])
 def test_a_step_loads_no_heavy_module(form: str) -> None:
     put_skill("small")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from hashlib import sha256
 from pathlib import Path
 
@@ -117,3 +119,25 @@ def test_an_unknown_pool_is_refused_with_the_place_to_configure_it() -> None:
 
     assert unknown.status == 2
     assert "config.toml" in unknown.err
+
+
+def test_each_job_can_have_a_git_worktree_of_its_own() -> None:
+    put_trial()
+    configure()
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
+        identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+        subprocess.run([str(shutil.which("git")), *identity, *words], check=True)
+    session = run_session("trial", "-p", 'kinds=["finish", "finish"]', "--worktree")
+
+    with worker():
+        until(ended(session))
+
+    assert told("status", session)["status"] == "completed"
+    worktrees = Path(".flow/fleet/worktrees")
+    assert sorted(path.name for path in worktrees.iterdir()) == [
+        session,
+        f"{session}-d0-1",
+        f"{session}-d0-2",
+    ]
+    assert (worktrees / f"{session}-d0-1" / "seen-finish.txt").exists()
+    assert not Path("seen-finish.txt").exists()

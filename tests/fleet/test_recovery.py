@@ -49,37 +49,39 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
 ) -> None:
     put_trial()
     configure(slots=3, most_running=7, attempts=2, minutes=0.5)
-    kinds = ["slow", "late", "finish", "crash", "hang", "silent", "quota", "lie", "fail", "finish"]
-    session = run_session("trial", "-p", f"kinds={json.dumps(kinds)}")
+    kinds = ["slow", "finish", "crash", "late", "hang", "silent", "quota", "lie", "fail"]
     many = store_kind == "postgresql"
 
     with ExitStack() as stack:
         for _ in range(3 if many else 1):
             stack.enter_context(worker(*LOST))
-        status = until(works_on(f"{session}/d0-1"))
-        killed = worker_of(status, f"{session}/d0-1")
+        until(lambda status: len(status["workers"]) == (3 if many else 1))
+        session = run_session("trial", "-p", f"kinds={json.dumps(kinds)}")
+        slow, late = f"{session}/d0-1", f"{session}/d0-4"
+        status = until(lambda status: works_on(slow)(status) and (works_on(late)(status) or not many))
+        killed = worker_of(status, slow)
         os.kill(killed, signal.SIGKILL)
-        if not many:
-            stack.enter_context(worker(*LOST))
-        status = until(works_on(f"{session}/d0-2"))
-        frozen = worker_of(status, f"{session}/d0-2")
         if many:
-            server: Server = request.getfixturevalue("postgresql")
+            frozen = worker_of(status, late)
+            assert frozen != killed, "each worker has three slots"
             os.kill(frozen, signal.SIGSTOP)
+            server: Server = request.getfixturevalue("postgresql")
             server.stop()
             server.start()
+        else:
+            stack.enter_context(worker(*LOST))
         most = 0
 
         def is_done(now: dict[str, Any]) -> bool:
             nonlocal most
             most = max(most, len(now["running"]))
-            if many and "worker lost" in outcomes(now, f"{session}/d0-2"):
+            if many and "worker lost" in outcomes(now, late):
                 os.kill(frozen, signal.SIGCONT)
             return ended(session)(now)
 
         status = until(is_done, seconds=240)
         if many:
-            status = until(lambda now: "fenced" in outcomes(now, f"{session}/d0-2"))
+            status = until(lambda now: "fenced" in outcomes(now, late))
 
     runs = statuses(session, kinds, status)
     assert told("status", session)["status"] == "completed"

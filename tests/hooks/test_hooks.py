@@ -351,6 +351,17 @@ class TestAgentsThatWorkForOthers:
             within(A, "step", "lead/one", "fail", "--session", child)
         assert "0 of 3 agents finished, 3 failed" in stop()
 
+    def test_the_lead_may_end_its_turn_if_workers_of_a_fleet_start_its_agents(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        within(A, "step", "lead")
+        monkeypatch.setenv("FLOW_FLEET", "1")
+
+        assert stop() == ""
+        for number in range(3):
+            within(A, "step", "lead/one", "ok", "--session", self.claimed(number)[1])
+        assert "You are not finished" in stop()
+
     def test_a_lease_that_has_expired_keeps_the_lead_working(self) -> None:
         put_skill("fan", PROMPTED.replace("over:", "lease: 1, over:"), texts=LOOK)
         session = within(A, "start", "fan")["session"]

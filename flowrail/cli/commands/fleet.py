@@ -121,6 +121,9 @@ def worker_command(pool: str, slots: int | None, lost_after: float, store: str |
 @options.params
 @click.option("--session", "session_id", metavar="ID", help="Run an open session instead of a new one.")
 @_POOL
+@click.option(
+    "--worktree", is_flag=True, help="Run each job in a git worktree of its own, on a branch flow/…."
+)
 @options.as_json
 @options.store
 @options.root
@@ -129,6 +132,7 @@ def run_command(
     params: tuple[str, ...],
     session_id: str | None,
     pool: str,
+    worktree: bool,
     as_json: bool,
     store: str | None,
     roots: tuple[str, ...],
@@ -144,9 +148,9 @@ def run_command(
     here = environment(store, roots, conversation="")
     with _fleet(here) as fleet:
         if skill is not None:
-            session_id = fleet.start(skill, named_values(params, "-p"), pool)
+            session_id = fleet.start(skill, named_values(params, "-p"), pool, worktree=worktree)
         else:
-            fleet.run_session(str(session_id), pool)
+            fleet.run_session(str(session_id), pool, worktree=worktree)
         workers = sum(worker.pool == pool for worker in fleet.records.workers())
     if as_json:
         output.data({"session": session_id, "pool": pool, "workers": workers})
