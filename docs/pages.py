@@ -28,6 +28,7 @@ from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import Key
+from flowrail.operations.explanations import EXIT_STATUSES
 from flowrail.operations.skills import plugin
 
 HERE = Path(__file__).parent
@@ -173,6 +174,12 @@ def _errors() -> list[type[FlowError]]:
         if error.__module__.startswith("flowrail."):
             found.append(error)
     return sorted(found, key=lambda error: (error.exit_status, error.code, error.__qualname__))
+
+
+def exit_statuses() -> None:
+    """Write what each exit status means."""
+    rows: list[tuple[object, ...]] = [(status, *about) for status, about in EXIT_STATUSES.items()]
+    table("Status", "Meaning", "What to do", rows=rows)
 
 
 # --- JSON

@@ -75,9 +75,16 @@ def _open_sessions(params: Params) -> Iterable[str]:
             yield session_id
 
 
+def _codes(_params: Params) -> Iterable[str]:
+    from flowrail.operations.explanations import known_codes  # reads the sources of the package
+
+    return known_codes()
+
+
 _FINDERS: Mapping[str, Callable[[Params], Iterable[str]]] = {
     "skills": _skills,
     "steps": _steps,
     "sessions": _sessions,
     "outcomes": _outcomes,
+    "codes": _codes,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from itertools import chain, islice
@@ -16,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from flowrail.cli import terminal
 from flowrail.operations.environment import Environment
 from flowrail.text.phrases import ago
 from flowrail.text.report import FilePath, Line, Moment, Part, Report, Span, Style, Table, plain_lines
@@ -71,20 +71,38 @@ def rendered(report: Report, *, has_color: bool, utc: bool = False) -> str:
     here = Environment()
     view = View(here.now, here.cwd, here.home, utc)
     buffer = io.StringIO()
-    target = rich_console.Console(
-        file=buffer,
-        highlight=False,
-        force_terminal=True,
-        color_system="standard" if has_color else None,
-        no_color=not has_color,
-        width=_width(),
-        legacy_windows=False,
-    )
+    target = _console(buffer, has_color=has_color)
     for part in report:
         if isinstance(part, Table):
             _put_table(target, part, view)
         else:
             _put_line(target, part, view)
+    return _without_trailing_blanks(buffer)
+
+
+def rendered_markdown(page: str, *, has_color: bool) -> str:
+    """Return a page in Markdown as this terminal shows it."""
+    from rich.markdown import Markdown  # brings a parser and a highlighter, for pages only
+
+    buffer = io.StringIO()
+    theme = "ansi_dark" if has_color else "bw"
+    _console(buffer, has_color=has_color).print(Markdown(visible(page), code_theme=theme, hyperlinks=False))
+    return _without_trailing_blanks(buffer)
+
+
+def _console(buffer: io.StringIO, *, has_color: bool) -> rich_console.Console:
+    return rich_console.Console(
+        file=buffer,
+        highlight=False,
+        force_terminal=True,
+        color_system="standard" if has_color else None,
+        no_color=not has_color,
+        width=terminal.width(),
+        legacy_windows=False,
+    )
+
+
+def _without_trailing_blanks(buffer: io.StringIO) -> str:
     return "".join(f"{shown.rstrip()}\n" for shown in buffer.getvalue().split("\n")[:-1])
 
 
@@ -96,14 +114,10 @@ def short_path(path: str, cwd: str, home: str) -> str:
     return path
 
 
-def _width() -> int:
-    return max(20, shutil.get_terminal_size().columns)
-
-
 def _put_line(target: rich_console.Console, line: str | Line, view: View) -> None:
     parts = line.parts if isinstance(line, Line) else (line,)
     text = Text.assemble(*map(view.part, parts))
-    if any(isinstance(part, Span) and part.style is Style.COMMAND for part in parts):
+    if isinstance(line, Line) and not line.wraps:
         target.print(text, soft_wrap=True)
         return
     for piece in text.split("\n", allow_blank=True):

@@ -68,6 +68,16 @@ def report(what: Report) -> None:
         lines(plain_lines(what))
 
 
+def markdown(page: str) -> None:
+    """Print a page in Markdown: formatted on a terminal, as it is in a pipe."""
+    if terminal.is_for_people():
+        from flowrail.cli.console import rendered_markdown  # rich, which only a terminal needs
+
+        streams.put(rendered_markdown(page, has_color=terminal.has_color()))
+    else:
+        text(page.rstrip("\n"))
+
+
 def exact(document: str) -> None:
     """Print a YAML or JSON document unchanged; it contains escapes of its own."""
     streams.put(f"{json_visible(document)}\n")

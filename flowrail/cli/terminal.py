@@ -6,6 +6,7 @@ Piped input cannot answer a question, and without a terminal the question is ref
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 import click
@@ -48,6 +49,11 @@ def color_option() -> click.Option:
 def is_for_people() -> bool:
     """Return whether output adapts to a terminal: it is one, or `--color always` asks for it."""
     return sys.stdout.isatty() or _color() == "always"
+
+
+def width() -> int:
+    """Return the columns of the terminal."""
+    return max(20, shutil.get_terminal_size().columns)
 
 
 def has_color() -> bool:

@@ -17,7 +17,7 @@ from flowrail.discovery.scan.eligibility import strictly
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.spec import check as spec_notes
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding, first
+from flowrail.machines.definition.findings import Finding, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
@@ -57,7 +57,7 @@ def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInt
         if not os.path.lexists(os.path.join(file.folder, CARD)):
             return [*first((*found, _no_card(file)))]
         what = f"SKILL.md cannot be read: {error.fact}"
-        place = error.place if error.place.startswith(CARD) else f"{CARD}:1"
+        place = Place.of(error.place) if error.place.startswith(CARD) else Place(CARD, 1)
         return [*first(found), Finding("FR168", "warning", what, f"fix {CARD}", place)]
     found += [_spec(file.folder, data), _handoff(data)]
     if known:
@@ -70,7 +70,7 @@ def _no_card(file: WorkflowFile) -> Iterator[Finding]:
     if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == SKILLS_FOLDER:
         what = f"{CARD} is missing, so no host finds `{file.address}`"
         hint = f"write one with `name`, `description` and `{_beginning(file)}`"
-        yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
+        yield Finding("FR182", "warning", what, hint, Place(file.path, 1))
 
 
 def _beginning(file: WorkflowFile) -> str:
@@ -81,7 +81,7 @@ def _beginning(file: WorkflowFile) -> str:
 def _spec(path: str, data: bytes) -> Iterator[Finding]:
     for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
         what = f"{note.reason} [{note.code}]"
-        yield Finding("FR168", _severity(note), what, note.hint, f"{CARD}:{note.line or 1}")
+        yield Finding("FR168", _severity(note), what, note.hint, Place(CARD, note.line or 1))
 
 
 def of_card(path: str) -> list[Finding]:
@@ -90,7 +90,7 @@ def of_card(path: str) -> list[Finding]:
         data = read_bounded(os.path.join(path, CARD), limit=limits.TEXT_BYTES, what="it")
     except DocumentError as error:
         what = f"SKILL.md cannot be read: {error.fact}"
-        return [Finding("FR168", "warning", what, f"fix {CARD}", f"{CARD}:1")]
+        return [Finding("FR168", "warning", what, f"fix {CARD}", Place(CARD, 1))]
     return [*_spec(path, data), *_handoff(data)]
 
 
@@ -100,7 +100,7 @@ def _handoff(data: bytes) -> Iterator[Finding]:
     odd = [note for note in reading.notes if note not in front.notes]
     for note in (*odd, *strictly(reading, CARD)):
         what = f"{note.reason} [{note.code}]"
-        yield Finding("FR183", _severity(note), what, note.hint, f"{CARD}:{note.line or 1}")
+        yield Finding("FR183", _severity(note), what, note.hint, Place(CARD, note.line or 1))
 
 
 def _severity(note: Note) -> str:
@@ -120,20 +120,20 @@ def _commands(
         near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
         hint = f"add `{_beginning(file)}`"
         yield Finding(
-            "FR169", "warning", f"SKILL.md never shows `{_beginning(file)}`", hint, f"{CARD}:{near}"
+            "FR169", "warning", f"SKILL.md never shows `{_beginning(file)}`", hint, Place(CARD, near)
         )
     elif not any(_complete(words, definition) for words in starting):
         must = listed(name for name, arg in definition.params.items() if arg.required)
         what = f"no command in SKILL.md sets {must}, which `{file.address}` requires"
-        yield Finding("FR169", "warning", what, "add `-p NAME=VALUE` to a command", f"{CARD}:1")
+        yield Finding("FR169", "warning", what, "add `-p NAME=VALUE` to a command", Place(CARD, 1))
     for line, words in lines:
         address = words[2]
         if address.partition("/")[0] == file.address and address not in own:
             hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
-            yield Finding("FR169", "warning", f"unknown workflow `{address}`", hint, f"{CARD}:{line}")
+            yield Finding("FR169", "warning", f"unknown workflow `{address}`", hint, Place(CARD, line))
         elif address in own and (interface := interfaces.get_with_steps(own[address])) is not None:
             for what, hint in _wrong(words, interface, guesses):
-                yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
+                yield Finding("FR169", "warning", what, hint, Place(CARD, line))
 
 
 def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -182,7 +182,7 @@ def _table(definition: Workflow, text: str) -> Iterator[Finding]:
     first = above.count("\n") + 2
     written = enumerate(table.splitlines(), start=first)
     rows = [(number, _cells(line)) for number, line in written if line.startswith("|")]
-    at = f"{CARD}:{first - 1}"
+    at = Place(CARD, first - 1)
     head, rows = rows[0][1] if rows else [], rows[2:]
     columns = {name.lower(): place for place, name in enumerate(head)}
     if "step" not in columns or len(rows) != definition.total_steps:
@@ -194,7 +194,7 @@ def _table(definition: Workflow, text: str) -> Iterator[Finding]:
         problem = _row_problem(row, step, columns, numbers)
         if problem:
             what = f"the table of steps is wrong about step `{step.id}`: {problem}"
-            yield Finding("FR170", "warning", what, "update the table", f"{CARD}:{number}", step.id)
+            yield Finding("FR170", "warning", what, "update the table", Place(CARD, number), step.id)
 
 
 def _row_problem(
@@ -236,7 +236,7 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
     for name in ("workflow.py", "workflow.yml", "workflow.json"):
         if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
             what = f"nothing reads `{name}`: `{file.path}` is the workflow"
-            yield Finding("FR174", "warning", what, "keep one of them", f"{name}:1")
+            yield Finding("FR174", "warning", what, "keep one of them", Place(name, 1))
     try:
         names = sorted(os.listdir(os.path.join(file.folder, "workflows")))
     except OSError:
@@ -245,7 +245,7 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
         if name.endswith((".yml", ".json", ".py")) and not name.startswith("_"):
             hint = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML"
             what = f"nothing reads `workflows/{name}`"
-            yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
+            yield Finding("FR174", "warning", what, hint, Place(f"workflows/{name}", 1))
 
 
 def _leftover(
@@ -271,4 +271,4 @@ def _leftover(
     guesses = Suggestions()
     for path in left:
         hint = guesses.did_you_mean(path, silent, "name it after its step, or delete it")
-        yield Finding("FR171", "warning", "no step uses this text", hint, f"{path}:1")
+        yield Finding("FR171", "warning", "no step uses this text", hint, Place(path, 1))

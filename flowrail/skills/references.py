@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.definition.findings import Finding, Path, first
+from flowrail.machines.definition.findings import Finding, Path, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation import origin_of
@@ -243,7 +243,7 @@ def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[F
         for line, name, message in wrong:
             what = f"step `{step.id}` prints its fence `flow:{name}` as text: {message}"
             hint = "fix it, or write it without `flow:`"
-            at = f"{place[0]}:{line + place[1]}" if place else step.origin or file.address
+            at = Place(place[0], line + place[1]) if place else Place.of(step.origin or file.path)
             yield Finding("FR152", "error", what, hint, at, step.id)
 
 

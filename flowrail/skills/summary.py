@@ -7,7 +7,7 @@ from typing import Any
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.findings import Finding, Place
 from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, to_plain
@@ -31,7 +31,7 @@ def show(address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read
         "entry": definition.entry_point,
         "then": definition.then,
         "steps": [_step(definition, step) for step in definition.steps],
-        "findings": [finding._asdict() for finding in loaded.findings],
+        "findings": [finding.data() for finding in loaded.findings],
     }
 
 
@@ -62,7 +62,7 @@ def _item(found: Skill, read: ReadFile) -> dict[str, object]:
     try:
         loaded = read(file)
     except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
+        finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
         loaded = skill_folder.LoadedWorkflow(Workflow(found.name, validate=False), (finding,), {})
     return _head(found, found.name, loaded)
 

@@ -24,7 +24,6 @@ class Style(StrEnum):
     BAD = "bad"
     MUTED = "muted"
     COMMAND = "command"
-    """A line with a command is never wrapped, so that it can be copied."""
 
 
 class Span(NamedTuple):
@@ -51,9 +50,10 @@ Part: TypeAlias = str | Span | Moment | FilePath
 
 
 class Line(NamedTuple):
-    """One line of several parts. A terminal wraps it with a hanging indent."""
+    """One line of several parts. A terminal wraps it with a hanging indent, unless it is to be copied or aligned."""
 
     parts: tuple[Part, ...]
+    wraps: bool = True
 
 
 class Column(NamedTuple):
@@ -87,7 +87,7 @@ def line(*parts: Part) -> Line:
 
 def command(text: str, indent: int = 2) -> Line:
     """Return a line with a command to copy."""
-    return Line((Span(f"{' ' * indent}{text}", Style.COMMAND),))
+    return Line((Span(f"{' ' * indent}{text}", Style.COMMAND),), wraps=False)
 
 
 def title(text: str) -> Line:

@@ -35,19 +35,25 @@ class YamlRefusedError(YamlError):
 
 
 class Document(NamedTuple):
-    """Plain data, and the line of each value.
+    """Plain data, and the line and column of each value.
 
-    `places` gives 1-based lines by path. The line of a mapping's entry is that of its key.
+    `places` and `columns` give 1-based numbers by path. The position of a mapping's entry is that of its key.
     """
 
     value: object
     places: Mapping[Path, int]
     source: str
+    columns: Mapping[Path, int] = {}
 
     def line(self, path: Sequence[str | int]) -> int:
         """Return the line of *path*, or of its nearest ancestor in the document."""
-        known = (self.places.get(tuple(path[:length])) for length in range(len(path), -1, -1))
-        return next((line for line in known if line is not None), 1)
+        return self.position(path)[0]
+
+    def position(self, path: Sequence[str | int]) -> tuple[int, int]:
+        """Return the line and the column of *path*, or of its nearest ancestor in the document."""
+        ancestors = (tuple(path[:length]) for length in range(len(path), -1, -1))
+        known = next((each for each in ancestors if each in self.places), ())
+        return self.places.get(known, 1), self.columns.get(known, 1)
 
     def place(self, path: Sequence[str | int]) -> str:
         """Return the position of *path*, as in `workflow.yaml:12`."""
@@ -87,7 +93,7 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
     except (yaml.YAMLError, ValueError, IndexError) as error:  # PyYAML lets errors of `chr` and `int` through
         fact = f"invalid YAML: {shortened(str(error).partition(chr(10))[0])}"
         raise YamlError(fact, hint="remove control characters and wrong escapes", place=source) from None
-    return Document(value, {(): 1, **reader.lines}, source)
+    return Document(value, {(): 1, **reader.lines}, source, reader.columns)
 
 
 def lines_of(text: str) -> Mapping[Path, int]:
@@ -163,15 +169,17 @@ _QUOTE = "write the value out, or quote the text"
 
 
 class _Reader:
-    """Turns nodes into plain data and records their lines."""
+    """Turns nodes into plain data and records where they are."""
 
     def __init__(self, source: str, *, plain_text: bool) -> None:
         self.source = source
         self.plain_text = plain_text
         self.lines: dict[Path, int] = {}
+        self.columns: dict[Path, int] = {}
 
     def value(self, node: yaml.Node, path: Path) -> object:
-        self.lines.setdefault(path, _line(node))
+        if path not in self.lines:
+            self._note(path, node)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -197,9 +205,13 @@ class _Reader:
             if name in value:
                 fact = f"duplicate key `{_short(name)}` (first in line {self.lines[*path, name]})"
                 raise _ForbiddenYamlError(key, fact, "remove one of the two")
-            self.lines[*path, name] = _line(key)
+            self._note((*path, name), key)
             value[name] = self.value(item, (*path, name))
         return value
+
+    def _note(self, path: Path, node: yaml.Node) -> None:
+        self.lines[path] = _line(node)
+        self.columns[path] = node.start_mark.column + 1 if node.start_mark else 1
 
 
 def _line(node: _YamlNode) -> int:

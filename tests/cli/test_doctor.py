@@ -23,10 +23,9 @@ from support.skills import ACCEPTING, head, put
 
 from flowrail import __version__
 from flowrail.errors import StorageError
-from flowrail.machines.definition.findings import Finding
 from flowrail.machines.sessions.store import Store
 from flowrail.operations import doctor
-from flowrail.operations.doctor.section import Section
+from flowrail.operations.doctor.section import Section, SetupFinding
 
 OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
@@ -321,7 +320,7 @@ def test_a_store_that_refuses_to_be_listed_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = [Finding(f"CODE_{number:02}", "warning", "x", "y", "") for number in range(25)]
+    more = [SetupFinding(f"CODE_{number:02}", "warning", "x", "y", "") for number in range(25)]
     monkeypatch.setattr(doctor, "installation_section", lambda _: Section("installation", [], more, {}))
 
     out = flow("doctor").out

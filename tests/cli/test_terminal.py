@@ -2,46 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import re
-import struct
-import sys
-import termios
-from collections.abc import Mapping
-
 import pytest
-from support.sandbox import ASKING, ENTRY, flow, put_skill, told
-from support.web import default_interrupt
+from support.sandbox import ASKING, flow, put_skill, told
+from support.terminal import plain, shown
 
-SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 TOPIC = "a slow login on old mobile phones, after the second attempt"
-
-
-def shown(*words: str, columns: int = 80, env: Mapping[str, str] | None = None, status: int = 0) -> str:
-    """Run a command in a terminal of so many columns, and return what it wrote."""
-    child, descriptor = pty.fork()
-    if child == 0:  # pragma: no cover - the child becomes the command
-        environ = {**os.environ, "TERM": "xterm-256color", **(env or {})}
-        default_interrupt()
-        code = f"import sys; sys.stdin.readline()\n{ENTRY}"  # the size of the terminal is set meanwhile
-        os.execve(sys.executable, [sys.executable, "-c", code, *words], environ)  # noqa: S606
-    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    os.write(descriptor, b"\n")
-    output = b""
-    try:
-        while piece := os.read(descriptor, 1 << 16):
-            output += piece
-    except OSError:  # the other end is closed
-        pass
-    os.close(descriptor)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status, output.decode()
-    return output.decode().replace("\r\n", "\n").removeprefix("\n")
-
-
-def plain(text: str) -> str:
-    return SEQUENCE.sub("", text)
 
 
 @pytest.fixture

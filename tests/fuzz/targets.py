@@ -46,6 +46,7 @@ def yaml(data: bytes) -> None:
 def workflow(data: bytes) -> None:
     """A workflow has findings, or can be kept and comes back as it was."""
     from flowrail.errors import DocumentError
+    from flowrail.machines.definition.findings import Place
     from flowrail.machines.definition.workflow import from_plain, to_plain
     from flowrail.machines.loading.yaml_file import read_data
     from flowrail.text import yaml as yaml_text
@@ -58,7 +59,11 @@ def workflow(data: bytes) -> None:
     except DocumentError:
         return
     found = read_data(
-        document.value, name="evil", place=document.place, read_text=no_text, text_folder="steps"
+        document.value,
+        name="evil",
+        place=lambda path: Place("evil", *document.position(path)),
+        read_text=no_text,
+        text_folder="steps",
     )
     if not any(each.severity == "error" for each in found.findings):
         kept = to_plain(found.definition)

@@ -70,7 +70,7 @@ def test_a_workflow_that_is_not_there_is_found(run: str, remedy: str) -> None:
     (finding,) = findings(LEAD.replace("run: NAME/look", f"run: {run}"))
 
     assert (finding.code, finding.remedy, finding.step) == ("FR143", remedy, "look")
-    assert finding.place == "workflow.yaml:10"
+    assert str(finding.place) == "workflow.yaml:10"
 
 
 @pytest.mark.parametrize("run", ["lead", "lead/look"])
@@ -163,7 +163,7 @@ def test_a_fence_that_stays_text_is_found_with_its_line(text: str, message: str,
 
     assert finding.code == "FR152"
     assert message in finding.message
-    assert finding.place == f"steps/look.md:{line}"
+    assert str(finding.place) == f"steps/look.md:{line}"
 
 
 def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
@@ -172,7 +172,7 @@ def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
 
     found = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
 
-    assert [(each.code, each.place) for each in found] == [("FR152", "workflow.yaml:7")] * 2
+    assert [(each.code, str(each.place)) for each in found] == [("FR152", "workflow.yaml:7")] * 2
 
 
 @pytest.mark.parametrize(

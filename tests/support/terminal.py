@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import re
 import select
+import struct
 import sys
+import termios
 import time
+from collections.abc import Mapping
 
 from support.sandbox import ENTRY
+from support.web import default_interrupt
+
+SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str, int]:
@@ -33,3 +41,28 @@ def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str,
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     return said, os.waitstatus_to_exitcode(status)
+
+
+def shown(*words: str, columns: int = 80, env: Mapping[str, str] | None = None, status: int = 0) -> str:
+    """Run a command in a terminal of so many columns, and return what it wrote."""
+    child, descriptor = pty.fork()
+    if child == 0:  # pragma: no cover - the child becomes the command
+        environ = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+        default_interrupt()
+        code = f"import sys; sys.stdin.readline()\n{ENTRY}"  # the size of the terminal is set meanwhile
+        os.execve(sys.executable, [sys.executable, "-c", code, *words], environ)  # noqa: S606
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    os.write(descriptor, b"\n")
+    output = b""
+    try:
+        while piece := os.read(descriptor, 1 << 16):
+            output += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(descriptor)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status, output.decode()
+    return output.decode().replace("\r\n", "\n").removeprefix("\n")
+
+
+def plain(text: str) -> str:
+    return SEQUENCE.sub("", text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import check_report, options, output, terminal
 from flowrail.cli.environment import named_values, world
 from flowrail.cli.reader import reader
 from flowrail.command import Command
@@ -22,27 +22,37 @@ from flowrail.operations.skills.check import CheckReport, WorkflowChange
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
 from flowrail.text.phrases import did_you_mean
-from flowrail.text.safe_text import one_line
 
 
 @click.command(
     "check",
     epilog=options.examples(
-        "flow check problem-analysis", "flow check --strict ./my-skill", "flow check my-skill --against HEAD"
+        "flow check problem-analysis",
+        "flow check --strict ./my-skill --format github",
+        "flow check my-skill --against HEAD",
     ),
 )
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--against", metavar="REV", help="Also show what changed since this git revision.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    help="The output format: also annotations for GitHub Actions, or SARIF 2.1.0.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@options.color
 @options.run
-@options.as_json
 @options.root
 def check_command(
     targets: tuple[str, ...],
     strict: bool,
     against: str | None,
+    form: str,
     run_code: bool,
-    as_json: bool,
     roots: tuple[str, ...],
 ) -> int:
     """Find errors in a workflow
@@ -60,10 +70,16 @@ def check_command(
         read=reader(roots, run_code=run_code, skips=not targets),
     )
     changes = _changes(targets, here, against) if against is not None else None
-    if as_json:
+    if form == "json":
         output.data(_report_data(reports, changes))
+    elif form == "sarif":
+        output.data(check_report.sarif(reports, cwd=here.cwd))
+    elif form == "github":
+        output.lines(check_report.github_lines(reports, cwd=here.cwd))
+    elif terminal.is_for_people():
+        output.report(check_report.terminal_report(reports, changes, cwd=here.cwd, width=terminal.width()))
     else:
-        output.text("\n".join(_report_lines(reports, changes)))
+        output.report(check_report.plain_report(reports, changes))
     severities = [finding.severity for report in reports for finding in report.findings]
     return 1 if any(severity == "error" or strict for severity in severities) else 0
 
@@ -82,37 +98,13 @@ def _report_data(
 ) -> dict[str, object]:
     return {
         "findings": [
-            {"workflow": report.address, "path": report.path, **finding._asdict()}
+            {"workflow": report.address, "path": report.path, **finding.data()}
             for report in reports
             for finding in report.findings
         ],
         "checked": [report.address for report in reports],
         **({} if changes is None else {"changes": [change._asdict() for change in changes]}),
     }
-
-
-def _report_lines(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None) -> list[str]:
-    lines: list[str] = []
-    for report in reports:
-        for finding in report.findings:
-            where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
-            lines += [f"{one_line(where)}: {one_line(finding.message)}", f"    {one_line(finding.remedy)}"]
-    for change in changes or ():
-        step = f" step `{change.step}`" if change.step else ""
-        stops = "; sessions at this step stop" if change.stops else ""
-        lines.append(f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}")
-    found = sum(len(report.findings) for report in reports)
-    counted = [("workflow", sum(report.is_workflow for report in reports))]
-    counted.append(("skill without a workflow", sum(not report.is_workflow for report in reports)))
-    some = [_count(number, what) for what, number in counted if number] or ["0 workflows"]
-    count = f"{' and '.join(some)} checked"
-    told = "" if changes is None else f", {len(changes) or 'nothing'} changed"
-    return [*lines, f"{count}, {found or 'nothing'} found{told}"]
-
-
-def _count(number: int, what: str) -> str:
-    noun, _, rest = what.partition(" ")
-    return f"{number} {noun}{'s' if number != 1 else ''}{' ' if rest else ''}{rest}"
 
 
 @click.command(

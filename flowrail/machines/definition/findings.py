@@ -13,7 +13,6 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import DefinitionPart, Key
 
 Path = tuple[str | int, ...]
-Locate = Callable[[Path], str]
 MOST_FOUND = 5_000
 """Findings of one rule that are reported at once."""
 LARGEST_FOUND = 3_000_000
@@ -100,6 +99,31 @@ CODES = {
 """Every code, with what it says in general. Codes are never reused for something else."""
 
 
+class Place(NamedTuple):
+    """Where a finding is: a file in the skill's folder, a line and a column from 1, or 0 if unknown.
+
+    `part` names the part of the workflow in words, if the line alone does not say it.
+    """
+
+    file: str
+    line: int = 0
+    column: int = 0
+    part: str = ""
+
+    def __str__(self) -> str:
+        file = f"{self.file}{f':{self.line}' if self.line else ''}"
+        return f"{file} ({self.part})" if file and self.part else file or self.part
+
+    @classmethod
+    def of(cls, origin: str) -> "Place":
+        """Return the place that an error or the origin of a part names, as in `workflow.py:12`."""
+        file, colon, number = origin.rpartition(":")
+        return cls(file, int(number)) if colon and number.isdecimal() else cls(origin)
+
+
+Locate = Callable[[Path], Place]
+
+
 class Finding(NamedTuple):
     """One finding, worded for the author who fixes it."""
 
@@ -107,8 +131,13 @@ class Finding(NamedTuple):
     severity: str
     message: str
     remedy: str
-    place: str
+    place: Place
     step: str | None = None
+
+    def data(self) -> dict[str, object]:
+        """Return the finding as plain data."""
+        values = {**self._asdict(), "place": str(self.place)}
+        return {**values, "file": self.place.file, "line": self.place.line, "column": self.place.column}
 
     @property
     def line(self) -> str:
@@ -126,13 +155,12 @@ class UnplacedFinding(NamedTuple):
     step: str | None = None
     severity: str = "error"
 
-    def at(self, place: str) -> Finding:
-        """Return the finding with its place in words."""
+    def at(self, place: Place) -> Finding:
+        """Return the finding with its place."""
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
 _COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
-_PLACE = r"(?s)(?P<file>.*?)(?::(?P<line>\d+))?(?: \(.*)?\Z"
 _Found = TypeVar("_Found", Finding, UnplacedFinding)
 
 
@@ -151,13 +179,8 @@ def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return *findings* sorted by file, in the order of first appearance, and by line."""
     listed = list(findings)
-    files: dict[str, int] = {}
-    keys: list[tuple[int, int]] = []
-    for finding in listed:
-        match = re.match(_PLACE, finding.place)
-        file, line = (match["file"], int(match["line"] or 0)) if match else (finding.place, 0)
-        keys.append((files.setdefault(file, len(files)), line))
-    return [finding for _, finding in sorted(zip(keys, listed, strict=True), key=lambda pair: pair[0])]
+    files = {file: number for number, file in enumerate(dict.fromkeys(each.place.file for each in listed))}
+    return sorted(listed, key=lambda finding: (files[finding.place.file], finding.place.line))
 
 
 class WorkflowError(FlowError):
@@ -172,7 +195,7 @@ class WorkflowError(FlowError):
             f"workflow `{name}` has {count}\n{lines}",
             hint=Hint("fix the findings, then check again: ", Command("check")),
             workflow=name,
-            findings=[finding._asdict() for finding in findings],
+            findings=[finding.data() for finding in findings],
         )
         self.findings = tuple(findings)
 
@@ -231,7 +254,8 @@ def without_suppressed(findings: Iterable[Finding], suppressions: Iterable[Suppr
         problem = _problem(suppression, is_error=key in errors, is_used=bool(covered.get(key)))
         if problem is not None:
             what, hint = problem
-            put(number, Finding("FR172", "warning", what, hint, suppression.origin, suppression.step))
+            place = Place.of(suppression.origin)
+            put(number, Finding("FR172", "warning", what, hint, place, suppression.step))
             continue
         for gone, finding in [*covered[key].items()]:
             del kept[gone]

@@ -70,7 +70,7 @@ class Reader:
     def __init__(
         self,
         *,
-        place: Callable[[Path], str] = lambda _: "definition.json",
+        place: Callable[[Path], object] = lambda _: "definition.json",
         is_stored: bool = False,
         has_code: bool = False,
     ) -> None:
@@ -139,9 +139,9 @@ class Reader:
     def _made(self, kind: type[Any], given: dict[str, Any], path: Path) -> object:
         if not is_dataclass(kind):
             steps = given.pop("steps", ())
-            return kind(given.pop("name"), *steps, validate=False, origin=self.place(path), **given)
+            return kind(given.pop("name"), *steps, validate=False, origin=str(self.place(path)), **given)
         if _is_field(kind, "origin"):
-            given["origin"] = self.place(path)
+            given["origin"] = str(self.place(path))
         return kind(**given)
 
     def value(self, data: object, shape: Shape, path: Path) -> object:

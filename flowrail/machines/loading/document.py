@@ -6,10 +6,10 @@ that was left out are not reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from flowrail.machines.definition.findings import Finding, Locate, Path, first, in_order
+from flowrail.machines.definition.findings import Finding, Locate, Path, Place, first, in_order
 from flowrail.machines.definition.reader import Call, DocumentProblem, Reader
 from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
 from flowrail.machines.definition.validation import rule_findings
@@ -31,7 +31,7 @@ def read(
     *,
     name: str,
     place: Locate,
-    located: Callable[[Path], str] | None = None,
+    located: Locate | None = None,
     origin: Locate | None = None,
     findings: tuple[Finding, ...] = (),
     has_code: bool = False,
@@ -46,7 +46,7 @@ def read(
     if not isinstance(data, Mapping):
         remedy = "start with `name:` and `steps:`"
         finding = Finding("FR100", "error", "the file does not contain a mapping", remedy, place(()))
-        return ReadWorkflow(Workflow(name, validate=False, origin=place(())), (finding,), place)
+        return ReadWorkflow(Workflow(name, validate=False, origin=str(place(()))), (finding,), place)
     reader = Reader(place=origin or place, has_code=has_code)
     renamed = {**data, "name": name}
     workflow: Workflow = reader.part(Call(Workflow, renamed) if has_code else renamed, Workflow, ())
@@ -57,7 +57,7 @@ def read(
     found = [*findings, *(raw.at(place(raw.path)) for raw in shapes)]
     found += _misnamed(data.get("name"), name, place)
 
-    def locate(path: Path) -> str:
+    def locate(path: Path) -> Place:
         return (located or place)(path_in_data(path, reader.positions))
 
     if is_complete:

@@ -16,7 +16,7 @@ from enum import Enum
 from inspect import Signature
 from typing import Any
 
-from flowrail.machines.definition.findings import Finding, Path, Suppression
+from flowrail.machines.definition.findings import Finding, Path, Place, Suppression
 from flowrail.machines.definition.parts import keys_of
 from flowrail.machines.definition.reader import Call, Reader
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
@@ -100,7 +100,7 @@ def read_python(
             any_name=any_name
         )
     except UNREADABLE as error:
-        place = f"{source}:{getattr(error, 'lineno', None) or 1}"
+        place = Place(source, getattr(error, "lineno", None) or 1)
         what, remedy = why_not(error)
         finding = Finding("FR100", "error", f"the file {what}", remedy, place)
         return ReadWorkflow(Workflow(address, validate=False), (finding,), lambda _: place)
@@ -169,7 +169,7 @@ class _Source:
             or any(word.arg is None for word in call.keywords)
         ):
             self._computed(call.lineno if call is not None else 1, "WORKFLOW")
-            origin = self.findings[-1].place
+            origin = str(self.findings[-1].place)
             workflow = Workflow(self.address, validate=False, origin=origin)
             return ReadWorkflow(workflow, tuple(self.findings), self.place)
         data = Call(Workflow, self._workflow(call))
@@ -177,19 +177,19 @@ class _Source:
             data,
             name=str(data["name"]) if any_name else self.address,
             place=self.place,
-            origin=lambda path: f"{self.source}:{self._line(path)}",
+            origin=lambda path: Place(self.source, self._line(path)),
             findings=tuple(self.findings),
             has_code=True,
             is_complete=self.is_complete,
         )
 
-    def place(self, path: Path) -> str:
+    def place(self, path: Path) -> Place:
         """Return the line of *path*, and the part that is meant."""
         words = [str(part) for part in path]
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
             words = [self.ids.get(path[1], words[1]), *words[2:]]
         inside = ".".join(words)
-        return f"{self.source}:{self._line(path)}{f' ({inside})' if inside else ''}"
+        return Place(self.source, self._line(path), part=inside)
 
     def _line(self, path: Path) -> int:
         for length in range(len(path), -1, -1):
@@ -416,7 +416,7 @@ class _Source:
         self._found("FR190", line, f"{what} is computed, not read", remedy, "warning")
 
     def _found(self, code: str, line: int, message: str, remedy: str, severity: str = "error") -> None:
-        self.findings.append(Finding(code, severity, message, remedy, f"{self.source}:{line}"))
+        self.findings.append(Finding(code, severity, message, remedy, Place(self.source, line)))
 
 
 def _uses(tree: ast.Module) -> tuple[Counter[str], set[str]]:

@@ -14,6 +14,7 @@ from flowrail.machines.definition.findings import (
     MOST_FOUND,
     Finding,
     Locate,
+    Place,
     Suppression,
     in_order,
     raise_errors,
@@ -174,7 +175,7 @@ def run(
     texts.files[file.path] = digest(data)
     path = os.path.join(file.folder, file.path)
     workflow = run_python(data, file.address, path, text_of=texts.of_step)
-    workflow, missing = texts.with_resources(workflow, lambda _: file.path)
+    workflow, missing = texts.with_resources(workflow, lambda _: Place(file.path))
     suppressions = (*workflow.ignore, *suppressions_in(data, file.path))
     return LoadedWorkflow(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding, Locate, Path
+from flowrail.machines.definition.findings import Finding, Locate, Path, Place
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.document import ReadWorkflow, read
@@ -26,11 +26,13 @@ def read_yaml(
     try:
         document = load(data, source=source)
     except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
-        return ReadWorkflow(Workflow(name, validate=False), (finding,), lambda _path: source)
-    return read_data(
-        document.value, name=name, place=document.place, read_text=read_text, text_folder=text_folder
-    )
+        finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
+        return ReadWorkflow(Workflow(name, validate=False), (finding,), lambda _path: Place(source))
+
+    def place(path: Path) -> Place:
+        return Place(source, *document.position(path))
+
+    return read_data(document.value, name=name, place=place, read_text=read_text, text_folder=text_folder)
 
 
 def read_data(
@@ -61,12 +63,12 @@ class _Texts:
             return dict(data)
         return {**data, "steps": [self._step(step, ("steps", index)) for index, step in enumerate(steps)]}
 
-    def where(self, path: Path) -> str:
+    def where(self, path: Path) -> Place:
         """Return where *path* is written; for a text from a file, its line there."""
         for length in range(len(path), 2, -1):
             if path[:length] in self.files:
                 name, text = self.files[path[:length]]
-                return f"{name}:{_line_of(text, path[length:])}"
+                return Place(name, *_position_in(text, path[length:]))
         return self.place(path)
 
     def _step(self, data: object, path: Path) -> object:
@@ -135,8 +137,10 @@ class _Texts:
         raise DocumentError(fact, hint="split the workflow", place=name)
 
 
-def _line_of(text: str, inside: Path) -> int:
-    """Return the line of *text* with the last word of a path, otherwise the first."""
+def _position_in(text: str, inside: Path) -> tuple[int, int]:
+    """Return the line and column in *text* of the last word of a path, otherwise the first line."""
     word = next((part for part in reversed(inside) if isinstance(part, str)), None)
     found = re.search(rf"{re.escape(word)}(?![a-z0-9_])", text) if word else None
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    if found is None:
+        return 1, 0
+    return text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())

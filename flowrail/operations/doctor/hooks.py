@@ -8,8 +8,7 @@ from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import DocumentError
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
-from flowrail.machines.definition.findings import Finding
-from flowrail.operations.doctor.section import DoctorContext, Section
+from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
 from flowrail.skills.catalog import forbidden_tools
 
 MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
@@ -18,7 +17,7 @@ MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
 def hooks_section(world: DoctorContext) -> Section:
     """Return which settings hold our hooks, and what is wrong with them."""
     facts: list[str] = []
-    findings: list[Finding] = []
+    findings: list[SetupFinding] = []
     data: list[dict[str, object]] = []
     installed: dict[str, list[SettingsFile]] = {}
     forbidden = forbidden_tools(skill_roots(world.cwd, world.home, world.environ, world.extra))
@@ -39,37 +38,41 @@ def hooks_section(world: DoctorContext) -> Section:
     return Section("hooks", facts or none, findings, {"hooks": data})
 
 
-def _unreadable(file: SettingsFile, error: DocumentError) -> Finding:
+def _unreadable(file: SettingsFile, error: DocumentError) -> SetupFinding:
     message, place = f"the settings of {file.host} cannot be read: {error.fact}", error.place
     if not place.startswith(file.path):  # the settings are a link
         message, place = f"{message} ({place})", file.path
-    return Finding("SETTINGS_UNREADABLE", "warning", message, "fix the file; it must be plain JSON", place)
+    return SetupFinding(
+        "SETTINGS_UNREADABLE", "warning", message, "fix the file; it must be plain JSON", place
+    )
 
 
-def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[Finding]:
+def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[SetupFinding]:
     if hooks.any and hooks.switched_off:
         message = f"the settings of {file.host} switch our hooks off with `disableAllHooks`"
-        yield Finding("HOOKS_OFF", "warning", message, "remove `disableAllHooks`", file.path)
+        yield SetupFinding("HOOKS_OFF", "warning", message, "remove `disableAllHooks`", file.path)
     missing = [event for event, state in hooks.events.items() if state is None]
     outdated = [event for event, state in hooks.events.items() if state is False]
     again = str(Command("hook install", host=file.host, to=file.to))
     if hooks.any and missing:
         message = f"our hooks for {', '.join(missing)} are missing in the settings of {file.host}"
-        yield Finding("HOOKS_MISSING", "warning", message, again, file.path)
+        yield SetupFinding("HOOKS_MISSING", "warning", message, again, file.path)
     if outdated:
         message = (
             f"our hooks for {', '.join(outdated)} in the settings of {file.host} are from a different version"
         )
-        yield Finding("HOOKS_OUTDATED", "warning", message, again, file.path)
+        yield SetupFinding("HOOKS_OUTDATED", "warning", message, again, file.path)
     for command in hooks.unknown[:MOST_UNKNOWN]:
         shown = command if len(command) <= LONGEST_COMMAND else f"{command[:LONGEST_COMMAND]}…"
         message = f"a hook in the settings of {file.host} begins like ours and is not ours: {shown}"
-        yield Finding("HOOKS_ALIKE", "warning", message, "read it; remove it unless it is yours", file.path)
+        yield SetupFinding(
+            "HOOKS_ALIKE", "warning", message, "read it; remove it unless it is yours", file.path
+        )
 
 
-def _twice(host: str, both: list[SettingsFile]) -> Finding:
+def _twice(host: str, both: list[SettingsFile]) -> SetupFinding:
     message = f"our hooks are in two settings files of {host}, so an agent may be held twice for one stop"
-    return Finding(
+    return SetupFinding(
         "HOOKS_TWICE",
         "warning",
         message,

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 
 from flowrail import __version__
-from flowrail.machines.definition.findings import Finding
-from flowrail.operations.doctor.section import Section
+from flowrail.operations.doctor.section import Section, SetupFinding
 
 DISTRIBUTION = "flowrail"
 _SCRIPT_START = 4096
@@ -31,13 +30,13 @@ def installation_section(environ: Mapping[str, str]) -> Section:
     """Return what is installed, and what is wrong with it."""
     python = ".".join(map(str, sys.version_info[:3]))
     command = shutil.which("flow", path=environ.get("PATH", os.defpath)) or ""
-    findings: list[Finding] = []
+    findings: list[SetupFinding] = []
     try:
         required = list(_required())
     except metadata.PackageNotFoundError:
         required = []
         message = "flowrail runs from its source folder, so its requirements are unknown"
-        findings.append(Finding("RUNS_FROM_SOURCE", "warning", message, "install it: pip install .", ""))
+        findings.append(SetupFinding("RUNS_FROM_SOURCE", "warning", message, "install it: pip install .", ""))
     findings += [finding for each in required for finding in _requirement_findings(each)]
     findings += _command_findings(command)
     facts = [f"flowrail {__version__}, Python {python} ({sys.executable})"]
@@ -76,25 +75,25 @@ def _installed_version(name: str) -> str:
         return ""
 
 
-def _requirement_findings(required: InstalledRequirement) -> Iterator[Finding]:
+def _requirement_findings(required: InstalledRequirement) -> Iterator[SetupFinding]:
     requirement, installed = required
     remedy = f"install flowrail again, or: pip install '{requirement}'"
     if not installed:
-        yield Finding("REQUIREMENT_MISSING", "error", f"{requirement.name} is not installed", remedy, "")
+        yield SetupFinding("REQUIREMENT_MISSING", "error", f"{requirement.name} is not installed", remedy, "")
     elif not requirement.specifier.contains(installed, prereleases=True):
         message = f"{requirement.name} is {installed}, but flowrail requires {requirement.specifier}"
-        yield Finding("REQUIREMENT_NOT_MET", "error", message, remedy, "")
+        yield SetupFinding("REQUIREMENT_NOT_MET", "error", message, remedy, "")
 
 
-def _command_findings(path: str) -> Iterator[Finding]:
+def _command_findings(path: str) -> Iterator[SetupFinding]:
     if not path:
         remedy = f"add {sysconfig.get_path('scripts')} to PATH"
         message = "`flow` is not on PATH, and every printed command begins with it"
-        yield Finding("FLOW_NOT_ON_PATH", "error", message, remedy, "")
+        yield SetupFinding("FLOW_NOT_ON_PATH", "error", message, remedy, "")
     elif not _names_flowrail(path):
         message = "`flow` may be another program: its file does not name flowrail"
         remedy = f"if `flow --version` does not print `flow {__version__}`, put our folder first in PATH"
-        yield Finding("FLOW_MAY_BE_ANOTHER", "warning", message, remedy, path)
+        yield SetupFinding("FLOW_MAY_BE_ANOTHER", "warning", message, remedy, path)
 
 
 def _names_flowrail(path: str) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.findings import Finding
-
 
 class DoctorContext(NamedTuple):
     """Everything that an examination may look at."""
@@ -19,12 +17,23 @@ class DoctorContext(NamedTuple):
     extra: Sequence[str] = ()
 
 
+class SetupFinding(NamedTuple):
+    """One finding about the set-up; *place* is a file, a folder or a session, or empty."""
+
+    code: str
+    severity: str
+    message: str
+    remedy: str
+    place: str
+    step: str | None = None
+
+
 class Section(NamedTuple):
     """One section: facts to read, findings, and the same as plain data."""
 
     name: str
     facts: Sequence[str]
-    findings: Sequence[Finding]
+    findings: Sequence[SetupFinding]
     data: Mapping[str, Any]
 
 
@@ -36,5 +45,5 @@ def guarded(name: str, examine: Callable[[], Section]) -> Section:
     try:
         return examine()
     except ImportError as error:
-        finding = Finding("CANNOT_IMPORT", "error", str(error), "install flowrail again", "")
+        finding = SetupFinding("CANNOT_IMPORT", "error", str(error), "install flowrail again", "")
         return Section(name, ["not examined"], [finding], {})

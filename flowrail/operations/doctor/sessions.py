@@ -12,9 +12,8 @@ from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.definition.findings import Finding
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.operations.doctor.section import DoctorContext, Section
+from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
 from flowrail.skills.catalog import OWN_SCOPES, Skill, as_bundled, listing, named_root, workflows
 from flowrail.storage.ownership import Owner
 
@@ -54,7 +53,9 @@ def sessions(world: DoctorContext) -> Section:
             continue
         except FlowError as error:
             counts["broken"] += 1
-            findings.append(Finding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id))
+            findings.append(
+                SetupFinding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id)
+            )
             continue
         counts["open" if kept.session.is_open else "ended"] += 1
     exists = os.path.isdir(world.store)
@@ -69,18 +70,20 @@ def sessions(world: DoctorContext) -> Section:
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})
 
 
-def _ids(store: Store, findings: list[Finding]) -> list[str]:
+def _ids(store: Store, findings: list[SetupFinding]) -> list[str]:
     """Return the ids of all sessions; add a finding if the store cannot be read and no finding says so yet."""
     try:
         return store.ids()
     except FlowError as error:
         if not any(finding.place == store.path for finding in findings):
-            findings.append(Finding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path))
+            findings.append(
+                SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path)
+            )
         return []
 
 
-def _foreign(session_id: str) -> Finding:
-    return Finding(
+def _foreign(session_id: str) -> SetupFinding:
+    return SetupFinding(
         "SESSION_FOREIGN",
         "warning",
         "you did not start it on this machine",
@@ -89,15 +92,15 @@ def _foreign(session_id: str) -> Finding:
     )
 
 
-def _key(state: str) -> Iterator[Finding]:
+def _key(state: str) -> Iterator[SetupFinding]:
     if os.path.lexists(os.path.join(state, "key")):
         try:
             Owner(state).key()
         except DocumentError as error:
-            yield Finding("KEY_BROKEN", "error", error.fact, str(error.hint), error.place)
+            yield SetupFinding("KEY_BROKEN", "error", error.fact, str(error.hint), error.place)
 
 
-def _unusable(folder: str, what: str, remedy: str) -> Iterator[Finding]:
+def _unusable(folder: str, what: str, remedy: str) -> Iterator[SetupFinding]:
     """Yield a finding if *folder* cannot be created or written to."""
     place = folder
     while not os.path.lexists(place) and os.path.dirname(place) != place:
@@ -109,7 +112,7 @@ def _unusable(folder: str, what: str, remedy: str) -> Iterator[Finding]:
     else:
         problem = _problem(place, about, own=place == folder)
     if problem:
-        yield Finding("STORE_UNUSABLE", "error", f"{what}: {place} {problem}", remedy, folder)
+        yield SetupFinding("STORE_UNUSABLE", "error", f"{what}: {place} {problem}", remedy, folder)
 
 
 def _problem(place: str, about: os.stat_result, *, own: bool) -> str:
@@ -124,7 +127,9 @@ def approvals(roots: Sequence[Root], state: str) -> Section:
     """Return which skills of the project need approval, and which have it."""
     skills = [(found, *_standing(found, state)) for found in listing(roots) if _needs_approval(found)]
     findings = [
-        Finding("NOT_TRUSTED", "warning", f"`{found.name}` {why}, so it does not run", remedy, found.folder)
+        SetupFinding(
+            "NOT_TRUSTED", "warning", f"`{found.name}` {why}, so it does not run", remedy, found.folder
+        )
         for found, standing, why, remedy in skills
         if standing != "approved"
     ]

@@ -17,8 +17,7 @@ from flowrail.discovery.locations import Root, config_folder
 from flowrail.discovery.ranking.menu import remarks
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
-from flowrail.machines.definition.findings import Finding
-from flowrail.operations.doctor.section import DoctorContext, Section, guarded
+from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding, guarded
 from flowrail.operations.skills.check import check as check_workflows
 from flowrail.text.phrases import count
 
@@ -179,17 +178,24 @@ def _as_note(skipped: Skipped) -> Note:
     return Note(skipped.code, skipped.reason, skipped.path, skipped.line)
 
 
-def _as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
+def _as_findings(notes: Iterable[Note]) -> Iterator[SetupFinding]:
     """Yield each note once: discovery and the specification may report the same finding."""
     for note in {(note.code, note.place, note.reason): note for note in notes}.values():
         severity = "error" if note.severity == ERROR else "warning"
-        yield Finding(note.code, severity, note.reason, note.hint, note.place)
+        yield SetupFinding(note.code, severity, note.reason, note.hint, note.place)
 
 
 def _workflows(roots: Sequence[Root], cwd: str) -> Section:
     reports = check_workflows((), roots, cwd)
     findings = [
-        finding._replace(place=f"{report.path}/{finding.place}")
+        SetupFinding(
+            finding.code,
+            finding.severity,
+            finding.message,
+            finding.remedy,
+            f"{report.path}/{finding.place}",
+            finding.step,
+        )
         for report in reports
         for finding in report.findings
     ]

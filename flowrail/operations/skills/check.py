@@ -14,7 +14,7 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition import diff
-from flowrail.machines.definition.findings import Finding, without_suppressed
+from flowrail.machines.definition.findings import Finding, Place, without_suppressed
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, to_plain
@@ -281,7 +281,8 @@ def _checked(
             without_suppressed((*loaded.findings, *_advice(loaded), *beside), loaded.suppressions)
         )
     except DocumentError as error:
-        place = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
+        inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
+        place = Place.of(inside)
         findings = (Finding("FR100", "error", error.fact, str(error.hint), place),)
     return CheckReport(file.address, file.folder, findings)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from flowrail.discovery.locations import Root
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.findings import Finding, Path, WorkflowError
+from flowrail.machines.definition.findings import Finding, Path, Place, WorkflowError
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError
@@ -31,10 +31,12 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWor
     except WorkflowError as error:
         return _with_findings(file, error.findings)
     except (NotLoadedError, HandlerError) as error:
-        return _with_findings(file, [Finding("FR100", "error", error.message, "fix the file", file.path)])
+        return _with_findings(
+            file, [Finding("FR100", "error", error.message, "fix the file", Place(file.path))]
+        )
     origin = origin_of(loaded.definition)
 
-    def locate(path: Path) -> str:
+    def locate(path: Path) -> Place:
         return _inside(file, origin(path))
 
     return loaded._replace(findings=tuple(check_workflow(loaded.definition, locate=locate)), locate=locate)
@@ -45,6 +47,6 @@ def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> LoadedWor
     return LoadedWorkflow(Workflow(file.address, validate=False), found, {})
 
 
-def _inside(file: WorkflowFile, place: str) -> str:
+def _inside(file: WorkflowFile, place: Place) -> Place:
     """Return *place* relative to the skill's folder, as findings have it."""
-    return place.removeprefix(os.path.join(file.folder, ""))
+    return place._replace(file=place.file.removeprefix(os.path.join(file.folder, "")))

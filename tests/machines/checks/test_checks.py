@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
+from flowrail.machines.definition.findings import CODES, Finding, Place, WorkflowError
 from flowrail.machines.definition.step import Outcome, StepContext, Variant
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation import validate
@@ -198,7 +198,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_steps() -> None:
 
 
 def test_a_finding_is_one_line_with_place_severity_code_and_remedy() -> None:
-    finding = Finding("FR102", "error", "no such step", "name another", "workflow.yaml:3", "a")
+    finding = Finding("FR102", "error", "no such step", "name another", Place("workflow.yaml", 3), "a")
 
     assert finding.line == "workflow.yaml:3: error FR102: no such step; name another"
 

@@ -6,14 +6,15 @@ import pytest
 
 from flowrail.machines.definition.findings import (
     Finding,
+    Place,
     Suppression,
     suppressions_in,
     without_suppressed,
 )
 
-LOOP = Finding("FR163", "warning", "a loop", "bound it", "workflow.yaml:3", "look")
+LOOP = Finding("FR163", "warning", "a loop", "bound it", Place("workflow.yaml", 3), "look")
 OTHER = LOOP._replace(step="tell")
-WRONG = Finding("FR102", "error", "no step", "name one", "workflow.yaml:4", "look")
+WRONG = Finding("FR102", "error", "no step", "name one", Place("workflow.yaml", 4), "look")
 
 
 def passed(code: str = "FR163", reason: str = "it is short", step: str | None = None) -> Suppression:
@@ -40,7 +41,7 @@ def test_an_exception_without_effect_is_a_finding(exception: Suppression, what: 
     *kept, found = without_suppressed([LOOP, WRONG], [exception])
 
     assert kept == [LOOP, WRONG]
-    assert (found.code, found.severity, found.place) == ("FR172", "warning", "workflow.yaml:9")
+    assert (found.code, found.severity, str(found.place)) == ("FR172", "warning", "workflow.yaml:9")
     assert what in found.message
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 
 from flowrail.errors import DocumentError
+from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step import Outcome, Rule, Variant
 from flowrail.machines.definition.values import Arg
@@ -29,11 +30,19 @@ def read_text(path: str) -> str:
 
 def parsed(text: str, name: str = "dull", **more: Any) -> ReadWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
-    return read_data(document.value, name=name, place=document.place, read_text=read_text, **more)
+    return read_data(
+        document.value,
+        name=name,
+        place=lambda path: Place("workflow.yaml", *document.position(path)),
+        read_text=read_text,
+        **more,
+    )
 
 
 def found(text: str, name: str = "dull") -> list[tuple[str, str]]:
-    return [(each.code, each.place.removeprefix("workflow.yaml:")) for each in parsed(text, name).findings]
+    return [
+        (each.code, str(each.place).removeprefix("workflow.yaml:")) for each in parsed(text, name).findings
+    ]
 
 
 # --- what a file stands for
@@ -134,7 +143,7 @@ steps:
 def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None:
     definition, findings, _ = parsed(TEN)
 
-    assert sorted((each.code, each.place) for each in findings) == [
+    assert sorted((each.code, str(each.place)) for each in findings) == [
         ("FR101", "workflow.yaml:2"),
         ("FR102", "workflow.yaml:13"),
         ("FR106", "workflow.yaml:14"),
@@ -219,14 +228,16 @@ steps:
 
     (finding,) = parsed(text).findings
 
-    assert (finding.code, finding.place) == ("FR102", "workflow.yaml:3")
+    assert (finding.code, str(finding.place)) == ("FR102", "workflow.yaml:3")
     assert finding.message == ("step `look` leads to unknown step `formulate`, and so do 2 other transitions")
     assert finding.remedy == "did you mean `formulat`?"
 
 
 @given(PLAIN_DATA)
 def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
-    result = read_data(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+    result = read_data(
+        data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text
+    )
 
     assert all(each.severity == "error" for each in result.findings)
     assert result.findings
@@ -257,7 +268,7 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 
-    read_data(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+    read_data(data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text)
 
 
 # --- the schema

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowrail.errors import DocumentError
+from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.loading.document import ReadWorkflow
 from flowrail.machines.loading.yaml_file import read_data
@@ -19,13 +20,18 @@ def read_text(path: str) -> str:
 
 def parsed(text: str) -> ReadWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
-    return read_data(document.value, name="dull", place=document.place, read_text=read_text)
+    return read_data(
+        document.value,
+        name="dull",
+        place=lambda path: Place("workflow.yaml", *document.position(path)),
+        read_text=read_text,
+    )
 
 
 def found(text: str) -> list[tuple[str, str]]:
     """Return code and line of every mistake; advice is another's business."""
     wrong = [each for each in parsed(text).findings if each.severity == "error"]
-    return [(each.code, each.place.removeprefix("workflow.yaml:")) for each in wrong]
+    return [(each.code, str(each.place).removeprefix("workflow.yaml:")) for each in wrong]
 
 
 FULL = """\

@@ -107,7 +107,7 @@ def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) ->
     with pytest.raises(WorkflowError) as caught:
         loaded(folder(tmp_path, {"workflow.yaml": broken})).workflow()
 
-    assert [(each.code, each.place) for each in caught.value.findings] == [
+    assert [(each.code, str(each.place)) for each in caught.value.findings] == [
         ("FR102", "workflow.yaml:3"),
         ("FR113", "workflow.yaml:4"),
     ]
@@ -146,7 +146,7 @@ def test_a_text_outside_the_folder_is_refused(tmp_path: Path, path: str) -> None
 
     (finding,) = loaded(folder(tmp_path, {"workflow.yaml": text})).findings
 
-    assert (finding.code, finding.place) == ("FR125", "workflow.yaml:3")
+    assert (finding.code, str(finding.place)) == ("FR125", "workflow.yaml:3")
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
 
     assert got.definition.resources == {"format": "The format."}
     assert "resources/format.md" in got.files
-    assert [(each.code, each.place) for each in got.findings if each.code == "FR127"] == [
+    assert [(each.code, str(each.place)) for each in got.findings if each.code == "FR127"] == [
         ("FR127", "steps/look.md:5"),
         ("FR127", "steps/look.md:6"),
     ]

@@ -252,4 +252,6 @@ def test_every_mistake_is_found_by_its_code_in_its_place_and_none_beside(name: s
 
     found = found_in(broken.files, tmp_path)
 
-    assert sorted(f"{each.code} {each.place.partition(' (')[0]}" for each in found) == sorted(broken.found)
+    assert sorted(f"{each.code} {str(each.place).partition(' (')[0]}" for each in found) == sorted(
+        broken.found
+    )

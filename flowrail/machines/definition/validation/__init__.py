@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
-from flowrail.machines.definition.findings import Locate, Path, UnplacedFinding, first, raise_errors
+from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, first, raise_errors
 from flowrail.machines.definition.reader import Reader
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
@@ -56,13 +56,13 @@ def in_step_order(raw: UnplacedFinding) -> int:
 def origin_of(workflow: Workflow) -> Locate:
     """Return a function that turns a path into the place where the step, or the workflow, was made."""
 
-    def locate(path: Path) -> str:
+    def locate(path: Path) -> Place:
         words = ".".join(str(part) for part in path)
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
             step = workflow.written_steps[path[1]]
             if isinstance(step, StepDef):
                 inside = ".".join([step.id, *(str(part) for part in path[2:])])
-                return f"{step.origin} ({inside})" if step.origin else inside
-        return f"{workflow.origin} ({words})" if workflow.origin else words
+                return Place.of(step.origin or "")._replace(part=inside)
+        return Place.of(workflow.origin or "")._replace(part=words)
 
     return locate

@@ -1,0 +1,213 @@
+"""What `flow check` found: with the source for a terminal, as annotations for GitHub, and as SARIF."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flowrail import __version__
+from flowrail.command import Command
+from flowrail.errors import DocumentError
+from flowrail.machines.definition.findings import CODES, Finding
+from flowrail.operations.skills.check import CheckReport, WorkflowChange
+from flowrail.storage.files import read_bounded
+from flowrail.text import limits
+from flowrail.text.phrases import count
+from flowrail.text.report import Line, Report, Span, Style, line, status
+from flowrail.text.safe_text import decode, one_line, visible
+
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_WORD = re.compile(r"[\w$-]+")
+_AFTER_MARK = 20
+
+
+class _Sources:
+    """The lines of the files with findings, each read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+
+    def line(self, path: str, number: int) -> str:
+        """Return one line, or nothing if the file cannot be read."""
+        if path not in self._files:
+            try:
+                data = read_bounded(path, limit=limits.TEXT_BYTES, what="the file")
+                self._files[path] = decode(data, source=path).split("\n")
+            except DocumentError:
+                self._files[path] = []
+        lines = self._files[path]
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def plain_report(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None) -> Report:
+    """Return two lines for each finding: place, severity, code and message; then what to do."""
+    for report in reports:
+        for finding in report.findings:
+            where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
+            yield f"{one_line(where)}: {one_line(finding.message)}"
+            yield f"    {one_line(finding.remedy)}"
+    yield from map(_change, changes or ())
+    found = sum(len(report.findings) for report in reports)
+    changed = "" if changes is None else f", {len(changes) or 'nothing'} changed"
+    yield f"{_checked(reports)} checked, {found or 'nothing'} found{changed}"
+
+
+def terminal_report(
+    reports: Sequence[CheckReport],
+    changes: Sequence[WorkflowChange] | None,
+    *,
+    cwd: str,
+    width: int,
+) -> Report:
+    """Return each finding with the line of its source, and a summary."""
+    sources = _Sources()
+    codes: list[str] = []
+    severities: Counter[str] = Counter()
+    for report in reports:
+        for finding in report.findings:
+            codes.append(finding.code)
+            severities[finding.severity] += 1
+            yield from _with_source(report, finding, sources, cwd=cwd, width=width)
+            yield ""
+    yield from map(_change, changes or ())
+    if severities:
+        found = ", ".join(count(severities[kind], kind) for kind in ("error", "warning") if severities[kind])
+        verdict = Span(found, Style.BAD if severities["error"] else Style.WARNING)
+        yield line(verdict, f" in {_checked(reports)}")
+        yield line(Span(f"{Command('explain', codes[0])} says more about {codes[0]}", Style.MUTED))
+    else:
+        yield line(Span("nothing found", Style.GOOD), f" in {_checked(reports)}")
+    if changes is not None:
+        yield f"{len(changes) or 'nothing'} changed"
+
+
+def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
+    """Yield each finding as a workflow command of GitHub Actions, which becomes an annotation of the file."""
+    for report in reports:
+        for finding in report.findings:
+            place = finding.place
+            values: dict[str, object] = {"file": _relative(report, finding, cwd)}
+            values |= {"line": place.line} if place.line else {}
+            values |= {"col": place.column} if place.column else {}
+            values["title"] = f"{finding.code} in {report.address}"
+            properties = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
+            yield f"::{_level(finding)} {properties}::{_escaped(f'{finding.message}; {finding.remedy}')}"
+
+
+def sarif(reports: Sequence[CheckReport], *, cwd: str) -> dict[str, object]:
+    """Return the findings as a log in the Static Analysis Results Interchange Format 2.1.0."""
+    found = [(report, finding) for report in reports for finding in report.findings]
+    codes = sorted({finding.code for _, finding in found})
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "flowrail",
+                        "semanticVersion": __version__,
+                        "rules": [
+                            {"id": code, "shortDescription": {"text": CODES.get(code, code)}}
+                            for code in codes
+                        ],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(report, finding, codes, cwd) for report, finding in found],
+            }
+        ],
+    }
+
+
+def _result(report: CheckReport, finding: Finding, codes: Sequence[str], cwd: str) -> Mapping[str, Any]:
+    place = finding.place
+    region = {"startLine": place.line} | ({"startColumn": place.column} if place.column else {})
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(_relative(report, finding, cwd))}}
+    location |= {"region": region} if place.line else {}
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": _level(finding),
+        "message": {"text": f"{finding.message}; {finding.remedy}"},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+def _with_source(
+    report: CheckReport, finding: Finding, sources: _Sources, *, cwd: str, width: int
+) -> Iterator[str | Line]:
+    place = finding.place
+    head = (status(finding.severity), " ", Span(finding.code, Style.TITLE), f": {one_line(finding.message)}")
+    yield line(*head)
+    position = f"{f':{place.line}' if place.line else ''}{f':{place.column}' if place.column else ''}"
+    part = f" ({place.part})" if place.part else ""
+    yield line(Span("  --> ", Style.ACTIVE), one_line(f"{_relative(report, finding, cwd)}{position}{part}"))
+    source = visible(sources.line(_path(report, finding), place.line)).replace("\t", " ")
+    if source.strip():
+        number = str(place.line)
+        gap = " " * len(number)
+        shown, start, length = _window(source, place.column, max(20, width - len(number) - 3))
+        yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
+        mark = Span("^" * length, status(finding.severity).style)
+        yield Line((Span(f"{gap} | ", Style.ACTIVE), " " * start, mark), wraps=False)
+    yield line(Span("  = ", Style.ACTIVE), one_line(finding.remedy))
+
+
+def _window(source: str, column: int, width: int) -> tuple[str, int, int]:
+    """Return as much of a line as fits, and start and length of what is marked in it."""
+    start = column - 1 if column else len(source) - len(source.lstrip())
+    word = _WORD.match(source, start) if column else None
+    length = len(word[0]) if word else (1 if column else len(source.strip()))
+    if len(source) <= width:
+        return source, start, length
+    cut = max(0, start + min(length, _AFTER_MARK) + _AFTER_MARK - width)
+    text = f"…{source[cut + 1 :]}" if cut else source
+    text = text if len(text) <= width else f"{text[: width - 1]}…"
+    return text, start - cut, min(length, width - (start - cut))
+
+
+def _change(change: WorkflowChange) -> str:
+    step = f" step `{change.step}`" if change.step else ""
+    stops = "; sessions at this step stop" if change.stops else ""
+    return f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}"
+
+
+def _checked(reports: Sequence[CheckReport]) -> str:
+    workflows = sum(report.is_workflow for report in reports)
+    others = len(reports) - workflows
+    parts = [count(workflows, "workflow")] if workflows or not others else []
+    if others:
+        parts.append(f"{count(others, 'skill')} without a workflow")
+    return " and ".join(parts)
+
+
+def _path(report: CheckReport, finding: Finding) -> str:
+    return os.path.join(report.path, finding.place.file)
+
+
+def _relative(report: CheckReport, finding: Finding, cwd: str) -> str:
+    path = _path(report, finding)
+    inside = os.path.relpath(path, cwd)
+    return path if inside.startswith("..") else inside
+
+
+def _level(finding: Finding) -> str:
+    return "error" if finding.severity == "error" else "warning"
+
+
+def _escaped(text: str) -> str:
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote  # only SARIF needs it
+
+    return f"file://{quote(path)}" if os.path.isabs(path) else quote(path)

@@ -1,0 +1,159 @@
+"""`flow check` as people and programs read it, and `flow explain`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support.sandbox import flow, put_skill, refused, told
+from support.terminal import plain, shown
+
+from flowrail.discovery.diagnostics import CODES as NOTES
+from flowrail.machines.definition.findings import CODES
+from flowrail.operations.explanations import explain
+
+BROKEN = """\
+name: NAME
+steps:
+  - {id: first, title: First, actions: [Do it.], next: {ok: secnd}}
+  - {id: second, title: "Über $nope", next: {ok: null}}
+"""
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.fixture
+def _broken() -> None:
+    put_skill("broken", BROKEN, texts={"steps/second.md": "\nSay $hello, 100%.\n"})
+
+
+@pytest.mark.usefixtures("_broken")
+def test_a_terminal_shows_the_line_with_a_mark_below_the_word() -> None:
+    out = plain(shown("check", "broken", status=1)).splitlines()
+
+    at = out.index("error FR102: step `first` leads to unknown step `secnd`")
+    assert out[at + 1 : at + 5] == [
+        "  --> .claude/skills/broken/workflow.yaml:3:57",
+        "3 |   - {id: first, title: First, actions: [Do it.], next: {ok: secnd}}",
+        "  |                                                         ^^",
+        "  = did you mean `second`?",
+    ]
+    at = out.index("  --> .claude/skills/broken/steps/second.md:2:5")
+    assert out[at + 1 : at + 3] == ["2 | Say $hello, 100%.", "  |     ^^^^^^"]
+    assert out[-2:] == ["3 errors in 1 workflow", "flow explain FR102 says more about FR102"]
+
+
+def test_a_long_line_is_cut_around_the_mark() -> None:
+    text = "very " * 60
+    put_skill(
+        "broken", f"name: NAME\nsteps:\n  - {{id: a, title: A, actions: [{text}], next: {{ok: gone}}}}\n"
+    )
+
+    out = plain(shown("check", "broken", status=1)).splitlines()
+
+    source, mark = (line for line in out if "| " in line)
+    assert max(map(len, out)) <= 80
+    assert source.startswith("3 | …")
+    assert source[mark.index("^") : mark.index("^") + 2] == "ok"
+
+
+@pytest.mark.usefixtures("_broken")
+def test_a_pipe_gets_two_lines_for_each_finding() -> None:
+    lines = flow("check", "broken").out.splitlines()
+
+    assert len(lines) == 2 * 3 + 1
+    assert lines[0].endswith("workflow.yaml:3: error FR102: step `first` leads to unknown step `secnd`")
+    assert lines[1] == "    did you mean `second`?"
+    assert lines[-1] == "1 workflow checked, 3 found"
+
+
+@pytest.mark.usefixtures("_broken")
+def test_github_gets_an_annotation_of_the_line_for_each_finding() -> None:
+    ran = flow("check", "broken", "--format", "github")
+
+    first, *_, last = ran.out.splitlines()
+    assert ran.status == 1
+    assert first == (
+        "::error file=.claude/skills/broken/workflow.yaml,line=3,col=57,title=FR102 in broken"
+        "::step `first` leads to unknown step `secnd`; did you mean `second`?"
+    )
+    assert last.startswith(
+        "::error file=.claude/skills/broken/steps/second.md,line=2,col=5,title=FR121 in broken::"
+    )
+
+
+@pytest.mark.usefixtures("_broken")
+def test_sarif_has_each_finding_with_its_rule_and_position_and_follows_the_published_schema() -> None:
+    log = flow("check", "broken", "--format", "sarif").data
+
+    jsonschema.validate(log, json.loads((GOLDEN / "sarif-schema-2.1.0.json").read_text(encoding="utf-8")))
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [(result["ruleId"], rules[result["ruleIndex"]]) for result in run["results"]] == [
+        ("FR102", "FR102"),
+        ("FR121", "FR121"),
+        ("FR121", "FR121"),
+    ]
+    assert run["results"][0]["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": ".claude/skills/broken/workflow.yaml"},
+        "region": {"startLine": 3, "startColumn": 57},
+    }
+
+
+def test_sarif_without_findings_follows_the_schema_too() -> None:
+    put_skill("small")
+
+    log = flow("check", "small", "--format", "sarif").data
+
+    jsonschema.validate(log, json.loads((GOLDEN / "sarif-schema-2.1.0.json").read_text(encoding="utf-8")))
+    assert log["runs"][0]["results"] == []
+
+
+@pytest.mark.usefixtures("_broken")
+def test_json_has_the_file_the_line_and_the_column() -> None:
+    first = json.loads(flow("check", "broken", "--json").out)["findings"][0]
+
+    assert (first["file"], first["line"], first["column"]) == ("workflow.yaml", 3, 57)
+    assert first["place"] == "workflow.yaml:3"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_explain_prints_the_page_of_a_finding(code: str) -> None:
+    page = explain(code).page
+
+    assert page.startswith(f"# {code}: ")
+    assert "<!--" not in page
+    assert "`flow check` prints:" in page
+
+
+@pytest.mark.parametrize("line", (GOLDEN / "error_codes.txt").read_text(encoding="utf-8").splitlines())
+def test_explain_knows_every_error_with_its_exit_status(line: str) -> None:
+    status, code, _ = line.split()
+
+    page = explain(code).page
+
+    assert page.startswith(f"# {code}\n")
+    assert f"\nExit status {status}: " in page
+
+
+def test_explain_knows_every_note_about_a_skill() -> None:
+    for code in NOTES:
+        assert explain(code).page.startswith(f"# {code}\n")
+
+
+def test_explain_takes_small_letters_and_suggests_similar_codes() -> None:
+    assert flow("explain", "fr102").out.startswith("# FR102: ")
+    assert told("explain", "no_open_session")["code"] == "NO_OPEN_SESSION"
+    status, error = refused("explain", "NO_OPEN_SESION")
+    assert (status, error["code"]) == (2, "UNKNOWN_CODE")
+    assert "`NO_OPEN_SESSION`" in error["hint"]
+
+
+def test_explain_formats_the_page_on_a_terminal() -> None:
+    out = plain(shown("explain", "FR102"))
+
+    assert re.search(r"^ +FR102: a transition leads to a step that does not exist$", out, re.MULTILINE)
+    assert "```" not in out
+    assert max(map(len, out.splitlines())) <= 80
