@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from flowrail.operations.environment import Environment
+from flowrail.operations.explanations import known_codes
 from flowrail.skills.catalog import listing
 from flowrail.skills.summary import addresses, definition_of
 
@@ -76,8 +77,6 @@ def _open_sessions(params: Params) -> Iterable[str]:
 
 
 def _codes(_params: Params) -> Iterable[str]:
-    from flowrail.operations.explanations import known_codes  # reads the sources of the package
-
     return known_codes()
 
 

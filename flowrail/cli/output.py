@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from flowrail.cli import streams, terminal
@@ -59,9 +60,8 @@ def report(what: Report) -> None:
     """Print a report: as the terminal shows it, or as plain text in a pipe."""
     streams.together()
     if terminal.is_for_people():
-        from flowrail.cli.console import rendered  # rich, which only a terminal needs
-
-        streams.put(rendered(what, has_color=terminal.has_color(), utc=terminal.shows_exact_times()))
+        utc = terminal.shows_exact_times()
+        streams.put(_console().rendered(what, has_color=terminal.has_color(), utc=utc))
     else:
         from flowrail.text.report import plain_lines  # agents' commands print no report
 
@@ -71,11 +71,15 @@ def report(what: Report) -> None:
 def markdown(page: str) -> None:
     """Print a page in Markdown: formatted on a terminal, as it is in a pipe."""
     if terminal.is_for_people():
-        from flowrail.cli.console import rendered_markdown  # rich, which only a terminal needs
-
-        streams.put(rendered_markdown(page, has_color=terminal.has_color()))
+        streams.put(_console().rendered_markdown(page, has_color=terminal.has_color()))
     else:
         text(page.rstrip("\n"))
+
+
+def _console() -> ModuleType:
+    from flowrail.cli import console  # imports rich, which only a terminal needs
+
+    return console
 
 
 def exact(document: str) -> None:

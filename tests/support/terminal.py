@@ -47,7 +47,8 @@ def shown(*words: str, columns: int = 80, env: Mapping[str, str] | None = None, 
     """Run a command in a terminal of so many columns, and return what it wrote."""
     child, descriptor = pty.fork()
     if child == 0:  # pragma: no cover - the child becomes the command
-        environ = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+        known = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        environ = {**known, "TERM": "xterm-256color", **(env or {})}
         default_interrupt()
         code = f"import sys; sys.stdin.readline()\n{ENTRY}"  # the size of the terminal is set meanwhile
         os.execve(sys.executable, [sys.executable, "-c", code, *words], environ)  # noqa: S606
