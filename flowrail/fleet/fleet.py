@@ -11,6 +11,7 @@ from flowrail.fleet.errors import NotOpenError
 from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.pool import Pool, check_name, configured_pool
 from flowrail.fleet.records import ATTEMPTS, UNCOUNTED, FleetRecords, FleetSession, Run, RunOutcome
+from flowrail.fleet.status import FleetStatus, status_of
 from flowrail.fleet.targets import Target
 from flowrail.machines.engine.questions import STOP
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
@@ -43,13 +44,13 @@ class Fleet:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.folder = os.path.join(environment.store_path, FOLDER)
-        url = environment.database_url
-        if url is None or url.startswith("sqlite"):
+        database = environment.database
+        if database is None or database.is_sqlite:
             make_private_dir(environment.store_path)
             make_private_dir(self.folder)
             queue_url, records_url = (f"sqlite:///{self.folder}/{name}.sqlite" for name in ("queue", "runs"))
         else:
-            queue_url = records_url = url
+            queue_url = records_url = database.complete_address
         self.records = FleetRecords(records_url)
         self.jobs = JobQueue(queue_url)
         self._added: set[str] = set()
@@ -92,6 +93,10 @@ class Fleet:
         for target in targets.ready(world, session):
             job = self._next_job(target, self.records.runs(target.key))
             self.jobs.enqueue(job, target.key, pool, worktree=worktree)
+
+    def status(self, *, newest: int) -> FleetStatus:
+        """Return what the fleet is doing now, and the records of its *newest* runs."""
+        return status_of(self.records, self.jobs, self.world(), newest=newest)
 
     def schedule(self, pool: Pool) -> None:
         """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts."""

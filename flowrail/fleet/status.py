@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.fleet import targets
-from flowrail.fleet.fleet import Fleet
-from flowrail.fleet.records import FleetSession, PoolState, Run, Start, Worker
+from flowrail.fleet.jobs import JobQueue
+from flowrail.fleet.records import FleetRecords, FleetSession, PoolState, Run, Start, Worker
 from flowrail.operations.environment import World
 
 
@@ -43,16 +43,15 @@ class FleetStatus(NamedTuple):
     runs: tuple[Run, ...]
 
 
-def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
+def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: int) -> FleetStatus:
     """Return what the fleet is doing now, and the records of its *newest* runs."""
-    records = fleet.records
     workers, known, running = records.workers(), records.sessions(ended=True), records.running()
     paused = {state.pool: state for state in records.paused()}
     names = sorted({session.pool for session in known} | {worker.pool for worker in workers} | set(paused))
     pools = tuple(
         PoolStatus(
             name,
-            fleet.jobs.queued(name),
+            jobs.queued(name),
             sum(start.pool == name for start in running),
             sum(worker.pool == name for worker in workers),
             sum(worker.slots for worker in workers if worker.pool == name),
@@ -62,7 +61,6 @@ def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
         for name in names
     )
     at_work = {targets.target_of(start.target).session for start in running}
-    world = fleet.world()
     sessions = tuple(_session(world, session, at_work) for session in known)
     return FleetStatus(
         records.now(), pools, tuple(workers), sessions, tuple(running), tuple(records.runs(newest=newest))

@@ -163,7 +163,7 @@ class Worker:
                 folder = worktree_of(
                     self._project, os.path.join(fleet.folder, "worktrees"), target.key, environ
                 )
-                environ["FLOW_STORE"] = here.database_url or here.store_path
+                environ["FLOW_STORE"] = here.database.complete_address if here.database else here.store_path
             require_approved(self._project, here.state, worktree=folder if worktree else "")
             ours = self._patient(lambda: fleet.records.started_by(target.key))
             holders = {short_id(known) for known in ours}

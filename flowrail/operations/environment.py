@@ -186,20 +186,6 @@ class Environment:
         return same if same is not None and same.shown == database.shown else database
 
     @property
-    def database_url(self) -> str | None:
-        """The address of the database with its password, for a library that opens it itself; `None` for a folder."""
-        if self.database is None:
-            return None
-        from flowrail.storage.database import open_database, parse_address  # needs the extra
-
-        named, ambient = self._store or "", self._ambient_store or ""
-        is_ambient = "://" in ambient and open_database(ambient, folder=self.cwd) is self.database
-        url = parse_address(ambient if is_ambient else named, self.cwd)
-        if url.get_backend_name() == "postgresql":  # text is UTF-8 even if the database has no encoding
-            url = url.set(drivername="postgresql").update_query_dict({"client_encoding": "utf8"})
-        return url.render_as_string(hide_password=False)
-
-    @property
     def _ambient_store(self) -> str | None:
         """The store that the environment or the user's configuration names."""
         return self.environ.get("FLOW_STORE") or configured_store(self.environ, self.home)

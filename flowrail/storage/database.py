@@ -88,6 +88,14 @@ class Database:
         return SCHEMA_VERSION
 
     @property
+    def complete_address(self) -> str:
+        """The address with its password, for a library that opens the database itself."""
+        if self.is_sqlite:
+            return self._url.render_as_string(hide_password=False)
+        url = self._url.set(drivername="postgresql")  # text is UTF-8 even if the database has no encoding
+        return url.update_query_dict({"client_encoding": "utf8"}).render_as_string(hide_password=False)
+
+    @property
     def is_sqlite(self) -> bool:
         """Whether the database is a SQLite file."""
         return self._url.get_backend_name() == "sqlite"

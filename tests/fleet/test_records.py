@@ -21,8 +21,11 @@ POOL = "claude"
 @pytest.fixture
 def records(store_kind: str, tmp_path: Path) -> Iterator[FleetRecords]:
     """The records of a fleet, in SQLite or in PostgreSQL."""
-    url = Environment().database_url
-    opened = FleetRecords(url if url and store_kind == "postgresql" else f"sqlite:///{tmp_path}/runs.sqlite")
+    database = Environment().database
+    address = f"sqlite:///{tmp_path}/runs.sqlite"
+    if database is not None and not database.is_sqlite:
+        address = database.complete_address
+    opened = FleetRecords(address)
     yield opened
     opened.close()
 

@@ -175,9 +175,7 @@ def status_command(runs: int, as_json: bool, store: str | None) -> None:
     """Show pools, workers, sessions and the newest runs"""
     here = environment(store, (), conversation="")
     with _fleet(here) as fleet:
-        from flowrail.fleet.status import status_of  # needs the extra
-
-        status = status_of(fleet, newest=runs)
+        status = fleet.status(newest=runs)
     if as_json:
         output.data(_data(status))
     else:
