@@ -40,7 +40,6 @@ def test_a_dispatch_prints_what_to_launch_and_how_far_it_is() -> None:
         "agent": "explore",
         "workflow": "lead/one",
         "item": "a",
-        "vars": "area=a",
         "status": "pending",
     }
     assert first.text == f"flow claim {begun['session']} d0-1 --store {Path.cwd() / '.flow'}"

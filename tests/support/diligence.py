@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from flowrail.skills.catalog import bundled_folder
@@ -33,10 +34,8 @@ def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: P
         pattern = check.get("file") or check.get("files")
         if pattern is None:
             continue
-        pattern = pattern.replace("$notes", str(folder / "work" / "notes.md"))
-        pattern = pattern.replace("$work", str(folder / "work"))
-        for name, value in session["params"].items():
-            pattern = pattern.replace(f"${name}", str(value))
+        names = {"notes": folder / "work" / "notes.md", "work": folder / "work", "session": session["id"]}
+        pattern = Template(pattern).safe_substitute({**session["params"], **session["state"], **names})
         written = sorted(Path(pattern).parent.glob(Path(pattern).name)) if "files" in check else []
         wanted = [Path(pattern.replace("*", str(number))) for number in range(check.get("at_least", 1))]
         for path in written if len(written) >= len(wanted) else wanted:

@@ -121,7 +121,7 @@ def habits() -> dict[str, Habit]:
         "sparse": Sparse(),
         "no writer": NoWriter(),
         **{f"failing, then {words}": Failing(words) for words in AT_LIMIT[:2]},
-        **{f"chance {seed}": Chance(seed) for seed in range(2)},
+        **{f"chance {seed}": Chance(seed) for seed in range(6)},
     }
 
 
@@ -129,5 +129,5 @@ def more_habits() -> dict[str, Habit]:
     """Return habits whose walks are long and take no way that the others do not."""
     return {
         **{f"failing, then {words}": Failing(words) for words in AT_LIMIT[2:]},
-        **{f"chance {seed}": Chance(seed) for seed in range(2, 6)},
+        **{f"chance {seed}": Chance(seed) for seed in range(6, 20)},
     }

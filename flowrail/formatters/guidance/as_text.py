@@ -65,7 +65,7 @@ def _dispatches(guidance: Guidance, show: Show) -> str:
         return NOBODY
     lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for each in guidance.dispatches:
-        about = one_line(variables(each) or item_of(each) or "")
+        about = one_line(" ".join(filter(None, (item_of(each), variables(each, guidance.dispatches)))))
         item = f" ({about})" if about else ""
         holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
         over = ", lease expired" if each.lease_over else ""

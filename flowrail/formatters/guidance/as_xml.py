@@ -34,11 +34,10 @@ from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.safe_text import attributes, content, xml_text, xml_verbatim
 
 LAUNCH = (
-    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its "
-    "whole task is: run the command and do what it prints, step by step, to the end. Then come back here. "
-    "If your host has no agent of that name, use one that can run commands. If it has no agents, do "
-    "the dispatches yourself, one after the other, and tell the user that "
-    "no independent agent did the work."
+    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its whole task "
+    "is: run the command and do what it prints, step by step, to the end. If your host has no agent of that name, "
+    "use one that can run commands. If it has no agents, do the dispatches yourself, one after the other, and tell "
+    "the user so."
 )
 
 LAUNCH_AGAIN = (
@@ -139,7 +138,7 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
             agent=each.agent,
             workflow=each.workflow,
             item=item_of(each),
-            vars=variables(each) or None,
+            vars=variables(each, guidance.dispatches) or None,
             model=each.model,
             status=each.status,
             holder=each.holder,
@@ -220,18 +219,28 @@ def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
 
 
 def _wants(guidance: Guidance) -> list[str]:
+    """Return one line for each value; if there are many, how to append them is said once."""
     wants = wants_of(guidance.next)
-    together = [f"<wants_file>{FACTS_FILE}</wants_file>"] if len(wants) >= MANY else []
-    return [*(_want(want) for want in wants), *together]
+    if len(wants) < MANY:
+        return [_want(want, _how_to_append(want)) for want in wants]
+    return [
+        *(_want(want) for want in wants),
+        f"<wants_file>Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}</wants_file>",
+    ]
 
 
-def _want(want: Want) -> str:
+def _want(want: Want, *how: str) -> str:
     head = attributes(
         name=want.name, type=want.type, example=example_text(want.example), required=want.required
     )
-    about = f": {xml_text(want.description)}" if want.description else ""
-    append = f"-s '{want.name}=VALUE', a list as JSON" if want.type == "list" else f"-s {want.name}=VALUE"
-    return f"<want{head}>append {append}{about}</want>"
+    about = [xml_text(want.description)] if want.description else []
+    return f"<want{head}>{': '.join([*how, *about])}</want>"
+
+
+def _how_to_append(want: Want) -> str:
+    if want.type == "list":
+        return f"append -s '{want.name}=VALUE', a list as JSON"
+    return f"append -s {want.name}=VALUE"
 
 
 def _case(offer: OfferedTransition, show: Show) -> str:

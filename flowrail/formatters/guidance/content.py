@@ -140,10 +140,16 @@ def result_lines(result: WorkResult, show: Show) -> list[str]:
     ]
 
 
-def variables(dispatch: DispatchView) -> str:
-    """Return the variables of a dispatch, long ones cut."""
+def variables(dispatch: DispatchView, dispatches: Sequence[DispatchView]) -> str:
+    """Return the variables that tell a dispatch from the others of its step, long values shortened.
+
+    The item is printed beside them. `flow claim` shows all variables.
+    """
     return " ".join(
-        f"{name}={shortened(in_words(value), LONGEST_VALUE)}" for name, value in dispatch.vars.items()
+        f"{name}={shortened(in_words(value), LONGEST_VALUE)}"
+        for name, value in dispatch.vars.items()
+        if value != dispatch.item
+        and (len(dispatches) == 1 or any(d.vars.get(name) != value for d in dispatches))
     )
 
 

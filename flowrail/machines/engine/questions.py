@@ -46,10 +46,10 @@ ACCEPTED = "the user accepts what is still open"
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
 You cannot ask the user yourself. If the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
-1. Save your work and findings where your task says; a flow session keeps what you reported. You will be launched again and will not remember this turn.
-2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options each. Every option must be something that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in their own words; do not add an option for that.
+1. Save your work where your task says: you will be launched again and will not remember this turn.
+2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in other words.
 3. If your work is a flow session, pass the block to `flow ask SESSION -` and return what it prints. Otherwise return the block.
-The block is your whole answer: no word before or after it, no code fence around it.
+The block is your whole answer: no text around it, no code fence.
 <needs_user_input>
 <question id="cache" header="Cache" multi="false">
 <text>Where should the cache be kept?</text>
@@ -62,11 +62,10 @@ The block is your whole answer: no word before or after it, no code fence around
 
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
-An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
-1. Let the other agents that you launched return first, then ask the questions of all of them together, in as few calls of your question tool (AskUserQuestion in Claude Code) as possible.
-2. Show header, text and options to the user word for word. Answer nothing yourself, and leave no option out.
-3. If the block has an answer attribute, run that command with the answers filled in: ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
-4. If it has none, launch a new agent; do not resume the old one. Give it the same prompt, the location of its saved work, and each answer as id: label.
+An agent whose whole answer is a needs_user_input block has questions and is not finished. Report no outcome for it.
+1. Wait until the other agents have returned. Then ask all their questions together with your question tool (AskUserQuestion in Claude Code): header, text and options word for word. Answer none yourself.
+2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
+3. Otherwise launch a new agent with the same prompt, the location of its saved work, and each answer as id: label.
 If an answer mixes other text with a block, launch a new agent and ask for the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """For an agent that launches others: how to recognise their questions and return answers."""

@@ -1,0 +1,116 @@
+"""A step of a bundled skill is short enough to be read: instructions, resources and commands, as they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import pytest
+from support.sandbox import BUNDLED
+
+from flowrail.command import Command
+from flowrail.machines.engine.outcome import call_plainly
+from flowrail.machines.engine.transitions import TransitionKey
+from flowrail.machines.exploration.walks import Walk
+from flowrail.operations.environment import World
+from flowrail.skills.catalog import listing, workflows
+from flowrail.testing.walks.play import Player
+from flowrail.testing.walks.run import plan_walks, stage_for
+from flowrail.testing.walks.stage import InProcessStage, Reply
+
+MOST_PRINTED = 4096
+"""Bytes of an answer that shows a step or hands out work."""
+MOST_MEDIAN = 1536
+"""Bytes of the instructions of a step, with resources; without what every step with agents says of questions."""
+NOT_YET = frozenset({"planner"})
+"""Skills whose texts are still longer."""
+
+
+class Printed(NamedTuple):
+    """How long an answer is: all of it, and its instructions, in bytes."""
+
+    answer: int
+    text: int
+
+
+class MeasuringStage(InProcessStage):
+    """Keeps the longest answer of each step and each dispatch."""
+
+    def __init__(self, world: World, longest: dict[str, Printed]) -> None:
+        super().__init__(world)
+        self.longest = longest
+
+    def run(self, command: Command) -> Reply:
+        reply = super().run(command)
+        if command.verb in {"start", "step", "claim"} and not reply.problem:
+            step = reply.data.get("step")
+            name = " ".join(command.arguments)
+            if step:
+                later = " again" if step["attempt"] > 1 else ""
+                name = f"{reply.data['skill']} {step['id']}{later}"
+            own = (
+                [action for action in reply.data["actions"] if not action.startswith("<question_")]
+                if step
+                else []
+            )
+            answer = (reply.xml or reply.text or "").replace(f" --store {self.world.store.path}", "")
+            printed = Printed(_bytes(answer), _bytes("\n".join(own)))
+            self.longest[name] = max(self.longest.get(name, printed), printed)
+        return reply
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def measured(skill: str, state: Path) -> dict[str, Printed]:
+    """Return the longest answer of each step, from walks that take every transition."""
+    files = [file for found in listing(()) if found.name == skill for file in workflows(found)]
+    longest: dict[str, Printed] = {}
+
+    def make_stage(world: World) -> MeasuringStage:
+        return MeasuringStage(world._replace(shown_store=None), longest)
+
+    with stage_for(files, (), str(state), now=_now, make_stage=make_stage) as stage:
+        player = Player(stage)
+        for file in files:
+            plan, result = plan_walks(stage.workflow, file.address, call_plainly)
+            assert plan is not None, result
+            for walk in covering(plan.walks):
+                played = player.play(file.address, walk)
+                assert played.passed, played
+    return longest
+
+
+def covering(walks: Sequence[Walk]) -> Iterator[Walk]:
+    """Yield the walks that take a transition which no earlier one takes."""
+    taken: set[TransitionKey] = set()
+    for walk in walks:
+        if not taken.issuperset(walk.ways):
+            taken.update(walk.ways)
+            yield walk
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Printed]]:
+    state = tmp_path_factory.mktemp("state")
+    return {skill: measured(skill, state) for skill in BUNDLED if skill not in NOT_YET}
+
+
+def test_no_answer_is_longer_than_the_limit(printed: dict[str, dict[str, Printed]]) -> None:
+    answers = {name: size.answer for steps in printed.values() for name, size in steps.items()}
+
+    assert {name: size for name, size in answers.items() if size > MOST_PRINTED} == {}
+
+
+def test_half_of_the_instructions_are_short(printed: dict[str, dict[str, Printed]]) -> None:
+    texts = [size.text for steps in printed.values() for size in steps.values() if size.text]
+
+    assert median(texts) <= MOST_MEDIAN

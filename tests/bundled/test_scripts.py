@@ -1,0 +1,32 @@
+"""Scripts that steps of bundled skills tell the agent to run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from flowrail.skills.catalog import bundled_folder
+
+SAMPLE = Path(bundled_folder()) / "refactor" / "scripts" / "sample.py"
+
+
+def sample(*words: str) -> list[str]:
+    ran = subprocess.run([sys.executable, SAMPLE, *words], capture_output=True, text=True, check=True)
+    return [line.partition("`: ")[0].removeprefix("- `") for line in ran.stdout.splitlines()]
+
+
+def test_a_sample_of_smells_is_the_same_for_the_same_session() -> None:
+    first = sample("draw", "6", "--mode", "code", "--seed", "refactor-k3x9q2")
+
+    assert len(set(first)) == 6
+    assert sample("draw", "6", "--mode", "code", "--seed", "refactor-k3x9q2") == first
+    assert sample("draw", "6", "--mode", "code", "--seed", "refactor-m4t8wz") != first
+
+
+def test_a_sample_has_what_the_user_named_and_nothing_that_cannot_occur() -> None:
+    drawn = sample("draw", "100", "--mode", "design", "--with", "call-order", "--without", "near-copies")
+
+    assert drawn[0] == "call-order"
+    assert "near-copies" not in drawn
+    assert "deep-nesting" not in drawn, "a smell inside functions, which mode design does not have"
