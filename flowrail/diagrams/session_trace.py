@@ -47,7 +47,8 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     nodes = {node.id for node in picture.nodes}
     last: Session | None = None
     visits: Counter[str] = Counter()
-    for record in records:
+    for stored in records:
+        record = stored.shown
         before, last = last.step if last is not None else None, record.session
         move = last.last if record.kind == "move" else None
         entry = _entry(record, move, _seconds(entered_at, record.at) if move else None)

@@ -99,10 +99,9 @@ def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execut
     text = data.decode("utf-8", "replace")
     if problem or status is None:
         limit = problem or "it was killed"
-        return Execution(Verdict.ERROR, None, seconds, digest_of(data), end_of(text), limit)
+        return Execution(Verdict.ERROR, None, seconds, digest_of(data), text, limit)
     verdict, why = judge(check, status, text)
-    kept = "" if verdict is Verdict.PASS else end_of(text)
-    return Execution(verdict, status, seconds, digest_of(data), kept, why)
+    return Execution(verdict, status, seconds, digest_of(data), text, why)
 
 
 def _wait(process: subprocess.Popen[bytes], printed: IO[bytes], deadline: float) -> str:

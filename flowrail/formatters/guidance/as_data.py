@@ -117,7 +117,7 @@ def session_item(
     kept: StoredSession, *, store: str | None = None, lost: bool = False, keep: Keep = str
 ) -> dict[str, object]:
     """Return one session of a list."""
-    session = kept.session
+    session = kept.session.shown
     return {
         "session": session.id,
         "skill": session.skill,

@@ -21,7 +21,8 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
     Unless *in_full*, facts are cut to what one line can show.
     """
     since = ""
-    for record in records:
+    for stored in records:
+        record = stored.shown
         move = record.session.last if record.kind == "move" else None
         facts: Mapping[str, object] = move.facts if move else {}
         yield (

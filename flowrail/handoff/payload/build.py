@@ -113,11 +113,13 @@ class BuiltPayload(NamedTuple):
 
 
 def work_of(session: Session, *, folder: str, project: str) -> SourceWork:
-    """Return the work of a session: its parameters and reported facts."""
+    """Return the work of a session: its parameters and reported facts, without secrets."""
+    session = session.shown
+    facts = {**session.params, **session.state}
     return SourceWork(
         session.skill,
         session.id,
-        {**session.params, **session.state},
+        {name: value for name, value in facts.items() if name not in session.secrets},
         folder,
         project,
         session.step or session.status,

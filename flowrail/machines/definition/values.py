@@ -105,6 +105,7 @@ class Arg(DefinitionPart):
     example: Annotated[Value, Key("A value that fits, shown where one is needed.", decides=False)] = None
     min_length: Annotated[int | None, Key("The shortest text or list.", schema={"minimum": 0})] = None
     max_length: Annotated[int | None, Key("The longest text or list.", schema={"minimum": 0})] = None
+    secret: Annotated[bool, Key("Whether the value is never shown.", decides=False)] = False
     kind: str = field(init=False, repr=False, compare=False, default="string")
 
     def __post_init__(self) -> None:

@@ -259,6 +259,12 @@ class Workflow:
             found = self.derived["reported"] = frozenset(name for reports in lists for name in reports)
         return found
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the parameters and facts whose values are not shown."""
+        lists = (self.params, *(step.reports for step in self.steps))
+        return tuple(sorted({name for args in lists for name, arg in args.items() if arg.secret}))
+
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._by_id
 

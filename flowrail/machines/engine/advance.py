@@ -116,6 +116,7 @@ def start(
         workflow_fingerprint=workflow_fingerprint(workflow),
         step_fingerprint=step_fingerprint(workflow, step),
         parent=parent,
+        secrets=workflow.secrets,
     )
     return entered(workflow, begun, now)
 
@@ -124,7 +125,7 @@ def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
     """Return the topic of a session with these parameters: the first parameter that is free text."""
     for name, arg in workflow.params.items():
         value = params.get(name)
-        if isinstance(value, str) and value.strip() and not arg.choices:
+        if isinstance(value, str) and value.strip() and not arg.choices and not arg.secret:
             return shortened(value, LONGEST_TOPIC)
     return ""
 
@@ -243,6 +244,7 @@ def follow(
         work_machine=session.work_machine,
         memory=_memory(session, report, now),
         evidence=session.evidence,
+        secrets=workflow.secrets,
     )
     return entered(workflow, moved, now) if to is not None else moved
 

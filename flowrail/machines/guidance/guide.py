@@ -196,6 +196,7 @@ def guide(
     """
     store = place if session.parent else store
     step = workflow.get(session.step)
+    moving, session = session, session.shown
     guidance = Guidance(
         session=session.id,
         skill=session.skill,
@@ -230,12 +231,11 @@ def guide(
         # only for steps with agents, questions, reviews or evidence
         from flowrail.machines.guidance.agents import with_others
 
-        guidance = with_others(
-            guidance, workflow, step, session, from_agents, store=store, place=place, now=now
-        )
+        agents = tuple(agent.shown for agent in from_agents)
+        guidance = with_others(guidance, workflow, step, session, agents, store=store, place=place, now=now)
     if reviewed or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
-    return guidance._replace(next=tuple(_ways(workflow, session, step, store, guidance)))
+    return guidance._replace(next=tuple(_ways(workflow, moving, step, store, guidance)))
 
 
 def _received_work(session: Session, folder: str) -> tuple[str, ...]:

@@ -135,6 +135,16 @@ class Record(NamedTuple):
     definition: str = ""
     conversation: str = ""
 
+    @property
+    def shown(self) -> "Record":
+        """The record as people may see it, without the values of secrets."""
+        if not self.session.secrets:
+            return self
+        from flowrail.machines.sessions.secrets import Secrets, without_secrets  # few workflows have secrets
+
+        note = Secrets(self.session).hide(self.note)
+        return self._replace(session=without_secrets(self.session), note=note)
+
 
 def encoding(side_files: SideFiles) -> Encoding[Record]:
     """Return how the records of the session with these side files are written and read."""

@@ -304,7 +304,7 @@ class Session(NamedTuple):
     ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
     words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
     ``work`` is the folder for its working files, as it is printed, and ``work_machine`` the name of the machine that
-    has them if the records are in a database.
+    has them if the records are in a database. ``secrets`` are the names of parameters and facts whose values are not shown.
     """
 
     id: str
@@ -336,6 +336,16 @@ class Session(NamedTuple):
     work: str = ""
     work_machine: str = ""
     evidence: Mapping[str, StepEvidence] = Frozen()
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> "Session":
+        """The session as people and agents may see it, without the values of secrets."""
+        if not self.secrets:
+            return self
+        from flowrail.machines.sessions.secrets import without_secrets  # few workflows have secrets
+
+        return without_secrets(self)
 
     @property
     def is_open(self) -> bool:

@@ -17,7 +17,7 @@ MOST_FOUND = 12
 def briefing_of(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
     """Return what an agent must know to continue *session*."""
     done, earlier = _done(store, session)
-    session = reconciled(store, session)
+    session = reconciled(store, session).shown
     memories = [*session.memory, *(memory for dispatch in session.dispatches for memory in dispatch.memory)]
     with_a_step = {step.found for step in done}
     others = [memory for memory in memories if memory.kind == FOUND and memory.text not in with_a_step]
@@ -56,7 +56,7 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int]:
     for record in store.newest_first(session.id) if revision else ():
         if revision == 0 or len(done) == MOST_STEPS:
             break
-        move = record.session.last
+        move = record.session.shown.last
         if record.session.revision != revision:
             continue
         if record.kind == "rewind":

@@ -165,7 +165,8 @@ def finished_dispatch(
 
 
 def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
-    """Return *dispatch* as the end of *child* leaves it. Long facts stay in the child."""
+    """Return *dispatch* as the end of *child* leaves it. Long facts and secrets stay in the child."""
+    child = child.shown
     where = str(Command("status", child.id, json=True, store=store.address))
     result = agents.cut(child.state, agents.result_limit(total), where)
     return finished_dispatch(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
@@ -19,13 +19,14 @@ from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import follow
 from flowrail.machines.engine.outcome import Call, in_context, names_in
 from flowrail.machines.engine.reports import EvidenceMissingError
-from flowrail.machines.sessions.evidence import Baseline, StepEvidence
+from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.session import Dispatched, Report, Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import World
 from flowrail.operations.running.conversations import ownership_note
 from flowrail.operations.running.open_workflow import OpenedWorkflow
 
+T = TypeVar("T")
 STORE_FOLDER = ".flow"
 
 
@@ -79,7 +80,7 @@ def advanced(
     step = workflow.step(str(session.step))
     if step.id not in session.evidence:  # the workflow got its evidence during the session
         session = entered(world, workflow, session)
-    results = evaluate(step.checks.values(), context_of(world, workflow, step, session, report.facts))
+    results = results_of(world, workflow, step, session, report.facts)
     try:
         after = follow(workflow, step, session, report, now=now, call=call, evidence=results)
         return session, after if after.revision == session.revision else _without_results(after, step)
@@ -99,6 +100,23 @@ def _without_results(session: Session, step: StepDef) -> Session:
     """Return *session*, which has left *step*, without the data used only there. Its last move has the results."""
     left = session.evidence[step.id]._replace(refusals=0, claim="", results=())
     return session._replace(evidence=Frozen({**session.evidence, step.id: left}))
+
+
+def results_of(
+    world: World, workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
+) -> tuple[EvidenceResult, ...]:
+    """Return the results of the checks of *step* with reported *facts*, without secrets."""
+    results = evaluate(step.checks.values(), context_of(world, workflow, step, session, facts))
+    return hidden(session._replace(state={**session.state, **facts}), results)
+
+
+def hidden(session: Session, value: T) -> T:
+    """Return a result of a check or command without the secrets of *session*."""
+    if not session.secrets:
+        return value
+    from flowrail.machines.sessions.secrets import Secrets  # few workflows have secrets
+
+    return Secrets(session).hide(value)
 
 
 def context_of(
@@ -172,7 +190,8 @@ def finished(
         return dispatch
     context = context_of(world, workflow, step, session, {}, dispatch.evidence)
     context = context._replace(values=_dispatch_values(workflow, step, session, dispatch))
-    found = tuple(each._replace(is_demanded=True) for each in evaluate(step.work.evidence, context))
+    results = hidden(session, evaluate(step.work.evidence, context))
+    found = tuple(each._replace(is_demanded=True) for each in results)
     refused_now = not all(each.is_satisfied for each in found)
     evidence = dispatch.evidence._replace(results=found, refusals=dispatch.evidence.refusals + refused_now)
     return dispatch._replace(evidence=evidence)

@@ -25,7 +25,7 @@ from flowrail.machines.sessions.evidence import CommandRun, Confirmation, Eviden
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.evidence import context_of, entered
+from flowrail.operations.running.evidence import context_of, entered, hidden, results_of
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
 from flowrail.operations.running.steps import check_expected
 from flowrail.text.phrases import did_you_mean, listed
@@ -101,7 +101,7 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
         exit_status=done.exit_status,
         seconds=done.seconds,
         output_digest=done.output_digest,
-        output=done.output,
+        output=_kept_output(at.session, done.verdict, done.output),
         problem=done.problem,
     )
     record_run(world, session_id, result, at.session)
@@ -145,9 +145,14 @@ def _observed(
         exit_status=0 if observed.succeeded else None,
         event=observed.event,
         output_digest=digest_of(observed.output.encode("utf-8", "replace")),
-        output="" if verdict is Verdict.PASS else commands.end_of(observed.output),
+        output=_kept_output(at.session, verdict, observed.output),
         problem=problem,
     )
+
+
+def _kept_output(session: Session, verdict: Verdict, output: str) -> str:
+    """Return what is recorded of the output of a command: the end without secrets, if the command did not pass."""
+    return "" if verdict is Verdict.PASS else commands.end_of(hidden(session, output))
 
 
 def record_run(world: World, session_id: str, result: CommandRun, seen: Session) -> None:
@@ -169,7 +174,8 @@ def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
     """Return the result of one check now, for a person who is about to approve or waive it."""
     at = _at_step(world, world.store.read(session_id).session)
     check = _check(at, check_id)
-    return evaluate([check], context_of(world, at.opened.workflow, at.step, at.session, {}))[0]
+    context = context_of(world, at.opened.workflow, at.step, at.session, {})
+    return hidden(at.session, evaluate([check], context))[0]
 
 
 def approve(
@@ -232,7 +238,7 @@ def _at_step(world: World, session: Session) -> _AtStep:
 def _results(world: World, at: _AtStep) -> tuple[EvidenceResult, ...]:
     if not at.step.evidence:
         return ()
-    return evaluate(at.step.checks.values(), context_of(world, at.opened.workflow, at.step, at.session, {}))
+    return results_of(world, at.opened.workflow, at.step, at.session, {})
 
 
 def _check(at: _AtStep, check_id: str) -> EvidenceCheck:

@@ -162,6 +162,7 @@ def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position
     step = steps[index]
     limit = step.get("limit")
     title = str(step.get("title") or step["id"])
+    session = session.shown
     values = {**session.params, **session.state, "visit": session.visit, "limit": limit or ""}
     title = shortened(fill(title, values))
     bound = session.allowed(str(step["id"]), limit) if isinstance(limit, int) else None
@@ -169,7 +170,7 @@ def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position
 
 
 def _entry(record: Record, position: Position | None) -> BoardEntry:
-    session = record.session
+    session = record.session.shown
     questions = tuple(question for question in session.questions if question.is_open)
     evidence = session.evidence.get(session.step or "")
     if not session.is_open:

@@ -80,7 +80,7 @@ class SessionView(NamedTuple):
 def view(store: Store, session_id: str, seq: int | None = None) -> SessionView:
     """Return a session at record *seq*, or at its newest one. Nothing of the skill is run."""
     subject = of_session(session_id, None, store)
-    records = list(subject.records)
+    records = [record.shown for record in subject.records]
     shown = len(records) - 1 if seq is None else seq
     if not 0 <= shown < len(records):
         raise UsageError(

@@ -210,7 +210,8 @@ def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
 def _records(store: Store, session_id: str) -> Iterator[Record]:
     """Yield the records of a session; there is at least one."""
     record: Record | None = None
-    for record in store.records(session_id):
+    for stored in store.records(session_id):
+        record = stored.shown
         yield record
     if record is None:
         raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "there is no record")
