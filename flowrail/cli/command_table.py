@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import click
 
-from flowrail.errors import UsageError
+from flowrail.errors import UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
 
 
 class Entry(NamedTuple):
     """One command: `module:function` in `cli.commands`, its section in the help, its one-line help.
 
-    A group has a table of its own instead of a function, and more lines of help.
+    A group has a table of its own instead of a function, and more lines of help. *extra* names the
+    extra of flowrail that a command needs, and the packages that it installs.
     """
 
     target: str
@@ -23,11 +24,14 @@ class Entry(NamedTuple):
     help: str
     commands: Mapping[str, Entry] = {}
     more_help: str = ""
+    extra: tuple[str, ...] = ()
 
     def load(self, name: str) -> click.Command:
         """Import the command, or make the group."""
         if self.commands:
             return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=self.commands)
+        if self.extra:
+            require_extra(*self.extra)
         module, _, function = self.target.partition(":")
         command: click.Command = getattr(import_module(f"flowrail.cli.commands.{module}"), function)
         return command
@@ -138,13 +142,15 @@ lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
 
 _CHANGE, _KEEP = "Change", "Keep"
 _SESSION = {
-    "rewind": Entry("session:rewind_command", _CHANGE, "Take a session back to an earlier revision"),
-    "fork": Entry("session:fork_command", _CHANGE, "Start a new session from an earlier revision of another"),
-    "migrate": Entry("session:migrate_command", _CHANGE, "Move a session to a changed workflow"),
-    "abandon": Entry("session:abandon_command", _CHANGE, "End a session that will not be finished"),
-    "verify": Entry("session:verify_command", _KEEP, "Check that sessions are as they were written"),
-    "adopt": Entry("session:adopt_command", _KEEP, "Make a foreign session yours"),
-    "prune": Entry("session:prune_command", _KEEP, "Delete old sessions that have ended"),
+    "rewind": Entry("sessions:rewind_command", _CHANGE, "Take a session back to an earlier revision"),
+    "fork": Entry(
+        "sessions:fork_command", _CHANGE, "Start a new session from an earlier revision of another"
+    ),
+    "migrate": Entry("sessions:migrate_command", _CHANGE, "Move a session to a changed workflow"),
+    "abandon": Entry("sessions:abandon_command", _CHANGE, "End a session that will not be finished"),
+    "verify": Entry("sessions:verify_command", _KEEP, "Check that sessions are as they were written"),
+    "adopt": Entry("sessions:adopt_command", _KEEP, "Make a foreign session yours"),
+    "prune": Entry("sessions:prune_command", _KEEP, "Delete old sessions that have ended"),
     "export": Entry(
         "store:export_command", _KEEP, "Write a session into one file, to move it or to report a problem"
     ),
@@ -174,16 +180,29 @@ _STORE = {
 }
 
 _RUN, _CONTROL = "Run", "Look and control"
+_NEEDS_FLEET = ("fleet", "dbos", "sqlalchemy", "psycopg")
 _FLEET = {
-    "run": Entry("fleet:run_command", _RUN, "Start a session that the workers of a pool run"),
-    "worker": Entry("fleet:worker_command", _RUN, "Run headless agents for the sessions of a pool"),
-    "trust": Entry("fleet:trust_command", _RUN, "Approve the current project for headless agents"),
-    "status": Entry("fleet:status_command", _CONTROL, "Show pools, workers, sessions and the newest runs"),
-    "pause": Entry("fleet:pause_command", _CONTROL, "Start no more jobs of a pool"),
+    "run": Entry(
+        "fleet:run_command", _RUN, "Start a session that the workers of a pool run", extra=_NEEDS_FLEET
+    ),
+    "worker": Entry(
+        "fleet:worker_command", _RUN, "Run headless agents for the sessions of a pool", extra=_NEEDS_FLEET
+    ),
+    "trust": Entry(
+        "fleet:trust_command", _RUN, "Approve the current project for headless agents", extra=_NEEDS_FLEET
+    ),
+    "status": Entry(
+        "fleet:status_command",
+        _CONTROL,
+        "Show pools, workers, sessions and the newest runs",
+        extra=_NEEDS_FLEET,
+    ),
+    "pause": Entry("fleet:pause_command", _CONTROL, "Start no more jobs of a pool", extra=_NEEDS_FLEET),
     "resume": Entry(
         "fleet:resume_command",
         _CONTROL,
         "Let a paused pool start jobs again, also one that waits for a quota",
+        extra=_NEEDS_FLEET,
     ),
 }
 _FLEET_HELP = """
@@ -238,7 +257,12 @@ COMMANDS = {
         "sessions:history_command", _EVERY_DAY, "Show what happened in a session, when and by whom"
     ),
     "watch": Entry("watch:watch_command", _EVERY_DAY, "Show live what all sessions do"),
-    "ui": Entry("ui:ui_command", _EVERY_DAY, "Open a web page that shows all sessions live"),
+    "ui": Entry(
+        "ui:ui_command",
+        _EVERY_DAY,
+        "Open a web page that shows all sessions live",
+        extra=("web", "jinja2", "starlette", "uvicorn"),
+    ),
     "audit": Entry(
         "audit:audit_command", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
     ),
@@ -266,7 +290,7 @@ COMMANDS = {
     ),
     "explain": Entry("explain:explain_command", _OCCASIONALLY, "Explain the code of a finding or an error"),
     "completion": Entry(
-        "shell:completion_command", _OCCASIONALLY, "Print the script that completes flow commands in a shell"
+        "setup:completion_command", _OCCASIONALLY, "Print the script that completes flow commands in a shell"
     ),
-    "help": Entry("shell:help_command", _OCCASIONALLY, "Show the help of flow or of a command"),
+    "help": Entry("setup:help_command", _OCCASIONALLY, "Show the help of flow or of a command"),
 }

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from flowrail.machines.definition.workflow import from_plain
 from flowrail.operations.environment import Environment
 from flowrail.operations.explanations import known_codes
 from flowrail.skills.catalog import listing
@@ -56,7 +57,6 @@ def _outcomes(params: Params) -> Iterable[str]:
     Uses the session's stored definition, so that no code of a skill runs.
     """
     # brings the engine, which completing names of skills and steps does without
-    from flowrail.machines.definition.workflow import from_plain
     from flowrail.machines.guidance.guide import guide
 
     store = _environment(params).store

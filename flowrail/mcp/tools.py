@@ -52,8 +52,7 @@ from flowrail.operations.running import (
 from flowrail.operations.running import (
     questions as running_questions,
 )
-from flowrail.operations.running.conversations import release
-from flowrail.operations.running.session_list import summaries
+from flowrail.operations.running.conversations import release, summaries
 from flowrail.operations.running.steps import Answer
 from flowrail.skills import summary
 from flowrail.text.report import plain_text

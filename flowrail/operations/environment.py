@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.discovery.locations import Root, config_folder, find_project_root, skill_roots
-from flowrail.errors import DocumentError, UsageError
+from flowrail.errors import DocumentError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
@@ -92,25 +92,6 @@ def configured_store(environ: Mapping[str, str], home: str) -> str:
     return (
         read_configuration(environ, home).store if os.path.exists(configuration_path(environ, home)) else ""
     )
-
-
-class ExtraMissingError(UsageError):
-    """The command needs an extra of flowrail that is not installed."""
-
-    code = "EXTRA_MISSING"
-
-
-def require_extra(extra: str, *packages: str) -> None:
-    """Refuse the command if a package of *extra* is not installed."""
-    from importlib.util import find_spec  # 0.5 ms, which `flow step` does not need
-
-    missing = [package for package in packages if find_spec(package) is None]
-    if missing:
-        raise ExtraMissingError(
-            f"this command needs the package `{missing[0]}`, which is not installed",
-            hint=f"pip install 'flowrail[{extra}]'",
-            extra=extra,
-        )
 
 
 LONGEST_ACTOR = 200

@@ -20,7 +20,7 @@ from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.operations.environment import Environment, World, world_of
-from flowrail.operations.running import agents, findings, questions, session_list, steps
+from flowrail.operations.running import agents, conversations, findings, questions, steps
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
     OpenedWorkflow,
@@ -224,7 +224,7 @@ class SessionStore:
     def list(self, *, ended: bool = False) -> tuple[ListedSession, ...]:
         """Return the open sessions, newest first; with *ended*, all sessions."""
         with _for_python():
-            return tuple(map(_listed, session_list.summaries(self._world.store, every=ended)))
+            return tuple(map(_listed, conversations.summaries(self._world.store, every=ended)))
 
     def answer(
         self, session: SessionView, answers: Mapping[str, str | Sequence[str]], reason: str = ""
@@ -395,7 +395,7 @@ def _id_of(session: SessionView | ListedSession | str) -> str:
     return session if isinstance(session, str) else session.id
 
 
-def _listed(summary: session_list.Summary) -> ListedSession:
+def _listed(summary: conversations.Summary) -> ListedSession:
     if summary.kept is None:
         return ListedSession(summary.id, problem=str(summary.problem))
     session = summary.kept.session

@@ -8,9 +8,8 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import read_text, world
-from flowrail.errors import UsageError
+from flowrail.errors import UsageError, require_extra
 from flowrail.evidence.statements import statements
-from flowrail.operations.environment import require_extra
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line

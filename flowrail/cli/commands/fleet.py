@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,16 +18,15 @@ from flowrail.cli.environment import environment, named_values
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.fleet import folders, programs
+from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.pool import check_name
-from flowrail.operations.environment import Environment, require_extra
+from flowrail.fleet.status import FleetStatus
+from flowrail.fleet.worker import Worker
+from flowrail.operations.environment import Environment
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, duration
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line
-
-if TYPE_CHECKING:
-    from flowrail.fleet.fleet import Fleet
-    from flowrail.fleet.status import FleetStatus
 
 _POOL = click.option(
     "--pool",
@@ -42,9 +40,6 @@ _POOL = click.option(
 @contextmanager
 def _fleet(here: Environment) -> Iterator[Fleet]:
     output.collect_garbage()
-    require_extra("fleet", "dbos", "sqlalchemy", "psycopg")
-    from flowrail.fleet.fleet import Fleet  # needs the extra
-
     fleet = Fleet(here)
     try:
         yield fleet
@@ -80,8 +75,6 @@ def worker_command(pool: str, slots: int | None, lost_after: float, store: str |
     """
     here = environment(store, (), conversation="")
     with _fleet(here) as fleet:
-        from flowrail.fleet.worker import Worker  # needs the extra
-
         configured = fleet.pool(pool)
         chosen = configured if slots is None else configured._replace(slots=slots)
         folders.require_approved(here.project, here.state)

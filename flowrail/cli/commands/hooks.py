@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.commands.session import Age
+from flowrail.cli.commands.sessions import Age
 from flowrail.cli.hook_entry import run
 from flowrail.discovery.locations import named
 from flowrail.errors import UsageError

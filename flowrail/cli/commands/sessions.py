@@ -1,26 +1,35 @@
-"""Commands that list sessions and show their history."""
+"""Commands that list, show, change, verify and delete sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
+from math import inf, isfinite
+from typing import Any
 
 import click
 
 from flowrail.cli import options, output, terminal
-from flowrail.cli.environment import world
+from flowrail.cli.environment import named_values, world
 from flowrail.command import Command, Hint
-from flowrail.errors import StorageError
+from flowrail.errors import StorageError, UsageError
+from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.as_data import broken_item, error_data, session_item
-from flowrail.formatters.reports.history import items, report
+from flowrail.formatters.reports.history import done_text, items, plan_data, plan_report, report
+from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running.session_list import Summary, summaries
+from flowrail.operations.running import steps
+from flowrail.operations.running.conversations import Summary, summaries
+from flowrail.operations.sessions import migrate, timeline, verify
+from flowrail.operations.sessions.adopt import AdoptionResult, adopt
 from flowrail.operations.sessions.board import position_in
-from flowrail.text.phrases import ago
-from flowrail.text.report import Part, Span, Style, Table, columns, status
+from flowrail.operations.sessions.prune import LOST, UNBEGUN, Needs, OldSession, Parting, prune
+from flowrail.text.phrases import ago, count
+from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, status
 from flowrail.text.safe_text import one_line
 
 
@@ -142,3 +151,323 @@ def history_command(session_id: str, as_json: bool, store: str | None) -> int:
         return damage.exit_status if damage else 0
     output.report(report(told))
     return output.refuse(damage, as_json=False) if ended() and damage else 0
+
+
+@click.command("rewind", epilog=options.examples("flow session rewind problem-analysis-k3x9q2 --to 2"))
+@options.session_argument
+@click.option(
+    "--to", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="Which revision."
+)
+@options.expect
+@options.reason
+@options.form
+@options.store
+@options.root
+@options.wait
+def rewind_command(
+    session_id: str,
+    revision: int,
+    expect: int | None,
+    reason: str,
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Take a session back to an earlier revision
+
+    Adds a record; nothing is deleted. The revision still increases, so commands that were printed
+    before are refused. The step's dispatches and questions start again. `flow history ID` lists the revisions.
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    answer = timeline.rewind(here, session_id, revision, expect=expect, reason=reason)
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)
+
+
+@click.command("fork", epilog=options.examples("flow session fork problem-analysis-k3x9q2 --at 2"))
+@options.session_argument
+@click.option(
+    "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From which revision."
+)
+@options.reason
+@options.form
+@options.store
+@options.root
+@options.wait
+def fork_command(
+    session_id: str,
+    revision: int,
+    reason: str,
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Start a new session from an earlier revision of another
+
+    The other session stays open unless its journal is damaged. The new session has no parent, even if
+    the other one has. Damage after that revision does not matter.
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    answer = timeline.fork(here, session_id, revision, reason=reason)
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)
+
+
+@click.command(
+    "migrate",
+    epilog=options.examples(
+        "flow session migrate problem-analysis-k3x9q2 --plan",
+        "flow session migrate problem-analysis-k3x9q2 --map gate=check --accept",
+    ),
+)
+@options.session_argument
+@click.option("--plan", "only_plan", is_flag=True, help="Show what would change, without changing it.")
+@click.option("--map", "maps", multiple=True, metavar="OLD=NEW", help="The new name of a step.")
+@click.option("--accept", is_flag=True, help="Accept changed transitions and recognised names.")
+@options.params
+@options.form
+@options.store
+@options.root
+@options.wait
+def migrate_command(
+    session_id: str,
+    only_plan: bool,
+    maps: tuple[str, ...],
+    accept: bool,
+    params: tuple[str, ...],
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Move a session to a changed workflow
+
+    Shows what became of each step: identical, text only, compatible, changed, renamed, gone, new.
+    Then migrates, or exits 5 and says what you must decide: the step that the session is at now (--map),
+    whether changed transitions are intended (--accept), the value of a new parameter (-p).
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    form = form or "text"
+    renamed, values = named_values(maps, "--map", "OLD=NEW"), named_values(params, "-p")
+    plan = migrate.outlook(here, session_id, renamed, values).plan
+    if form == "text" or (only_plan and form != "json"):
+        output.report(plan_report(plan))
+    if only_plan:
+        if form == "json":
+            output.data(plan_data(plan))
+        return
+    done = migrate.migrate(here, session_id, renamed, values, accept=accept)
+    output.notes([*done.answer.notes, done_text(done.plan, changed=done.changed)])
+    if form == "json":
+        more = {"migration": {**plan_data(done.plan), "changed": done.changed}}
+        output.data({**as_data.render(done.answer.guidance), **more})
+    else:
+        output.show(done.answer.guidance, form)
+
+
+@click.command(
+    "abandon",
+    epilog=options.examples("flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'"),
+)
+@options.session_argument
+@options.reason
+@options.as_json
+@options.store
+@options.wait
+def abandon_command(session_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
+    """End a session that will not be finished
+
+    Its journal stays. Nothing more can be reported.
+    """
+    kept = steps.abandon(world(store=store, wait=wait), session_id, reason)
+    if as_json:
+        output.data(session_item(kept))
+    else:
+        output.text(f"{session_id} is {kept.session.status}")
+
+
+@click.command(
+    "verify",
+    epilog=options.examples(
+        "flow session verify --all", "flow session verify problem-analysis-k3x9q2 --head 1f0c6d2a9b3e4857"
+    ),
+)
+@options.optional_session
+@click.option("--all", "every", is_flag=True, help="Verify every session (the default without ID).")
+@click.option("--head", metavar="HEX", help="A head from an earlier run. It must be in the journal.")
+@options.as_json
+@options.store
+def verify_command(
+    session_id: str | None, every: bool, head: str | None, as_json: bool, store: str | None
+) -> int:
+    """Check that sessions are as they were written
+
+    Recomputes the chain of records, the signature, and each move with the session's own workflow.
+    Compares the snapshot and the texts with the journal. If anything differs, exits 1 and names file
+    and line. Nothing is run or changed.
+    """
+    if session_id and every:
+        raise UsageError("an ID and --all are both given", hint="leave one of them out")
+    if head and not session_id:
+        raise UsageError(
+            "--head is that of one session",
+            hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
+        )
+    kept = world(store=store).store
+    output.collect_garbage()  # each session leaves an engine behind
+    found = [verify.verify(kept, session_id, head=head)] if session_id else list(verify.verify_all(kept))
+    wrong = sum(len(each.problems) for each in found)
+    if as_json:
+        output.data({"sessions": [_verified_data(each) for each in found], "ok": not wrong})
+    else:
+        verdict = Span(f"{wrong} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
+        lines = [text for each in found for text in _verified_lines(each)]
+        output.report([*lines, line(f"{count(len(found), 'session')} verified, ", verdict)])
+    return 1 if wrong else 0
+
+
+def _verified_data(each: verify.VerificationResult) -> dict[str, object]:
+    return {
+        **each._asdict(),
+        "problems": [problem._asdict() for problem in each.problems],
+        "notes": list(each.notes),
+        "ok": not each.problems,
+    }
+
+
+def _verified_lines(each: verify.VerificationResult) -> list[str | Line]:
+    verdict = Span("damaged", Style.BAD) if each.problems else Span("as it was written", Style.GOOD)
+    moves = f"{count(each.moves, 'move')}, {each.judged} judged again"
+    return [
+        line(f"{each.session}: ", verdict, f"; {count(each.records, 'record')}, {moves}; head {each.head}"),
+        *(
+            f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
+            for problem in each.problems
+        ),
+        *(f"  note: {one_line(note)}" for note in each.notes),
+    ]
+
+
+@click.command("adopt", epilog=options.examples("flow session adopt problem-analysis-k3x9q2"))
+@options.session_argument
+@options.as_json
+@options.store
+def adopt_command(session_id: str, as_json: bool, store: str | None) -> None:
+    """Make a foreign session yours
+
+    For you on this machine, and for this session only. Prints what the session is. Its records must
+    be complete and are believed as they are: read `flow history ID` first.
+    """
+    here = world(store=store)
+    taken = adopt(here, session_id)
+    if as_json:
+        item = session_item(taken.kept, store=here.shown_store)
+        output.data({**item, **taken._asdict(), "kept": None} | {"session": session_id})
+    else:
+        output.text("\n".join(one_line(line) for line in _adopted_lines(taken)))
+
+
+def _adopted_lines(taken: AdoptionResult) -> list[str]:
+    session = taken.kept.session
+    stands = f"{session.status} at step {session.step}" if session.step else session.status
+    runs = "code of" if taken.code else "texts of"
+    return [
+        f"{session.id} · revision {session.revision} · {stands}",
+        f"begun by {taken.begun_by} at {taken.begun_at}; {count(taken.records, 'record')}, each as written",
+        f"runs {runs} {session.skill} ({session.source}) in {taken.folder}",
+        "it is yours now" if taken.was_foreign else "it was yours already",
+        *([f"go on: {taken.command}"] if taken.command else []),
+    ]
+
+
+MONTH = 30.0
+
+
+_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
+
+
+class Age(click.FloatRange):
+    """Days, as a number or with a unit, as in `flow audit --since`."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return *value* in days."""
+        per_day = _IN_A_DAY.get(value[-1:]) if isinstance(value, str) else None
+        try:
+            days = float(value[:-1]) / per_day if per_day else float(value)
+        except ValueError:
+            days = inf
+        if not isfinite(days) or not str(value).isascii():
+            self.fail(f"`{str(value)[:40]}` is not an age: write days, or 30m, 12h, 7d, 2w", param, ctx)
+        return super().convert(days, param, ctx)
+
+
+@click.command("prune", epilog=options.examples("flow session prune --older-than 30d --dry-run"))
+@click.option(
+    "--older-than",
+    type=Age(min=0),
+    default=MONTH,
+    show_default=True,
+    metavar="DAYS",
+    help="Only sessions whose last record is older: days, or 30m, 12h, 7d, 2w.",
+)
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([COMPLETED, FAILED, ABANDONED, LOST, UNBEGUN]),
+    help="Only sessions with this status. May be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="List them without deleting them.")
+@options.as_json
+@options.store
+@options.wait
+def prune_command(
+    older_than: float,
+    statuses: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    store: str | None,
+    wait: float,
+) -> None:
+    """Delete old sessions that have ended
+
+    Keeps sessions that are open, that work for an open session, that have an open handoff, that another
+    user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
+    """
+    here = world(store=store, wait=wait)
+    needs, parting = _handoffs(here)
+    pruned = prune(
+        here,
+        older_than=older_than,
+        statuses=statuses,
+        dry_run=dry_run,
+        needs=needs,
+        parting=parting,
+    )
+    if as_json:
+        gone, kept = ([each._asdict() for each in items] for items in pruned)
+        output.data({"sessions": gone, "kept": kept, "dry_run": dry_run})
+        return
+    would = "would go" if dry_run else "gone"
+    rows = [_pruned_row(each, would) for each in pruned.gone] + [
+        _pruned_row(each, "stays") for each in pruned.kept
+    ]
+    if rows:
+        output.report([Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)])
+    output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
+
+
+def _handoffs(here: World) -> tuple[Needs, Parting]:
+    """Return two functions: which sessions have an open handoff, and record that payloads are deleted."""
+    handoffs = Handoffs(here.store.path, here.store.owner, here.store.backend)
+    return open_handoffs(handoffs, here.now()), record_pruned(
+        handoffs, now=here.now, by=here.by, wait=here.wait
+    )
+
+
+def _pruned_row(item: OldSession, what: str) -> list[str]:
+    return [item.session, item.status, f"{item.days:.1f}", what, one_line(item.why)]

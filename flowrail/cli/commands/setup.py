@@ -1,4 +1,4 @@
-"""Commands about the installation and its server."""
+"""Commands about the installation: help, completion, examination, the server for tools."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import gc
 import os
 
 import click
+from click.shell_completion import get_completion_class
 
 from flowrail.cli import options, output
-from flowrail.errors import UsageError
+from flowrail.errors import UsageError, require_extra
 from flowrail.formatters.reports.doctor import report
 from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
-from flowrail.operations.environment import Environment, require_extra
+from flowrail.operations.environment import Environment
+from flowrail.storage.files import WriteFailedError, read_bounded, write_atomic
+from flowrail.text.phrases import did_you_mean
 
 
 @click.command("doctor", epilog=options.examples("flow doctor"))
@@ -57,3 +60,70 @@ def mcp_command(folder: str | None, store: str | None, roots: tuple[str, ...]) -
 
     gc.enable()  # a command does without the collector, a server lives for long
     serve(store=store, roots=roots)
+
+
+SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
+LARGEST_FILE = 1_000_000
+
+
+@click.command("completion", epilog=options.examples("flow completion bash", "flow completion zsh --install"))
+@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.option("--install", is_flag=True, help="Add the line that loads it to the shell's start-up file.")
+def completion_command(shell: str, install: bool) -> None:
+    """Print the script that completes flow commands in a shell
+
+    It completes commands, options, skills, steps, outcomes and sessions. It reads skills as text and runs nothing.
+    """
+    if install:
+        output.text(_install(shell))
+        return
+    group = click.get_current_context().find_root().command
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None  # noqa: S101 - click knows all three shells
+    output.exact(completion_class(group, {}, "flow", "_FLOW_COMPLETE").source().strip("\n"))
+
+
+def _install(shell: str) -> str:
+    """Add the line to the start-up file, once, and say so."""
+    shown = SHELLS[shell]
+    path = os.path.realpath(os.path.expanduser(shown))
+    line = "flow completion fish | source" if shell == "fish" else f'eval "$(flow completion {shell})"'
+    try:
+        before = (
+            read_bounded(path, limit=LARGEST_FILE, what="the start-up file").decode(
+                "utf-8", "surrogateescape"
+            )
+            if os.path.exists(path)
+            else ""
+        )
+        if line in before.splitlines():
+            return f"{shown} has the line already"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        ending = "" if not before or before.endswith("\n") else "\n"
+        mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
+        write_atomic(path, f"{before}{ending}{line}\n".encode("utf-8", "surrogateescape"))
+        os.chmod(path, mode)
+    except OSError as error:
+        raise WriteFailedError(
+            f"{shown} could not be changed ({error.strerror})",
+            hint=f"add this line yourself: {line}",
+            place=path,
+        ) from None
+    return f"added to {shown}: {line}\nIt takes effect in the next shell."
+
+
+@click.command("help", epilog=options.examples("flow help", "flow help session rewind"))
+@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+def help_command(words: tuple[str, ...]) -> None:
+    """Show the help of flow or of a command"""
+    context = click.get_current_context().find_root()
+    command: click.Command = context.command
+    for word in words:
+        found = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if found is None:
+            known = command.list_commands(context) if isinstance(command, click.Group) else []
+            raise UsageError(
+                f"unknown command `{word[:40]}`", hint=did_you_mean(word, known, "see `flow help`")
+            )
+        context, command = click.Context(found, info_name=word, parent=context), found
+    output.exact(command.get_help(context))

@@ -9,7 +9,7 @@ import click
 
 from flowrail.cli import options, output, terminal
 from flowrail.cli.environment import environment
-from flowrail.operations.environment import require_extra
+from flowrail.web.server import serve
 
 
 @click.command("ui", epilog=options.examples("flow ui", "flow ui --port 8765 --no-open"))
@@ -46,8 +46,6 @@ def ui_command(
     answer questions and abandon sessions on it, and, if you start it at a terminal, approve and waive evidence. It
     is only reachable from this machine, and the printed address opens it once. Needs the extra flowrail[web].
     """
-    require_extra("web", "jinja2", "starlette", "uvicorn")
-    from flowrail.web.server import serve  # needs the extra
 
     def ready(address: str) -> None:
         output.text(address)

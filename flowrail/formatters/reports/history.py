@@ -1,4 +1,4 @@
-"""The history of a session, record by record."""
+"""The history of a session, record by record, and its migration."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.evidence import result_data
 from flowrail.hosts.conversation import short_id
+from flowrail.machines.definition.diff import IDENTICAL
+from flowrail.machines.engine.migration import MigrationPlan
 from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
-from flowrail.text.report import Moment, Part, Span, Style, Table, columns
+from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
@@ -190,3 +192,35 @@ def _clock(stamp: str) -> float | None:
         return datetime.fromisoformat(stamp).timestamp()
     except ValueError:
         return None
+
+
+def plan_report(plan: MigrationPlan) -> Report:
+    """Return a plan for people: the session's step, and what changed in each step."""
+    where = f"at `{plan.at}`" if plan.at else "ended"
+    if plan.at and plan.to != plan.at:
+        where += f", now `{plan.to}`" if plan.to else ", which no longer exists"
+    lines: list[str | Table] = [f"{plan.session} · revision {plan.revision} · {where}: {plan.verdict}"]
+    rows = [
+        [step.step, step.change, step.to or "", "; ".join(step.what)]
+        for step in plan.steps
+        if step.change != IDENTICAL
+    ]
+    if rows:
+        lines.append(Table(columns("step", "change", "new id", "details", wraps=("details",)), rows))
+    same = len(plan.having(IDENTICAL))
+    if same:
+        lines.append(f"{same} step{'' if same == 1 else 's'} identical")
+    if plan.moves:
+        fresh = "; its dispatches and questions start again" if plan.fresh else ""
+        lines.append(f"its transitions change: the revision is increased{fresh}")
+    return [*lines, *(f"parameters: {one_line(problem)}" for problem in plan.problems)]
+
+
+def plan_data(plan: MigrationPlan) -> dict[str, object]:
+    """Return a plan as plain data."""
+    return {**plain(plan._asdict()), "steps": [plain(step._asdict()) for step in plan.steps]}
+
+
+def done_text(plan: MigrationPlan, *, changed: bool) -> str:
+    """Return the result of a migration."""
+    return f"{plan.session} migrated" if changed else f"{plan.session} is up to date"

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from flowrail.command import Command, Hint
 from flowrail.operations.environment import World
-from flowrail.operations.running.conversations import NoOpenSessionError, the_open_session
-from flowrail.operations.running.session_list import summaries
+from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
 
 
 def session_to_hand_off(world: World, send_command: Callable[[str], Command]) -> str:

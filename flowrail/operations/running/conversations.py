@@ -1,9 +1,4 @@
-"""Whose session it is, and which session is meant if a command names none.
-
-A session belongs to the conversation that started it. That ends when the host reports the end of the
-conversation, when another one takes the session over, or when another one reports after half an hour without
-activity. A caller without a conversation may be the user, so it may report by the session's id.
-"""
+"""Whose session it is, which session is meant if a command names none, and the list of all sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint, value_text
-from flowrail.errors import ConflictError, FlowError, StorageError
+from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
 from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.session import ABANDONED, Session
@@ -23,7 +18,7 @@ from flowrail.machines.sessions.store import (
     UnknownSessionError,
 )
 from flowrail.operations.environment import World
-from flowrail.operations.running.child_sessions import agents_at_work
+from flowrail.operations.running.child_sessions import DispatchLookup, agents_at_work, is_lost
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
 
@@ -149,8 +144,6 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
 
 def just_ended(world: World) -> StoredSession | None:
     """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
-    from flowrail.operations.running.session_list import summaries  # only without an open session
-
     since = moment_after(world.now(), -RESULT_SECONDS)
     for summary in summaries(world.store, every=True, ids=world.store.ended_ids(since)):
         session = summary.kept.session if summary.kept else None
@@ -307,8 +300,6 @@ def _own_session(world: World) -> StoredSession | None:
 
 def _open_top_level(world: World) -> list[StoredSession]:
     """Return the open sessions of the store that do not work for another one."""
-    from flowrail.operations.running.session_list import summaries  # a report with an id lists no sessions
-
     stored = [summary.kept for summary in summaries(world.store) if summary.kept]
     return [kept for kept in stored if not kept.session.parent]
 
@@ -332,3 +323,37 @@ def _active_at(world: World, kept: StoredSession) -> str:
     with suppress(FlowError):  # a sub-agent's session that cannot be read shows no activity
         moments += [world.store.read(child.id).at for child in agents_at_work(world.store, kept.session)]
     return max(moments)
+
+
+class Summary(NamedTuple):
+    """One session of a list. ``problem`` says why it cannot be read."""
+
+    id: str
+    kept: StoredSession | None
+    problem: FlowError | None = None
+    lost: bool = False
+    """Whether it is an agent's whose work was given to another, called off or left behind."""
+
+
+def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = None) -> list[Summary]:
+    """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason.
+
+    *ids* are those to read, if the others are known not to matter.
+    """
+    found: list[Summary] = []
+    parents = DispatchLookup(store)
+    if ids is None:
+        ids = store.ids() if every else store.open_ids()
+    for session_id in ids:
+        try:
+            kept = store.read(session_id)
+        except UnknownSessionError:
+            continue  # its start was interrupted: it never began
+        except FlowError as error:
+            found.append(Summary(session_id, None, without_traceback(error)))
+            continue
+        if every or kept.session.is_open:
+            lost = kept.session.parent is not None and is_lost(store, kept.session, parents)
+            found.append(Summary(session_id, kept, lost=lost))
+    found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
+    return found

@@ -15,8 +15,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
-from flowrail.operations.running.conversations import NoOpenSessionError, SeveralOpenError
-from flowrail.operations.running.session_list import summaries
+from flowrail.operations.running.conversations import NoOpenSessionError, SeveralOpenError, summaries
 
 
 @pytest.fixture

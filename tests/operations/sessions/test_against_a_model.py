@@ -29,7 +29,7 @@ from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps as running_steps
-from flowrail.operations.running.session_list import summaries
+from flowrail.operations.running.conversations import summaries
 from flowrail.operations.running.steps import Answer, RevisionConflictError
 from flowrail.operations.sessions import prune as session_prune
 from flowrail.operations.sessions import timeline

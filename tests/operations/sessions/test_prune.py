@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
-from flowrail.cli.commands.session import Age
+from flowrail.cli.commands.sessions import Age
 from flowrail.cli.environment import world
 from flowrail.operations.environment import World
 from flowrail.operations.sessions import prune
