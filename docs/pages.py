@@ -34,6 +34,7 @@ from flowrail.operations.skills import plugin
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 GOLDEN = ROOT / "tests" / "golden"
+BENCHMARK = ROOT / "benchmarks" / "adherence"
 
 
 def out(*lines: str) -> None:
@@ -313,6 +314,19 @@ def _kind(value: Mapping[str, Any]) -> str:
     return {"string": "text", "integer": "whole number", "boolean": "true or false"}.get(kind, str(kind))
 
 
+# --- fault injection
+
+
+def adherence(module: str, name: str) -> None:
+    """Write a table of a module of `benchmarks/adherence` from its recorded runs."""
+    benchmark = import_module(module)
+    head, *rows = getattr(benchmark, name)(benchmark.load())
+    if rows:
+        table(*head, rows=rows)
+    else:
+        out("No runs have been recorded yet.")
+
+
 # --- records and names
 
 
@@ -444,10 +458,13 @@ def main(words: list[str]) -> int:
         shutil.rmtree(ROOT / "plugins", ignore_errors=True)
         plugin.build(str(ROOT))
     marked = [
-        str(each) for each in sorted((HERE / "reference").glob("*.md")) if "[[[cog" in each.read_text("utf-8")
+        str(page)
+        for folder in ("reference", "explanation")
+        for page in sorted((HERE / folder).glob("*.md"))
+        if "[[[cog" in page.read_text("utf-8")
     ]
     mode = ["--check", "--diff"] if "--check" in words else ["-r"]
-    return int(Cog().main(["cog", *mode, "-P", "-e", "-I", str(HERE), *marked]) or 0)
+    return int(Cog().main(["cog", *mode, "-P", "-e", "-I", str(HERE), "-I", str(BENCHMARK), *marked]) or 0)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,19 @@ def test_the_findings_say_what_the_text_asks_for_and_the_draft_lacks() -> None:
     assert all(f"# {finding['fact']}: {finding['hint']}\n" in workflow for finding in found)
 
 
+def test_numbered_phases_are_the_steps_and_numbered_parts_of_them_are_not() -> None:
+    long = "Read all of it. " * 400
+    found = drafted(
+        f"# Page\n\n# Process\n\n### Phase 1: Plan it\n\n#### 1.1 Read\n\n{long}\n\n### Phase 2: Do it\n"
+    )
+
+    assert [step["id"] for step in told("show", "migration")["steps"]] == ["plan-it", "do-it"]
+    assert "#### 1.1 Read" in str(told("skill", "preview", "migration", "plan-it")["actions"])
+    facts = [(finding["step"], finding["hint"]) for finding in found["findings"]]
+    assert ("plan-it", "split the step: agents stop following long texts") in facts
+    assert ("do-it", "write the instructions to steps/do-it.md") in facts
+
+
 def test_headings_without_numbers_are_steps_unless_they_announce_something_else() -> None:
     drafted("# Page\n\n## When to use it\n\nOften.\n\n## Look\n\nLook.\n\n## Look\n\n## Examples\n\nOne.\n")
 

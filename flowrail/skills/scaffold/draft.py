@@ -24,7 +24,7 @@ _FRONTMATTER = re.compile(r"\A\ufeff?\s*---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _NUMBERED = re.compile(
-    r"(?:(?:step|phase|stage|part)\s+\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]*|\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]+)\s*(.*)",
+    r"(?:(?:step|phase|stage|part)\s+\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]*|\d+(?:\.\d+)+[.:)]?(?=\s)|\d+\s*[.:)\u2013\u2014-]+(?!\d))\s*(.*)",
     re.IGNORECASE,
 )
 _NOT_STEPS = re.compile(
@@ -35,6 +35,7 @@ _NOT_STEPS = re.compile(
 )
 _FEWEST_STEPS = 2
 _LONGEST_ID = 40
+_LONGEST_INSTRUCTIONS = 6_000
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh"})
 _FIELDS = ("license", "allowed-tools", "compatibility", "metadata")
 """Fields of the frontmatter that the new SKILL.md keeps."""
@@ -127,15 +128,15 @@ def _sections(text: str) -> Iterator[_Section]:
 def _step_titles(sections: list[_Section]) -> Mapping[int, str]:
     """Return the titles of the sections that are steps, by position.
 
-    These are the numbered headings of the level that has most of them. Without any, they are the headings of the
+    These are the numbered headings of the highest level that has two. Without any, they are the headings of the
     highest level below the title that has two, except those whose names announce something else, such as "Examples".
     """
     numbered = {
         at: found for at, section in enumerate(sections) if (found := _NUMBERED.fullmatch(section.title))
     }
     levels = Counter(sections[at].level for at in numbered)
-    if levels and levels.most_common(1)[0][1] >= _FEWEST_STEPS:
-        level = levels.most_common(1)[0][0]
+    level = min((level for level, number in levels.items() if number >= _FEWEST_STEPS), default=0)
+    if level:
         return {
             at: found[1] or sections[at].title
             for at, found in numbered.items()
@@ -156,7 +157,8 @@ def _steps(sections: list[_Section], titles: Mapping[int, str]) -> Iterator[Draf
     used: Counter[str] = Counter()
     for at, title in titles.items():
         plain = shortened(blanked(re.sub(r"[`*_]", "", title)), 120)
-        words = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:_LONGEST_ID].strip("-")
+        words = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+        words = words if len(words) <= _LONGEST_ID else words[:_LONGEST_ID].rpartition("-")[0]
         stem = words if words[:1].isalpha() else f"step-{words}".strip("-")
         used[stem] += 1
         step_id = stem if used[stem] == 1 else f"{stem}-{used[stem]}"
@@ -243,6 +245,12 @@ def _findings(fields: Mapping[str, object], steps: tuple[DraftStep, ...]) -> Ite
                 step.id, "the heading has no text", f"write the instructions to steps/{step.id}.md"
             )
             continue
+        if len(step.text) > _LONGEST_INSTRUCTIONS:
+            yield DraftFinding(
+                step.id,
+                f"the text has {len(step.text)} characters",
+                "split the step: agents stop following long texts",
+            )
         asks_user = False
         for pattern, fact, hint in _PASSAGES:
             found = re.search(pattern, step.text, re.IGNORECASE)
@@ -274,9 +282,9 @@ def _evidence_finding(step: DraftStep) -> DraftFinding:
 def _command(text: str) -> str:
     """Return the first command that a text shows, without a shell's syntax; empty if it shows none."""
     fences = re.finditer(r"^ {0,3}`{3,}(\w+)\n(.*?)^ {0,3}`{3,}", text, re.DOTALL | re.MULTILINE)
-    shown = [fence[2].strip().split("\n")[0].removeprefix("$ ") for fence in fences if fence[1] in _SHELLS]
-    shown += _RUN.findall(text)
-    return next((command for command in shown if not re.search(r"[|&;<>$(){}\\\"'#*]", command)), "")
+    lines = [line for fence in fences if fence[1] in _SHELLS for line in fence[2].split("\n")]
+    shown = [line.strip().removeprefix("$ ") for line in lines] + _RUN.findall(text)
+    return next((line for line in shown if line and not re.search(r"[|&;<>$(){}\\\"'#*]| / ", line)), "")
 
 
 # --- writing

@@ -1,0 +1,184 @@
+"""Fault injection: which mistakes of an agent get through a skill text, steps, hooks, and evidence.
+
+Run all (about 15 minutes on two cores), write results.json, print the table:    python benchmarks/adherence/inject.py
+Compare a few runs with results.json:                                python benchmarks/adherence/inject.py --check
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from agents import AGENTS, Diligent
+from arms import ARMS, EVIDENCE, HOOKS, STEPS, TEXT, set_up, simulated_environment, task_named
+from guides import guide_for
+from host import Host
+
+RESULTS = Path(__file__).parent / "results.json"
+TASK = "release"
+SEEDS = 8
+#: The small form: for each layer a mistake that it catches, and one that gets through.
+SAMPLE = (("Lies", TEXT, 0), ("Races", STEPS, 0), ("StopsEarly", HOOKS, 0), ("Lies", EVIDENCE, 0))
+#: Texts change a little now and then; the small form accepts that.
+BYTES_TOLERANCE = 0.2
+
+
+class Run(NamedTuple):
+    """One run of one agent in one arm: what is wrong in the project afterwards, and what the run took."""
+
+    agent: str
+    arm: str
+    seed: int
+    mistake: str
+    defects: tuple[str, ...]
+    asks_user: bool
+    refused: int
+    calls: int
+    hook_calls: int
+    bytes: int
+
+    @property
+    def gets_through(self) -> bool:
+        """Whether something is wrong in the project, and the agent has ended without asking the user."""
+        return bool(self.defects) and not self.asks_user
+
+
+def run(agent: type[Diligent], arm: str, seed: int) -> Run:
+    """Let an agent carry out the release in a new project, and grade the project."""
+    task = task_named(TASK)
+    with tempfile.TemporaryDirectory(prefix="adherence") as folder:
+        place = Path(folder).resolve()
+        project = set_up(task, arm, place, simulated_environment(place))
+        host = Host(project, f"conversation-{seed}")
+        acting = agent(task, host, guide_for(arm, task, host), seed)
+        acting.run()
+        points = task.grade(project.path)
+    defects = tuple(point for point, has in points.items() if not has)
+    return Run(
+        agent.__name__,
+        arm,
+        seed,
+        acting.mistake,
+        defects,
+        acting.asks_user,
+        host.refused,
+        host.calls,
+        host.hook_calls,
+        host.bytes,
+    )
+
+
+def run_all(names: Sequence[str]) -> Iterator[Run]:
+    """Run the agents with all seeds in all arms; the diligent agent needs no seeds."""
+    jobs = [
+        (agent, arm, seed)
+        for agent in AGENTS
+        if not names or agent.__name__ in names
+        for seed in range(1 if agent is Diligent else SEEDS)
+        for arm in ARMS
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        for number, done in enumerate(pool.map(lambda job: run(*job), jobs), 1):
+            print(f"\r{number} of {len(jobs)} runs", end="", file=sys.stderr, flush=True)
+            yield done
+    print(file=sys.stderr)
+
+
+def load() -> list[Run]:
+    """Return the recorded runs."""
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return [Run(**{**row, "defects": tuple(row["defects"])}) for row in rows]
+
+
+def save(runs: Iterable[Run]) -> None:
+    """Record runs, one a line."""
+    lines = ",\n".join(json.dumps(run._asdict()) for run in runs)
+    RESULTS.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def check() -> int:
+    """Repeat a few recorded runs and report every difference."""
+    recorded = {(run.agent, run.arm, run.seed): run for run in load()}
+    agents = {agent.__name__: agent for agent in AGENTS}
+    status = 0
+    with ThreadPoolExecutor(2) as pool:
+        repeated = list(pool.map(lambda job: run(agents[job[0]], *job[1:]), SAMPLE))
+    for job, new in zip(SAMPLE, repeated, strict=True):
+        old = recorded[job]
+        is_close = abs(new.bytes - old.bytes) <= BYTES_TOLERANCE * old.bytes
+        if new._replace(bytes=0) != old._replace(bytes=0) or not is_close:
+            print(f"recorded: {old}\nnow:      {new}", file=sys.stderr)
+            status = 1
+    if status:
+        print("run: python benchmarks/adherence/inject.py, and python docs/pages.py", file=sys.stderr)
+    return status
+
+
+# --- tables
+
+
+def mistakes_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each bad agent: in how many runs its mistake is in the result, by arm."""
+    yield ("Agent", *ARMS.values())
+    for agent in AGENTS[1:]:
+        cells = []
+        for arm in ARMS:
+            done = [run for run in runs if (run.agent, run.arm) == (agent.__name__, arm)]
+            asking = sum(run.asks_user for run in done)
+            more = f" ({asking} ask the user)" if asking else ""
+            cells.append(f"{sum(run.gets_through for run in done)} of {len(done)}{more}")
+        yield (agent.label, *cells)
+
+
+def overhead_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
+    """Yield what the diligent agent's run takes in each arm."""
+    yield ("Arm", "Tool calls", "kB in the context", "Calls of hooks")
+    for arm, title in ARMS.items():
+        (done,) = (run for run in runs if (run.agent, run.arm) == (Diligent.__name__, arm))
+        yield title, str(done.calls), f"{done.bytes / 1000:.1f}", str(done.hook_calls)
+
+
+def forgeries_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
+    """Yield each forgery, and whether it gets through hooks and evidence."""
+    yield ("Step", "Instead of the work", ARMS[HOOKS], ARMS[EVIDENCE])
+    forged = {(run.mistake, run.arm): _ending(run) for run in runs if run.agent == "Forges"}
+    for mistake in dict.fromkeys(mistake for mistake, _ in forged):
+        step, _, kind = mistake.partition(", ")
+        yield f"`{step}`", kind, forged[mistake, HOOKS], forged[mistake, EVIDENCE]
+
+
+def _ending(run: Run) -> str:
+    if run.asks_user:
+        return "caught later: the user is asked"
+    return "gets through" if run.gets_through else "caught"
+
+
+def main() -> int:
+    """Run what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "agents", nargs="*", help="only these agents, such as Lies; the records of the others stay"
+    )
+    parser.add_argument("--check", action="store_true", help="compare a few runs with the recorded ones")
+    words = parser.parse_args()
+    if words.check:
+        return check()
+    done = list(run_all(words.agents))
+    kept = [run for run in load() if run.agent not in {run.agent for run in done}] if words.agents else []
+    order = [agent.__name__ for agent in AGENTS]
+    save(sorted([*kept, *done], key=lambda run: order.index(run.agent)))
+    for table in (mistakes_table, overhead_table, forgeries_table):
+        for row in table(load()):
+            print("  ".join(f"{cell:<26}" for cell in row))
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
