@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from flowrail.cli import options, output, streams
-from flowrail.diagrams.renderers import dot, html, markdown, mermaid, png, restructured_text, svg
+from flowrail.cli import options, output, streams, terminal
+from flowrail.diagrams.renderers import dot, html, markdown, mermaid, png, restructured_text, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
+from flowrail.text.report import plain_text
 
 if TYPE_CHECKING:
     from flowrail.diagrams.model import Picture
     from flowrail.diagrams.renderers.document import WorkflowPicture
 
-FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
+FORMS = ("text", "mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
+_WIDE = 120
 WITH_OTHERS = frozenset({"md", "rst", "html"})
 """Formats that hold several workflows."""
-
+_EXTENSIONS = {
+    "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "dot": "dot", "gv": "dot", "svg": "svg", "png": "png",
+    "md": "md", "rst": "rst", "html": "html", "htm": "html", "json": "json",
+}  # fmt: skip
 
 form = options.stacked(
     click.option(
         "--format",
         "form",
         type=click.Choice(FORMS),
-        default="mermaid",
-        show_default=True,
-        help="The diagram language.",
+        help="The format (default: by the file of --output; text on a terminal, mermaid in a pipe).",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     options.color,
@@ -46,7 +50,30 @@ link = click.option(
     metavar="TEMPLATE",
     help="The files for the workflows of sub-agents, such as {workflow}.svg (mermaid, dot, svg).",
 )
-into = click.option("-o", "--output", "into", metavar="FILE", help="Write it there.")
+into = click.option(
+    "-o",
+    "--output",
+    "into",
+    metavar="FILE",
+    help="Write it there, in the format of its extension, as in x.svg.",
+)
+
+
+def format_of(form: str | None, into: str | None) -> str:
+    """Return the format to draw in: the given one, that of the file, or the default."""
+    if form is not None:
+        return form
+    if into is None:
+        return "text" if terminal.is_for_people() else "mermaid"
+    extension = os.path.splitext(into)[1].removeprefix(".").lower()
+    if not extension:
+        return "mermaid"
+    if extension not in _EXTENSIONS:
+        raise UsageError(
+            f"unknown format `.{extension[:20]}`",
+            hint=f"use one of {', '.join(_EXTENSIONS)}, or add --format",
+        )
+    return _EXTENSIONS[extension]
 
 
 def put(
@@ -71,7 +98,13 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
     """Draw one picture and print it, or write it to a file."""
     links = _links(picture, link)
     made: str | bytes
-    if form == "dot":
+    if form == "text":
+        drawing = text.draw(picture, terminal.width() if into is None else _WIDE)
+        if into is None:
+            output.report(drawing)
+            return
+        made = plain_text(drawing)
+    elif form == "dot":
         made = dot.render(picture, links=links)
     elif form == "svg":
         made = svg.render(picture, links=links)

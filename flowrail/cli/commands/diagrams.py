@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import webbrowser
 from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 import click
 
@@ -34,7 +37,8 @@ class StaleError(FlowError):
     "diagram",
     epilog=options.examples(
         "flow diagram problem-analysis",
-        "flow diagram problem-analysis --format html -o picture.html",
+        "flow diagram problem-analysis -o picture.svg",
+        "flow diagram problem-analysis --open",
         "flow diagram problem-analysis --session problem-analysis-k3x9q2 --format svg",
         "flow diagram --inject README.md --check",
     ),
@@ -45,6 +49,12 @@ class StaleError(FlowError):
 @click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, rst, html).")
 @pictures.link
 @pictures.into
+@click.option(
+    "--open",
+    "opens",
+    is_flag=True,
+    help="Open the picture: as a page in the browser, or the file of --output.",
+)
 @click.option(
     "--inject",
     "pages",
@@ -60,11 +70,12 @@ class StaleError(FlowError):
 @options.store
 def diagram_command(
     skill: str | None,
-    form: str,
+    form: str | None,
     session_id: str | None,
     alone: bool,
     link: str | None,
     into: str | None,
+    opens: bool,
     pages: tuple[str, ...],
     check: bool,
     run_code: bool,
@@ -79,9 +90,15 @@ def diagram_command(
     <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill without --run.
     """
     if pages:
-        others = {"--session": session_id, "--alone": alone, "--link": link, "--output": into}
+        others = {
+            "--session": session_id,
+            "--alone": alone,
+            "--link": link,
+            "--output": into,
+            "--open": opens,
+        }
         given = [name for name, value in others.items() if value]
-        if form not in {"mermaid", "json"}:
+        if form not in {None, "mermaid", "json"}:
             given.append(f"--format {form}")
         if given:
             raise UsageError(
@@ -96,6 +113,9 @@ def diagram_command(
         raise UsageError("--check needs --inject", hint=Command("diagram", inject="PATH", check=True))
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
+    if opens and into is None:
+        into = _temporary_file(skill or session_id or "", form or "html")
+    form = pictures.format_of(form, into)
     here = environment(store, roots)
     read = reader(roots, run_code=run_code)
     if session_id is not None:
@@ -104,20 +124,30 @@ def diagram_command(
         first = draw.of_skill(skill or "", here.roots, read)
     together = form in pictures.WITH_OTHERS and not alone
     subjects = draw.with_agents(first, here.roots, read) if together else [first]
-    if any(each.computed for each in subjects):
-        output.notes(
-            ["parts of the workflow are only known when its Python runs, and are left out: add --run"]
-        )
-    for each in subjects:
-        if each.errors:
-            errors = count(each.errors, "error")
-            line = Command("check", each.address)
-            output.notes([f"`{each.address}` has {errors} and is drawn as far as it goes: {line}"])
+    output.notes(_missing_parts(subjects))
     drawn = [
         WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
     ]
     pictures.put(drawn, form, link=link, into=into)
+    if opens:
+        webbrowser.open(f"file://{quote(os.path.abspath(str(into)))}")
     return 0
+
+
+def _missing_parts(subjects: Sequence[draw.Subject]) -> Iterator[str]:
+    """Yield what is left out of a drawing, and why."""
+    if any(subject.computed for subject in subjects):
+        yield "parts of the workflow are only known when its Python runs, and are left out: add --run"
+    for subject in subjects:
+        if subject.errors:
+            errors = count(subject.errors, "error")
+            line = Command("check", subject.address)
+            yield f"`{subject.address}` has {errors} and is drawn as far as it goes: {line}"
+
+
+def _temporary_file(name: str, extension: str) -> str:
+    """Return a file in a new folder, for a picture that is opened and not kept."""
+    return os.path.join(tempfile.mkdtemp(prefix="flow-"), f"{name.replace('/', '-')}.{extension}")
 
 
 def _inject(
@@ -182,7 +212,9 @@ def _pages(
 @pictures.form
 @pictures.into
 @options.store
-def handoff_diagram_command(handoff_id: str | None, form: str, into: str | None, store: str | None) -> None:
+def handoff_diagram_command(
+    handoff_id: str | None, form: str | None, into: str | None, store: str | None
+) -> None:
     """Draw the lifecycle of a handoff
 
     With an ID: the phases that this handoff went through, with times.
@@ -195,4 +227,4 @@ def handoff_diagram_command(handoff_id: str | None, form: str, into: str | None,
             handoff_id,
             ((e.seq, e.kind, e.at, e.by, e.handoff.phase) for e in handoffs.records(handoff_id)),
         )
-    pictures.put([WorkflowPicture(None, picture)], form, into=into)
+    pictures.put([WorkflowPicture(None, picture)], pictures.format_of(form, into), into=into)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -10,18 +11,23 @@ from flowrail.cli import check_report, options, output, terminal
 from flowrail.cli.environment import named_values, world
 from flowrail.cli.reader import reader
 from flowrail.command import Command
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers import text
 from flowrail.discovery.git import Revision
 from flowrail.errors import UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import report as workflow_report
+from flowrail.formatters.reports.workflow import step_notes
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step_parts import QRState
+from flowrail.machines.loading import skill_folder
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport, WorkflowChange
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
 from flowrail.text.phrases import did_you_mean
+from flowrail.text.report import Report
 
 
 @click.command(
@@ -220,14 +226,29 @@ def show_command(
     Runs no code of the skill without --run.
     """
     if resource is not None:
-        text = resource_text(skill, resource, Environment(roots=roots).roots)
-        output.data({"resource": resource, "text": text}) if as_json else output.text(text)
+        content = resource_text(skill, resource, Environment(roots=roots).roots)
+        output.data({"resource": resource, "text": content}) if as_json else output.text(content)
         return
-    item = summary.show(skill, Environment(roots=roots).roots, reader(roots, run_code=run_code))
+    read = reader(roots, run_code=run_code)
+    item = summary.show(skill, Environment(roots=roots).roots, read)
     if item["computed"]:
         again = Command("show", skill, run=True, root=roots)
         output.notes([f"parts of the workflow are only known when its Python runs: {again}"])
     if as_json:
         output.data(item)
     else:
-        output.report(workflow_report(item))
+        output.report(workflow_report(item, _drawing(skill, item, read, roots)))
+
+
+def _drawing(
+    skill: str, item: Mapping[str, Any], read: skill_folder.ReadFile, roots: Sequence[str]
+) -> Report | None:
+    """Return the steps as a terminal draws them; in a pipe they are a table."""
+    if not terminal.is_for_people():
+        return None
+    definition, _ = summary.definition_of(skill, Environment(roots=roots).roots, read)
+    return (
+        text.draw(picture(definition), terminal.width(), step_notes(item["steps"]))
+        if definition.steps
+        else None
+    )

@@ -10,8 +10,8 @@ from flowrail.text.report import Report, Table, columns, paragraphs, title
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
-def report(item: Mapping[str, Any]) -> Report:
-    """Return a workflow as `skills.summary.show` describes it."""
+def report(item: Mapping[str, Any], drawing: Report | None = None) -> Report:
+    """Return a workflow as `skills.summary.show` describes it, with a *drawing* in place of the table of steps."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
     count = "?" if item.get("computed") and not item["total_steps"] else item["total_steps"]
     head = title(f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}")
@@ -19,13 +19,7 @@ def report(item: Mapping[str, Any]) -> Report:
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
         parts.append([title("Parameters"), Table(columns("name", "type", "about", wraps=("about",)), rows)])
-    rows = [
-        [str(step["number"]), step["id"], step["title"], step["phase"] or "", _transitions(step)]
-        for step in item["steps"]
-    ]
-    titles = ("#", "step", "title", "phase", "transitions")
-    head_of_steps = columns(*titles, wraps=("title", "transitions"), optional=("phase",))
-    parts.append([title("Steps"), Table(head_of_steps, rows)])
+    parts.append([title("Steps"), *drawing] if drawing is not None else _steps(item["steps"]))
     parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
     if item.get("then"):
         parts.append([title("Then"), f"  {one_line(item['then'])}"])
@@ -38,6 +32,23 @@ def report(item: Mapping[str, Any]) -> Report:
         ]
         parts.append([title("Findings"), *lines])
     return paragraphs(*parts)
+
+
+def _steps(steps: Sequence[Mapping[str, Any]]) -> Report:
+    rows = [
+        [str(step["number"]), step["id"], step["title"], step["phase"] or "", _transitions(step)]
+        for step in steps
+    ]
+    titles = ("#", "step", "title", "phase", "transitions")
+    return [
+        title("Steps"),
+        Table(columns(*titles, wraps=("title", "transitions"), optional=("phase",)), rows),
+    ]
+
+
+def step_notes(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return by the ids of steps what a drawing does not show: reports, forbidden tools, evidence."""
+    return {step["id"]: [*_demands(step)] for step in steps}
 
 
 def _source(item: Mapping[str, object]) -> str:
@@ -111,10 +122,14 @@ def _transitions(step: Mapping[str, Any]) -> str:
         notes.append(f"at most {step['limit']} attempts")
     if step["when"]:
         notes.append(f"only when {step['when']}")
-    if step["reports"]:
-        notes.append("reports " + ", ".join(value["name"] for value in step["reports"]))
-    if step.get("forbids"):
-        notes.append("forbids " + ", ".join(step["forbids"]))
-    for outcome, checks in (step.get("evidence") or {}).items():
-        notes.append(f"{outcome} needs evidence: {', '.join(checks)}")
+    notes += _demands(step)
     return transitions + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _demands(step: Mapping[str, Any]) -> Iterator[str]:
+    if step["reports"]:
+        yield "reports " + ", ".join(value["name"] for value in step["reports"])
+    if step.get("forbids"):
+        yield "forbids " + ", ".join(step["forbids"])
+    for outcome, checks in (step.get("evidence") or {}).items():
+        yield f"{outcome} needs evidence: {', '.join(checks)}"
