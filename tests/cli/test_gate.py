@@ -72,7 +72,7 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         shown = agent.shown(form)
         assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="re-verify">' in shown
         assert "<action>Fixing anything here</action>" in shown
-        assert "Then everything is reviewed again." in shown
+        assert "Then it is reviewed again." in shown
         assert "In this round MUST, SHOULD, COULD block: F1, F2." in shown
         assert "Decide." in shown
     assert agent.here["actions"][0].startswith("<state_banner")
@@ -197,7 +197,7 @@ def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:
     )
     for form in ("xml", "text"):
         assert "The review failed and recorded no findings" in agent.shown(form)
-        assert "Back to: Do the work. Then everything is reviewed again." in agent.shown(form)
+        assert "Back to: Do the work. Then it is reviewed again." in agent.shown(form)
     assert [(way["outcome"], way["to"]) for way in at_gate["next"]] == [("done", "work")]
     assert agent.report("done")["step"]["id"] == "work"
     assert "Fix what stopped the review." in agent.shown()

@@ -29,7 +29,7 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
             return [banner, f"No {named} findings are recorded in this round."], [_PASSED]
         case "re-verify" if loop.severities:
             back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"
-            again = f"{back}. Then everything is reviewed again."
+            again = f"{back}. Then it is reviewed again."
             return [banner, blocked, again], [_STOP]
         case "re-verify":
             return [banner, "Review everything from the start, as if this were the first review."], [

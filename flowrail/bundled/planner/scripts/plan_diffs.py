@@ -210,7 +210,7 @@ def edit(project: Path, plan: Path, number: int) -> int:
     if problems:
         print("The present diffs of this milestone do not apply and were left out:")
         print("\n".join(f"  {problem}" for problem in problems))
-    print(f"Change the files in it, then run: {Path(__file__).name} save {plan} {number} {copy}")
+    print(f"Change the files in it, then run: python3 {Path(__file__)} save {plan} {number} {copy}")
     return 0
 
 
