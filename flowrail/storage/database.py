@@ -11,13 +11,13 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Transaction, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
@@ -30,6 +30,8 @@ CHANNEL = "flowrail"
 """PostgreSQL's channel on which changes are announced."""
 WAIT_SECONDS = 10.0
 """How long a change waits for a lock, if the operation does not say."""
+_IDLE_SECONDS = 0.1
+"""A connection that was not used for so long is tried first: the server may have restarted."""
 _LONGEST_SILENCE = 10.0
 """After so many seconds without an announcement the store is looked at anyway."""
 _GATHER_SECONDS = 0.1
@@ -150,16 +152,15 @@ class Database:
                     yield current
                 return
             options = {"flowrail_wait": wait}
-            with self._checked().connect().execution_options(**options) as connection:
+            with (
+                self._checked().connect().execution_options(**options) as connection,
+                _committed(connection.begin()),
+            ):
+                self._current.connection = connection
                 try:
-                    with _committed(connection.begin()):
-                        self._current.connection = connection
-                        try:
-                            yield connection
-                        finally:
-                            self._current.connection = None
+                    yield connection
                 finally:
-                    self._announce(connection)
+                    self._current.connection = None
 
     def check_version(self, version: int) -> None:
         """Refuse to go on if the tables were upgraded after this process looked at them."""
@@ -176,13 +177,6 @@ class Database:
             driver.autocommit = True
             driver.execute(f"LISTEN {CHANNEL}")
         return connection
-
-    def _announce(self, connection: Connection) -> None:
-        """Say that something changed, after the commit: the announcement is a hint, and commits do not wait for it."""
-        if not self.is_sqlite:
-            with suppress(SQLAlchemyError):
-                connection.execution_options(isolation_level="AUTOCOMMIT")
-                connection.exec_driver_sql(f"NOTIFY {CHANNEL}")
 
     def close(self) -> None:
         """Close all connections."""
@@ -203,7 +197,7 @@ class Database:
                 _prepare_sqlite(self._engine)
             else:  # a server that restarted is noticed
                 arguments = {**_CONNECTION, **self._url.query}
-                self._engine = create_engine(self._url, pool_pre_ping=True, connect_args=arguments)
+                self._engine = create_engine(self._url, connect_args=arguments)
                 _prepare_postgresql(self._engine)
         return self._engine
 
@@ -399,6 +393,28 @@ def _prepare_postgresql(engine: Engine) -> None:
         connection.autocommit = True
         connection.execute(_SETTINGS)
         connection.autocommit = False
+
+    @event.listens_for(engine, "checkin")
+    def returned(_connection: Any, record: ConnectionPoolEntry) -> None:
+        record.info["used_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+        if time.monotonic() - record.info.get("used_at", time.monotonic()) > _IDLE_SECONDS:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise DisconnectionError from error  # the pool opens another one
+
+    def commit(connection: Any) -> None:
+        """Commit and announce the change in one message.
+
+        The announcement is no part of the transaction, because PostgreSQL commits transactions with announcements one
+        after the other.
+        """
+        connection.execute(f"COMMIT; NOTIFY {CHANNEL}")
+
+    engine.dialect.do_commit = commit  # type: ignore[assignment]
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:

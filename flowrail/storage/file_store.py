@@ -25,6 +25,7 @@ ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 T = TypeVar("T", bound=Chained)
 Stamp = tuple[int, int]
 """A value that changes with each record."""
+NO_LABELS: Mapping[str, Collection[str]] = {}
 
 
 class SideFiles(Protocol):
@@ -69,8 +70,8 @@ class RecordStore(Protocol[T]):
         checks the records.
         """
 
-    def stamps(self) -> dict[str, Stamp]:
-        """Return a value for each id that changes with each record."""
+    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
+        """Return a value that changes with each record for the ids that `matching` would return."""
 
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
@@ -250,8 +251,9 @@ class FileStore(Generic[T]):
         del labels, since
         return self.ids()
 
-    def stamps(self) -> dict[str, Stamp]:
+    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
         """Return a value for each id that changes with each record. Reads no journal."""
+        del labels, since
         found: dict[str, Stamp] = {}
         for key in self.ids():
             with suppress(OSError):  # its creation was interrupted

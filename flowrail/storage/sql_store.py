@@ -9,18 +9,34 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Executable,
+    Integer,
+    LargeBinary,
+    Select,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from flowrail.errors import ConflictError, DocumentError, StorageError
 from flowrail.storage import journal
 from flowrail.storage.database import WAIT_SECONDS, Database, DatabaseListener
-from flowrail.storage.file_store import ALPHABET, Kind, Stamp
+from flowrail.storage.file_store import ALPHABET, NO_LABELS, Kind, Stamp
 from flowrail.storage.files import MissingFileError
 from flowrail.storage.journal import Chained, DamagedError, Encoding, JournalFullError
-from flowrail.storage.schema import LABEL_LENGTH, TABLES, VERSION, Tables
+from flowrail.storage.schema import LABEL_LENGTH, LABELS, TABLES, VERSION, Tables
 from flowrail.text import limits
 
 _BATCH = 500
@@ -40,8 +56,11 @@ class SqlFiles:
     def __init__(self, database: Database, tables: Tables, key: str) -> None:
         self._database = database
         self._texts = tables.texts
-        self._mine = tables.texts.c[0] == key
         self._key = key
+
+    @property
+    def _mine(self) -> ColumnElement[bool]:
+        return self._texts.c[0] == self._key
 
     def read(self, name: str, limit: int, what: str) -> bytes:
         """Return a text of at most *limit* bytes, or raise `DocumentError`."""
@@ -113,21 +132,20 @@ class HeldRow(Generic[T]):
         for name, data in line.side_files.items():
             if files.size(name) != len(data):
                 files.write(name, data)
-        values, records, _ = store.tables
-        moved = self._connection.execute(
-            update(values)
-            .where(values.c.id == key, values.c.seq == record.seq - 1, values.c.hash == record.prev)
-            .values(
-                seq=record.seq, hash=line.hash, bytes=self._size + len(line.text), **store.labels_of(record)
-            )
-        )
-        if moved.rowcount != 1:
-            raise ChangedMeanwhileError(
-                f"`{key}` was changed by another process", hint="run the command again", id=key
-            )
-        self._connection.execute(
-            insert(records).values({records.c[0]: key, "seq": record.seq, "line": line.text})
-        )
+        parameters = {
+            "key": key,
+            "before": record.prev,
+            "record": record.seq,
+            "digest": line.hash,
+            "size": self._size + len(line.text),
+            "text": line.text,
+            **{f"label_{label}": value for label, value in store.labels_of(record).items()},
+        }
+        for statement in store.append_statements:
+            if self._connection.execute(statement, parameters).rowcount != 1:
+                raise ChangedMeanwhileError(
+                    f"`{key}` was changed by another process", hint="run the command again", id=key
+                )
         self._size += len(line.text)
         self._last_length = len(line.text)
         return line.hash
@@ -145,26 +163,63 @@ class SqlStore(Generic[T]):
         self._kind = kind
         self.tables = TABLES[kind.noun]
 
+    @cached_property
+    def append_statements(self) -> Sequence[Executable]:
+        """What adds a record if the row still names the record before it. PostgreSQL needs one statement."""
+        values, records, _ = self.tables
+        key: BindParameter[str] = bindparam("key")
+        record: BindParameter[int] = bindparam("record")
+        move = (
+            update(values)
+            .where(values.c.id == key, values.c.seq == record - 1, values.c.hash == bindparam("before"))
+            .values(seq=record, hash=bindparam("digest"), bytes=bindparam("size"), **self._label_parameters)
+        )
+        if self._database.is_sqlite:
+            return move, insert(records).values({records.c[0]: key, "seq": record, "line": bindparam("text")})
+        moved = move.returning(values.c.id).cte("moved")
+        line = bindparam("text", type_=LargeBinary)
+        added = select(moved.c.id, cast(record, Integer), line)
+        both = insert(records).from_select(records.c.keys(), added)
+        return (both.execution_options(preserve_rowcount=True),)
+
+    @property
+    def _label_parameters(self) -> dict[str, BindParameter[str]]:
+        return {label: bindparam(f"label_{label}") for label in LABELS if label in self.tables.values.c}
+
+    @cached_property
+    def _newest_query(self) -> Select[bytes, int, int, int]:
+        values, records, _ = self.tables
+        version = select(VERSION.c.version).scalar_subquery()
+        return (
+            select(records.c.line, values.c.seq, values.c.bytes, version)
+            .join(values, (records.c[0] == values.c.id) & (records.c.seq == values.c.seq))
+            .where(values.c.id == bindparam("key"))
+        )
+
+    @cached_property
+    def _locked_query(self) -> Select[bytes, int, int, int]:
+        """The same under the lock of the row; a transaction on SQLite has the lock of the whole database."""
+        query = self._newest_query
+        return query if self._database.is_sqlite else query.with_for_update(of=self.tables.values)
+
     def ids(self) -> list[str]:
         """Return the ids of everything in the store, in order."""
-        return self.matching({})
+        return sorted(self.stamps())
 
     def matching(self, labels: Mapping[str, Collection[str]], since: str = "") -> list[str]:
         """Return the ids of what has one of the given values of each label, in order."""
+        return sorted(self.stamps(labels, since))
+
+    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
+        """Return a value that changes with each record for the ids that `matching` would return."""
         values = self.tables.values
-        query = select(values.c.id)
+        query = select(values.c.id, values.c.seq, values.c.bytes)
         for label, wanted in labels.items():
             query = query.where(values.c[label].in_([value[:LABEL_LENGTH] for value in wanted]))
         if since:
             query = query.where(values.c.moved_at >= since)
         with self._database.reading() as connection:
-            return sorted(connection.execute(query).scalars())
-
-    def stamps(self) -> dict[str, Stamp]:
-        """Return a value for each id that changes with each record."""
-        values = self.tables.values
-        with self._database.reading() as connection:
-            rows = connection.execute(select(values.c.id, values.c.seq, values.c.bytes)).all()
+            rows = connection.execute(query).all()
         return {key: (seq, size) for key, seq, size in rows}
 
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
@@ -290,7 +345,10 @@ class SqlStore(Generic[T]):
 
     def labels_of(self, record: T) -> dict[str, str]:
         """Return the values of the labels that the table has."""
-        return {label: value[:LABEL_LENGTH] for label, value in self._kind.labels(record).items()}
+        values = self._kind.labels(record)
+        return {
+            label: values.get(label, "")[:LABEL_LENGTH] for label in LABELS if label in self.tables.values.c
+        }
 
     def _row(self, key: str) -> tuple[int, int] | None:
         values = self.tables.values
@@ -300,19 +358,10 @@ class SqlStore(Generic[T]):
 
     def _newest(self, connection: Connection, key: str, *, lock: bool = False) -> _Row[T]:
         """Return the newest record and the sizes; with *lock*, as it is under the lock of its row."""
-        values, records, _ = self.tables
-        query = (
-            select(records.c.line, values.c.seq, values.c.bytes, select(VERSION.c.version).scalar_subquery())
-            .join(values, (records.c[0] == values.c.id) & (records.c.seq == values.c.seq))
-            .where(values.c.id == key)
-        )
-        if (
-            lock and not self._database.is_sqlite
-        ):  # a transaction on SQLite has the lock of the whole database
-            query = query.with_for_update(of=values)
-        row = connection.execute(query).first()
+        query = self._locked_query if lock else self._newest_query
+        row = connection.execute(query, {"key": key}).first()
         if row is None and lock:  # PostgreSQL finds no row if a record was added while it waited for the lock
-            row = connection.execute(query).first()
+            row = connection.execute(query, {"key": key}).first()
         if row is None:
             known = self._row(key)
             if known is None:

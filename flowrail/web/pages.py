@@ -22,14 +22,15 @@ from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELE
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.questions import WAIVE
+from flowrail.machines.engine.questions import WAIVE, moment_after
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, Session
+from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence_records, working_files
-from flowrail.operations.sessions.board import Board, BoardEntry, Group
+from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import SessionView, view
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
@@ -144,8 +145,11 @@ class Pages:
 
     def stamps(self) -> dict[str, tuple[int, int]]:
         """Return a value for each session and handoff that changes with each record."""
-        sessions = {f"session:{key}": stamp for key, stamp in self._store.stamps().items()}
+        sessions = {f"session:{key}": stamp for key, stamp in self._stamps().items()}
         return sessions | {f"handoff:{key}": stamp for key, stamp in self._handoffs.stamps().items()}
+
+    def _stamps(self) -> dict[str, tuple[int, int]]:
+        return self._store.stamps_since(moment_after(self._world.now(), -SHOWN_SECONDS))
 
     def board(self, entries: Sequence[BoardEntry]) -> str:
         """Return the board: what needs a person comes first."""
@@ -162,7 +166,9 @@ class Pages:
         """Return the page of a session, at one of its records."""
         shown = view(self._store, session_id, seq)
         entries = self._board.refresh(self._world.now())
-        entry = next(entry for entry in entries if entry.session == session_id)
+        entry = self._board.entry(session_id, self._world.now())
+        if entry is None:
+            raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         report = audit(self._store, self._handoffs, with_sessions=False)
         evidence = self._evidence(shown)
         return self._render(

@@ -217,7 +217,8 @@ def test_no_acknowledged_record_is_lost_when_the_writer_is_killed(
             target=write, args=(open_store, key, tmp_path / "log")
         )
         process.start()
-        time.sleep(0.3)
+        wait_for_lines(tmp_path / "log", more_than=acknowledged)
+        time.sleep(0.05)
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         process.join()
@@ -228,7 +229,12 @@ def test_no_acknowledged_record_is_lost_when_the_writer_is_killed(
         assert stored == list(range(len(stored)))
         assert stored[-1] >= acknowledged
 
-    assert acknowledged
+
+def wait_for_lines(log: Path, *, more_than: int) -> None:
+    deadline = time.monotonic() + 60
+    while not log.exists() or int((log.read_text().split("\n")[:-1] or ["0"])[-1]) <= more_than:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def write(open_store: Open, key: str, log: Path) -> None:

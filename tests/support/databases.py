@@ -26,8 +26,9 @@ def program(name: str) -> str | None:
 class Server:
     """A running server. `stop` and `start` keep its data and its port."""
 
-    def __init__(self, folder: str, port: int) -> None:
+    def __init__(self, folder: str, port: int, *, flushes: bool = False) -> None:
         self.folder, self.port = folder, port
+        self._fsync = "on" if flushes else "off"
 
     def address(self, database: str = "postgres") -> str:
         """Return the address of one of its databases."""
@@ -53,12 +54,12 @@ class Server:
             )
 
     def start(self) -> None:
-        """Start it and wait until it answers. It does not flush, which counts only if the machine fails."""
+        """Start it and wait until it answers."""
         settings = [
             "listen_addresses=127.0.0.1",
             "unix_socket_directories=''",
             "max_connections=100",
-            "fsync=off",
+            f"fsync={self._fsync}",
         ]
         options = " ".join([f"-p {self.port}", *(f"-c {setting}" for setting in settings)])
         log = os.path.join(self.folder, "log")
@@ -70,8 +71,11 @@ class Server:
 
 
 @contextmanager
-def postgres() -> Iterator[Server]:
-    """Start a server with its data in a temporary folder; skip the test if none is installed."""
+def postgres(*, flushes: bool = False) -> Iterator[Server]:
+    """Start a server with its data in a temporary folder; skip the test if none is installed.
+
+    Whether it *flushes* what it writes counts only if the machine fails.
+    """
     if program("initdb") is None or program("pg_ctl") is None:
         pytest.skip("no PostgreSQL here: apt-get install postgresql")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -82,7 +86,7 @@ def postgres() -> Iterator[Server]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        server = Server(folder, port)
+        server = Server(folder, port, flushes=flushes)
         server.start()
         try:
             yield server

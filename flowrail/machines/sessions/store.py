@@ -161,6 +161,11 @@ class Store:
         """Return a value for each session that changes with each record."""
         return self._files.stamps()
 
+    def stamps_since(self, moment: str) -> dict[str, Stamp]:
+        """Return the stamps of the open sessions, and of those that ended since *moment*; of files, all."""
+        open_ones = self._files.stamps({"status": OPEN})
+        return {**self._files.stamps({"status": ENDED}, moment), **open_ones}
+
     def read(self, session_id: str) -> StoredSession:
         """Return a session as it is now, without waiting for a lock."""
         record, torn = self._files.newest(session_id)

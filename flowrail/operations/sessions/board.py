@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.evidence import StepEvidence
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
@@ -18,6 +19,10 @@ from flowrail.text.safe_text import shortened
 
 STALLED_AFTER = 30 * 60
 """Seconds without a record after which an open session counts as stalled."""
+
+
+SHOWN_SECONDS = 7 * 24 * 3600
+"""For so long the board has a session of a database that has ended."""
 
 
 class Group(StrEnum):
@@ -100,7 +105,10 @@ class BoardEntry(NamedTuple):
 
 
 class Board:
-    """The sessions of *store*. A session is read again only if its journal changed since the last call."""
+    """The sessions of *store*; in a database, those that are open or ended in the last week.
+
+    A session is read again only if its journal changed since the last call.
+    """
 
     def __init__(self, store: Store, *, stalled_after: float = STALLED_AFTER) -> None:
         self._store = store
@@ -109,8 +117,8 @@ class Board:
         self._entries: dict[str, BoardEntry] = {}
 
     def refresh(self, now: str) -> list[BoardEntry]:
-        """Return all sessions as they are *now*: by group, and within a group the most recent first."""
-        stamps = self._store.stamps()
+        """Return the sessions as they are *now*: by group, and within a group the most recent first."""
+        stamps = self._store.stamps_since(moment_after(now, -SHOWN_SECONDS))
         entries: dict[str, BoardEntry] = {}
         for session_id, stamp in stamps.items():
             known = self._entries.get(session_id) if self._stamps.get(session_id) == stamp else None
@@ -121,6 +129,11 @@ class Board:
         shown = [self._grouped(entry, now) for entry in entries.values()]
         by_time = sorted(shown, key=lambda entry: entry.active_at, reverse=True)
         return sorted(by_time, key=lambda entry: list(Group).index(entry.group))
+
+    def entry(self, session_id: str, now: str) -> BoardEntry | None:
+        """Return one session, even if it ended long ago."""
+        entry = self._entries.get(session_id) or self._read(session_id)
+        return self._grouped(entry, now) if entry is not None else None
 
     def _read(self, session_id: str) -> BoardEntry | None:
         try:
