@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.evidence import git, repository, write
 from support.hooks import A, claude_code, hook, within
-from support.sandbox import flow, process, project_skills, put_skill, sessions_folder
+from support.sandbox import flow, process, project_skills, put_skill, sessions_folder, told
 
 TEMPLATE = "# Plan\n\n## Risks\n\n## Rollback\n"
 WORKFLOW = f"""\
@@ -142,6 +142,13 @@ def go_back(session: str) -> None:
     assert flow("session", "rewind", session, "--to", "0").status == 0
 
 
+TWO = """\
+name: NAME
+steps:
+  - {id: first, title: First, actions: [Write a.txt.], evidence: {ok: [{id: a, file: a.txt}]}, next: {ok: second}}
+  - {id: second, title: Second, actions: [Write b.txt.], evidence: {ok: [{id: b, file: b.txt}]}, next: {ok: null}}
+"""
+
 TRICKS: tuple[Trick, ...] = (
     touch,
     write_receipts,
@@ -217,3 +224,23 @@ def test_honest_work_is_accepted(session: str) -> None:
     hook("post-tool-use", said)
 
     assert passed_checks(session) == {"plan", "scope", "tests"}
+
+
+@pytest.mark.parametrize("store_kind", ["sqlite", "postgresql"], indirect=True)
+def test_with_a_database_files_of_another_folder_do_not_count() -> None:
+    put_skill("two", TWO)
+    session = str(told("start", "two")["session"])
+    project, elsewhere = Path.cwd(), Path.cwd().parent / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+    for folder in (elsewhere, elsewhere / ".flow" / "sessions" / session / "work"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("a.txt", "b.txt"):
+            (folder / name).write_text("forged")
+    os.chdir(elsewhere)
+
+    assert flow("step", "two", "ok", "--session", session).status == 4
+    (project / "a.txt").write_text("real")
+    assert flow("step", "two", "ok", "--session", session).status == 0
+    assert flow("step", "two", "ok", "--session", session).status == 4
+    (project / "b.txt").write_text("real")
+    assert told("step", "two", "ok", "--session", session)["status"] == "completed"

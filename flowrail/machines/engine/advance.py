@@ -245,6 +245,7 @@ def follow(
         memory=_memory(session, report, now),
         evidence=session.evidence,
         secrets=workflow.secrets,
+        project=session.project,
     )
     return entered(workflow, moved, now) if to is not None else moved
 

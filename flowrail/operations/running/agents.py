@@ -348,6 +348,7 @@ def _begin_child(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
         raise
+    child = child._replace(project=parent.project)
     child = working_files.on_this_machine(world, child.bound_to(world.host))
     child = with_baseline(world, opened.workflow, None, child)
     answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused

@@ -23,11 +23,11 @@ from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEv
 from flowrail.machines.sessions.session import Dispatched, Report, Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import World
+from flowrail.operations.running import working_files
 from flowrail.operations.running.conversations import ownership_note
 from flowrail.operations.running.open_workflow import OpenedWorkflow
 
 T = TypeVar("T")
-STORE_FOLDER = ".flow"
 
 
 def entered(
@@ -200,18 +200,11 @@ def finished(
 def project_of(world: World, session: Session) -> str:
     """Return the folder in which the work of *session* is done.
 
-    It is the project of the store, so that a report from elsewhere changes nothing. If the store is not in a project, it
-    is the folder in which the session first entered a step with evidence. A sub-agent may work in a git worktree of the
-    project.
+    It is the project of the store, or the project in which the session started if the store is in none. So a report from
+    elsewhere changes nothing. A sub-agent may work in a git worktree of the project.
     """
-    path = world.store.path
-    if not os.path.isabs(path) or os.path.basename(path) != STORE_FOLDER:  # a database, or a folder elsewhere
-        known = next((each.entry.folder for each in session.evidence.values()), "")
-        return known if os.path.isdir(known) else find_project_root(world.cwd or os.getcwd())
-    project = os.path.dirname(path)
-    if session.parent is None:
-        return os.path.realpath(project)
-    return worktree_of(project, world.cwd) or os.path.realpath(project)
+    project = os.path.realpath(working_files.project_of(world, session))
+    return project if session.parent is None else worktree_of(project, world.cwd) or project
 
 
 def worktree_of(project: str, cwd: str) -> str | None:

@@ -22,7 +22,7 @@ _LONGEST_PATH, _MOST_VALUES = 400, 200
 
 def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
     """Return the files that the session's facts name, then its notes, then other working files."""
-    project = working_files.project_of(world)
+    project = working_files.project_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
     kept = sorted(working_files.listed(world, session), key=lambda file: os.path.basename(file.path) != NOTES)

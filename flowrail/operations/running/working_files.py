@@ -44,8 +44,16 @@ def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: 
 
 
 def on_this_machine(world: World, session: Session) -> Session:
-    """Return a new session with the name of this machine, if others may have its records but not its files."""
-    return session._replace(work_machine=os.uname().nodename) if world.store.is_database else session
+    """Return a new session with its machine and project, if its records may be elsewhere than its files.
+
+    A sub-agent's session, and a copy, have the project of the session that they come from.
+    """
+    if not world.store.is_database and os.path.basename(world.store.path) == _STORE:
+        return session
+    project = session.project if os.path.isdir(session.project) else os.path.realpath(project_of(world))
+    return session._replace(
+        work_machine=os.uname().nodename if world.store.is_database else "", project=project
+    )
 
 
 def elsewhere(session: Session) -> tuple[str, ...]:
@@ -77,11 +85,13 @@ def remove(world: World, session: Session) -> None:
 
 def path_of(world: World, session: Session) -> str:
     """Return the folder of a session's working files as an absolute path."""
-    return os.path.join(project_of(world), session.work_folder)
+    return os.path.join(project_of(world, session), session.work_folder)
 
 
-def project_of(world: World) -> str:
-    """Return the project root, from which printed paths work."""
+def project_of(world: World, session: Session | None = None) -> str:
+    """Return the project root, from which printed paths work: that of *session* if it is on record and exists here."""
+    if session is not None and os.path.isdir(session.project):
+        return session.project
     if os.path.basename(world.store.path) == _STORE:
         return os.path.dirname(world.store.path)
     return find_project_root(world.cwd or os.getcwd())
