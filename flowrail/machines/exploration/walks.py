@@ -346,11 +346,13 @@ class _Search:
 def _mark(session: Session) -> bytes:
     """Return a value that is equal for sessions with the same possible continuations, whatever their history.
 
-    With reviews, questions or agents, the revisions count too.
+    With reviews, questions or agents, the revisions count too. With reviews, so does the outcome of the last step: a
+    gate does not pass after a review that failed without findings.
     """
     events = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
     alike = session._replace(last=None, revision=session.revision if any(events) else 0)
-    return sha256(repr(alike).encode("utf-8", "backslashreplace")).digest()
+    ended = (session.last.step, session.last.outcome) if session.entered and session.last else None
+    return sha256(repr((alike, ended)).encode("utf-8", "backslashreplace")).digest()
 
 
 def _most(step: StepDef) -> int:

@@ -273,3 +273,24 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
     assert part["missing"]
     assert "round: the workflow is too large to walk all of it\n" in ran.out
     assert flow("test", "round", "--strict").status == 1
+
+
+def test_walks_tell_a_review_that_failed_from_one_that_was_skipped() -> None:
+    put_skill(
+        "reviewed",
+        """\
+name: NAME
+steps:
+  - {id: review, title: Review, actions: [Review.], next: {_default: gate}}
+  - {id: gate, title: Gate, actions: [Decide.], gate: {name: Work, review: review, limit: 3}, next: {ok: tell, fail: fix}}
+  - {id: fix, title: Fix, actions: [Fix.], next: {ok: review}}
+  - id: tell
+    title: Tell
+    actions: [Tell.]
+    questions:
+      - {id: end, header: End, text: "End?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}
+    next: {ok: null, fail: null}
+""",
+    )
+
+    assert flow("test", "reviewed").status == 0
