@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -171,28 +173,70 @@ def _over_stores(folder: Path, server: Server, largest: int, rounds: int) -> Non
     skill.mkdir(parents=True)
     (skill / "workflow.yaml").write_text(TEXT)
     (folder / ".git").mkdir()
-    contestants: dict[str, Callable[[], object]] = {}
-    for records in (1, largest):
-        address = server.fresh_database()
-        world = World(
-            store=_store(folder, address),
-            roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
-            state=str(folder / "state"),
-            now=lambda: f"{time.time():.3f}",
-            by="benchmark",
+    line = _line(folder)
+    print(f"\nStores of {largest:,} records of {len(line)} bytes, in sessions of 100")
+    for kind, fill in (("files", _fill_files), ("SQLite", _fill_sqlite), ("PostgreSQL", _fill_postgresql)):
+        contestants: dict[str, Callable[[], object]] = {}
+        for records in (1, largest):
+            place = folder / f"{kind}-{records}"
+            place.mkdir()
+            if kind == "files":
+                store = Store(str(place / ".flow"), Owner(str(folder / "state")))
+            else:
+                address = (
+                    server.fresh_database() if kind == "PostgreSQL" else f"sqlite:///{place / 'flow.db'}"
+                )
+                store = _store(place, address)
+            world = World(
+                store=store,
+                roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
+                state=str(folder / "state"),
+                now=lambda: f"{time.time():.3f}",
+                by="benchmark",
+            )
+            steps.begin(world, "turn")
+            if records > 1:
+                print(f"  {kind}: {fill(place if kind == 'files' else address, line, records)}")
+            contestants[f"{kind}, {records:,} records"] = lambda world=world: steps.report(
+                world, "turn", "ok"
+            )
+        best = best_of(contestants, rounds=rounds)
+        first, last = contestants
+        aims = {} if kind == "files" else {last: FLAT}
+        report("A step in a large store, over one in a new store", best, first, aims)
+
+
+def _fill_files(place: Path, line: bytes, records: int) -> str:
+    journal = line * 100
+    for number in range(records // 100):
+        session = place / ".flow" / "sessions" / f"other-{number:06d}"
+        session.mkdir(mode=0o700)
+        (session / "journal.jsonl").write_bytes(journal)
+    return f"{records * len(line) / 1e6:,.0f} MB in {records // 100:,} folders"
+
+
+def _fill_sqlite(address: str, line: bytes, records: int) -> str:
+    path = address.removeprefix("sqlite:///")
+    sessions = [f"other-{number:06d}" for number in range(records // 100)]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO sessions (id, seq, hash, bytes, skill, status, conversation, moved_at)"
+            " VALUES (?, 99, '', ?, 'other', ?, ?, '2026-01-01T00:00:00.000Z')",
+            (
+                (session, 100 * len(line), "completed" if number % 100 else "active", session)
+                for number, session in enumerate(sessions)
+            ),
         )
-        steps.begin(world, "turn")
-        if records > 1:
-            _fill(address, _line(folder), records)
-            print(f"\nA store of {records:,} records in sessions of 100: {_size(address)}")
-        contestants[f"{records:,} records"] = lambda world=world: steps.report(world, "turn", "ok")
-    best = best_of(contestants, rounds=rounds)
-    report(
-        "A step in a store of so many records, over one in a new store",
-        best,
-        "1 records",
-        {f"{largest:,} records": FLAT},
-    )
+        connection.executemany(
+            "INSERT INTO records VALUES (?, ?, ?)",
+            ((session, seq, line) for session in sessions for seq in range(100)),
+        )
+    return f"{os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def _fill_postgresql(address: str, line: bytes, records: int) -> str:
+    _fill(address, line, records)
+    return _size(address)
 
 
 def _grow(address: str, session_id: str, records: int) -> None:

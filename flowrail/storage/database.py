@@ -260,7 +260,7 @@ class Database:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
+        except SQLAlchemyError as error:
             if _is_busy(error):
                 raise LockTimeoutError(
                     f"{self.shown} is locked by another process",
@@ -271,10 +271,6 @@ class Database:
                 f"{self.shown} failed: {_first_line(error)}",
                 hint="check that the database can be reached, then run the same command again: a report counts once",
                 store=self.shown,
-            ) from None
-        except SQLAlchemyError as error:
-            raise DatabaseError(
-                f"{self.shown} failed: {_first_line(error)}", hint="check the address", store=self.shown
             ) from None
 
 
@@ -441,7 +437,7 @@ def _prepare_sqlite(engine: Engine) -> None:
         connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
 
 
-def _is_busy(error: DBAPIError) -> bool:
+def _is_busy(error: SQLAlchemyError) -> bool:
     return isinstance(error, OperationalError) and (
         getattr(error.orig, "sqlstate", None) == _BUSY[0] or _BUSY[1] in str(error.orig)
     )

@@ -29,11 +29,11 @@ steps:
 """
 
 
-def every(stride: int) -> pytest.MarkDecorator:
-    """Strike at every *stride*-th moment, and in the long form at each of them."""
+def every(stride: int, *, at_most: int = 1) -> pytest.MarkDecorator:
+    """Strike at every *stride*-th moment, and in the long form at each of them, or at each *at_most*-th."""
     return pytest.mark.parametrize(
         "stride",
-        [stride, pytest.param(1, marks=pytest.mark.long)],
+        [stride, pytest.param(at_most, marks=pytest.mark.long)],
         ids=["some moments", "every moment"],
     )
 
@@ -102,7 +102,7 @@ def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride:
 
 
 @databases
-@every(17)
+@every(17, at_most=5)
 def test_a_handoff_that_is_killed_at_a_statement_is_continued(stride: int) -> None:
     target("digger")
     handoffs: list[str] = []
@@ -140,6 +140,7 @@ def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
         if ran.status:
             assert ran.error["code"] == "DATABASE_FAILED"
             assert "run the same command again" in ran.error["hint"]
+        database.close_all()  # the next command is another process
         after = told(*words)
         assert after["replayed"] or ran.status
         assert after["revision"] == here["revision"] + 1
