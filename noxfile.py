@@ -85,6 +85,13 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def adherence(session: nox.Session) -> None:
+    """Record which mistakes of agents get through, and write the tables of the documentation."""
+    session.run("python", "benchmarks/adherence/inject.py", *session.posargs)
+    session.run("python", "docs/pages.py", silent=True)
+
+
+@nox.session(default=False)
 def pictures(session: nox.Session) -> None:
     """Test pictures and pages with Mermaid and axe (npm), Chromium, Graphviz and rsvg-convert (apt)."""
     session.run(
