@@ -145,6 +145,6 @@ def test_sessions_are_listed_by_their_topic_and_records_by_their_conversation() 
     (record,) = told("history", answer["session"])["steps"]
 
     assert (answer["topic"], item["topic"], item["conversation"]) == ("slow login", "slow login", A)
-    assert "active  slow login  first  just now" in flow("sessions").out
+    assert "active  slow login  1 of 1: first  just now" in flow("sessions").out
     assert record["conversation"] == A
     assert f"conversation {A[:8]}" in flow("history", answer["session"]).out

@@ -402,5 +402,5 @@ def test_own_values_and_other_entries_are_not_touched(home: Path) -> None:
 def test_a_name_that_is_neither_field_nor_skill_cannot_be_replaced(home: Path) -> None:
     put(home / ".claude/skills", "pm", head("pm", PM))
 
-    with pytest.raises(UsageError, match="nothing to replace named `mood`"):
+    with pytest.raises(UsageError, match="nothing to replace is named `mood`"):
         sync(home, replace=("mood",))

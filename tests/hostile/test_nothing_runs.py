@@ -68,12 +68,13 @@ LOOKING = (
     ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "validate", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
     ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"], ["attest"],
+    ["explain", "FR163"], ["show", "py", "--json"],
 )  # fmt: skip
 RUNNING = (
     ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"], ["skill", "coverage", "py"],
     ["handoff", "send", "py", "--health-check"],
 )  # fmt: skip
-"""What would run the code of a skill that a person allowed, and refuses here."""
+"""Commands that run the code of a skill if a person approved it, and refuse it here."""
 
 
 def put_all() -> None:
@@ -155,7 +156,7 @@ def test_python_m_leaves_the_current_folder_alone() -> None:
 def test_every_command_has_been_thought_of() -> None:
     acting = {
         "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
-        "store", "ui", "watch", "completion", "help",
+        "store", "ui", "watch", "completion", "help", "fleet",
     }  # fmt: skip
 
     assert {words[0] for words in (*LOOKING, *RUNNING)} | acting >= set(COMMANDS)

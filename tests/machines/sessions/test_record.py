@@ -138,7 +138,7 @@ def test_a_text_that_is_not_as_it_was_written_is_refused(
     ],
 )
 def test_a_reference_of_another_form_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="of another form"):
+    with pytest.raises(ValueError, match="has the wrong form"):
         join_texts([value], lambda name, size: name * size)
 
 
