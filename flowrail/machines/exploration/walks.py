@@ -344,7 +344,7 @@ class _Search:
 
 
 def _mark(session: Session) -> bytes:
-    """Return a value that is equal for sessions with the same possible continuations, whatever their history.
+    """Return a value that is equal for sessions with the same possible continuations, regardless of their history.
 
     With reviews, questions or agents, the revisions count too. With reviews, so does the outcome of the last step: a
     gate does not pass after a review that failed without findings.
