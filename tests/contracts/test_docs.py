@@ -196,6 +196,27 @@ def matches(shown: str, printed: str, ids: dict[str, str]) -> bool:
     return found is not None
 
 
+def test_the_site_shows_flags_as_they_are_typed(tmp_path: Path) -> None:
+    pytest.importorskip("myst_parser", reason="the site is built with the group `docs`")
+    (tmp_path / "index.md").write_text('# Page\n\nUse --format, "quoted".\n', encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-c",
+        str(ROOT / "docs"),
+        str(tmp_path),
+        str(tmp_path / "out"),
+    ]
+
+    subprocess.run(command, capture_output=True, check=True)
+
+    assert "Use --format, &quot;quoted&quot;." in (tmp_path / "out" / "index.html").read_text(
+        encoding="utf-8"
+    )
+
+
 def test_every_decision_has_a_number_of_its_own() -> None:
     pages = sorted((ROOT / "docs" / "adr").glob("*.md"))
     numbers = [page.name[:4] for page in pages]
