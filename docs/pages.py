@@ -137,7 +137,8 @@ def versions() -> None:
 def notes() -> None:
     """Write every code of discovery with its severity and its hint."""
     rows: list[tuple[object, ...]] = [
-        (f"`{code}`", meaning.severity, meaning.hint.replace("<", "&lt;")) for code, meaning in CODES.items()
+        (f"`{code}`", meaning.severity, str(meaning.hint).replace("<", "&lt;"))
+        for code, meaning in CODES.items()
     ]
     table("Code", "Severity", "What to do", rows=rows)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from flowrail.command import Hint
 from flowrail.discovery.diagnostics import CODES, Note
 from flowrail.discovery.locations import Scope
 
@@ -91,7 +92,7 @@ class Skipped(NamedTuple):
     schema_version: str = ""
 
     @property
-    def hint(self) -> str:
+    def hint(self) -> str | Hint:
         """What would make it a candidate."""
         return CODES[self.code].hint
 
@@ -106,6 +107,6 @@ class Skipped(NamedTuple):
             **self._asdict(),
             "scope": self.scope.value,
             "severity": self.severity,
-            "hint": self.hint,
+            "hint": str(self.hint),
             "notes": [note.data() for note in self.notes],
         }

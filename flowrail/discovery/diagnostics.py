@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
+
 ERROR, WARNING, INFO = "error", "warning", "info"
 """An error keeps a skill or an entry from doing what its author meant. Information needs no action."""
 
@@ -18,7 +20,7 @@ class CodeMeaning(NamedTuple):
     """How serious a code is, and how to fix it."""
 
     severity: str
-    hint: str
+    hint: str | Hint
 
 
 class Note(NamedTuple):
@@ -30,7 +32,7 @@ class Note(NamedTuple):
     line: int = 0
 
     @property
-    def hint(self) -> str:
+    def hint(self) -> str | Hint:
         """How to fix it."""
         return CODES[self.code].hint
 
@@ -46,7 +48,7 @@ class Note(NamedTuple):
 
     def data(self) -> dict[str, object]:
         """Return the note as plain data, for JSON."""
-        return {**self._asdict(), "severity": self.severity, "hint": self.hint}
+        return {**self._asdict(), "severity": self.severity, "hint": str(self.hint)}
 
 
 MOST_NOTES = 30
@@ -67,6 +69,8 @@ def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
 
 
 _EXAMPLES = "see `docs/reference/discovery.md` for the keys"
+_SYNC = Hint("update the registry: ", Command("registry sync"))
+
 CODES: Mapping[str, CodeMeaning] = {
     # a file that differs from what hosts expect
     "BYTE_ORDER_MARK": CodeMeaning(
@@ -140,15 +144,17 @@ CODES: Mapping[str, CodeMeaning] = {
     "PLACE_UNUSABLE": CodeMeaning(ERROR, "check the path and its permissions"),
     "GIT_SILENT": CodeMeaning(INFO, "start in the outer repository, or name its skills with `--root`"),
     "REGISTRY_UNREADABLE": CodeMeaning(ERROR, "fix the registry, or remove it: it is optional"),
-    "REGISTRY_ENTRY_INVALID": CodeMeaning(ERROR, "fix the entry; `flow registry check` lists all errors"),
+    "REGISTRY_ENTRY_INVALID": CodeMeaning(
+        ERROR, Hint("fix the entry; list all errors: ", Command("registry check"))
+    ),
     "REGISTRY_DUPLICATE": CodeMeaning(ERROR, "keep one of the two entries"),
     "REGISTRY_STALE": CodeMeaning(ERROR, "remove the entry, or correct its `skill_path`"),
     "REGISTRY_EDITED": CodeMeaning(
-        INFO, "take the skill's value with `flow registry sync --replace FIELD`, or keep it"
+        INFO, Hint("keep the value, or take the skill's: ", Command("registry sync", replace="FIELD"))
     ),
-    "REGISTRY_DIFFERS": CodeMeaning(WARNING, "run `flow registry sync`"),
-    "REGISTRY_MISSES": CodeMeaning(WARNING, "run `flow registry sync`"),
-    "REGISTRY_COUNT": CodeMeaning(WARNING, "run `flow registry sync`"),
+    "REGISTRY_DIFFERS": CodeMeaning(WARNING, _SYNC),
+    "REGISTRY_MISSES": CodeMeaning(WARNING, _SYNC),
+    "REGISTRY_COUNT": CodeMeaning(WARNING, _SYNC),
     # the open skill specification
     "SPEC_NAME_MISSING": CodeMeaning(ERROR, "add `name:` with the name of the folder"),
     "SPEC_NAME_LENGTH": CodeMeaning(WARNING, "use 1 to 64 characters"),
@@ -169,6 +175,4 @@ CODES: Mapping[str, CodeMeaning] = {
     "SPEC_UNKNOWN_FIELD": CodeMeaning(WARNING, "move it under `metadata`: the specification has six fields"),
 }
 """Every code. Scripts depend on them, so a code never changes its meaning."""
-
-HINTS: Mapping[str, str] = {code: meaning.hint for code, meaning in CODES.items()}
 """The fix of every code."""

@@ -39,6 +39,7 @@ from flowrail.handoff.payload.document import (
 )
 from flowrail.handoff.request import choose_target, trigger_line
 from flowrail.handoff.store import HandoffChange
+from flowrail.machines.sessions.session import RecordNote
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.storage import files
 from flowrail.storage.records import to_plain
@@ -191,7 +192,7 @@ class OutgoingHandoff:
         for record in context.store.newest_first(session.id):
             if record.kind == "handoff" and record.note.get("sha256") == handoff.digest:
                 return
-        note = {
+        note: RecordNote = {
             "handoff": handoff.id,
             "target": handoff.target,
             "payload": handoff.payload,

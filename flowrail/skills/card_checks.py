@@ -81,7 +81,7 @@ def _beginning(file: WorkflowFile) -> str:
 def _spec(path: str, data: bytes) -> Iterator[Finding]:
     for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
         what = f"{note.reason} [{note.code}]"
-        yield Finding("FR168", _severity(note), what, note.hint, Place(CARD, note.line or 1))
+        yield Finding("FR168", _severity(note), what, str(note.hint), Place(CARD, note.line or 1))
 
 
 def of_card(path: str) -> list[Finding]:
@@ -100,7 +100,7 @@ def _handoff(data: bytes) -> Iterator[Finding]:
     odd = [note for note in reading.notes if note not in front.notes]
     for note in (*odd, *strictly(reading, CARD)):
         what = f"{note.reason} [{note.code}]"
-        yield Finding("FR183", _severity(note), what, note.hint, Place(CARD, note.line or 1))
+        yield Finding("FR183", _severity(note), what, str(note.hint), Place(CARD, note.line or 1))
 
 
 def _severity(note: Note) -> str:

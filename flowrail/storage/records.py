@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin, is_typeddict
 
 from cattrs import Converter, transform_error
 from cattrs.cols import (
@@ -66,6 +66,7 @@ def _converter(*, detailed: bool) -> Converter:
     converter.register_structure_hook_factory(_is_mapping, _mapping)
     converter.register_structure_hook_factory(_is_tuple, _tuple)
     converter.register_structure_hook_factory(is_namedtuple, _named_tuple)
+    converter.register_structure_hook_func(is_typeddict, _same_mapping)
     converter.register_unstructure_hook_func(is_namedtuple, lambda record: _fields(record, converter))
     return converter
 
@@ -77,6 +78,14 @@ def _fields(record: Any, converter: Converter) -> dict[str, object]:
 
 def _same_type(value: object, kind: type[T]) -> T:
     if type(value) is not kind:
+        raise TypeError(f"got {type(value).__name__}")
+    return value
+
+
+def _same_mapping(value: object, kind: object) -> object:
+    """Return a mapping as it is: which keys it has depends on the kind of the record."""
+    del kind
+    if not isinstance(value, dict) or len(value) > limits.VALUES:
         raise TypeError(f"got {type(value).__name__}")
     return value
 

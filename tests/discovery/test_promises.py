@@ -10,7 +10,7 @@ import pytest
 from support.skills import put
 
 import flowrail
-from flowrail.discovery.diagnostics import HINTS
+from flowrail.discovery.diagnostics import CODES
 
 ROOM = Path(flowrail.__file__).parent / "discovery"
 HEAVY = {
@@ -49,7 +49,7 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
     text = "".join(path.read_text() for path in ROOM.rglob("*.py") if path.name != "diagnostics.py")
     used = set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+|NOT_UTF8|SHADOWED|UNREADABLE)"', text))
 
-    assert used - set(HINTS) == {
+    assert used - set(CODES) == {
         *("CLAUDE_CONFIG_DIR", "LC_ALL"),
         *("GIT_OPTIONAL_LOCKS", "GIT_LITERAL_PATHSPECS", "GIT_TERMINAL_PROMPT"),
         *("GIT_ALLOW_PROTOCOL", "GIT_NO_LAZY_FETCH"),
@@ -63,4 +63,4 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
             "GIT_FAILED",
         ),
     }
-    assert set(HINTS) <= used
+    assert set(CODES) <= used

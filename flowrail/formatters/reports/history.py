@@ -99,7 +99,7 @@ def _memory(record: Record, kind: str) -> str | None:
     move = record.session.last if record.kind == "move" else None
     if move is not None:
         return (move.found if kind == FOUND else move.remember) or None
-    return record.note.get(kind)
+    return record.note.get("found") if kind == FOUND else record.note.get("remember")
 
 
 def _author(item: dict[str, Any]) -> str:

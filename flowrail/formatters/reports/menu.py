@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import ERROR, HINTS, INFO
+from flowrail.discovery.diagnostics import CODES, ERROR, INFO
 from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, UnsuitableCandidate, remarks
@@ -157,7 +157,7 @@ def skipped_section(skipped: Iterable[Skipped], name: str = "Skipped") -> Report
         place = f"{skill.path}:{skill.line}" if skill.line else skill.path
         text = f"    {shortened(skill.skill, 80)}: {shortened(skill.reason)}{position(place)}"
         by_code.setdefault(skill.code, []).append(text)
-    lines = [text for code, items in by_code.items() for text in (f"  {code}: {HINTS[code]}", *items)]
+    lines = [text for code, items in by_code.items() for text in (f"  {code}: {CODES[code].hint}", *items)]
     return section(name, lines)
 
 
@@ -229,7 +229,7 @@ def _nothing(nothing: EmptyMenu, discovery: Discovery) -> Report:
             for root in discovery.places.roots
         ]
     if nothing.code == "NONE_ACCEPTS":
-        lines += [f"  {many} {code}: {HINTS[code]}" for code, many in nothing.codes.items()]
+        lines += [f"  {many} {code}: {CODES[code].hint}" for code, many in nothing.codes.items()]
     return lines
 
 

@@ -30,7 +30,7 @@ from flowrail.machines.definition.workflow import Workflow, step_fingerprint, wo
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.reports import ValuesError, check_params
-from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, Session
+from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, RecordNote, Session
 from flowrail.text.phrases import did_you_mean, listed
 
 MAP, ACCEPT, PARAMS = "map", "accept", "params"
@@ -174,15 +174,16 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
     )
 
 
-def note_of(decided: MigrationPlan, before: Session, after: Session) -> dict[str, object]:
+def note_of(decided: MigrationPlan, before: Session, after: Session) -> RecordNote:
     """Return what the record of a migration says."""
     return {
         "verdict": decided.verdict,
         "renamed": dict(decided.renamed),
-        **{
-            change.replace(" ", "_"): decided.having(change)
-            for change in (TEXTS, COMPATIBLE, CHANGED, GONE, NEW)
-        },
+        "text_only": decided.having(TEXTS),
+        "compatible": decided.having(COMPATIBLE),
+        "changed": decided.having(CHANGED),
+        "gone": decided.having(GONE),
+        "new": decided.having(NEW),
         "from": before.workflow_fingerprint,
         "to": after.workflow_fingerprint,
     }

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError, StorageError
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Session
+from flowrail.machines.sessions.secrets import Secrets, without_secrets
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, RecordNote, Session
 from flowrail.storage.file_store import SideFiles
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import DamagedError, Encoding, too_large
@@ -129,7 +130,7 @@ class Record(NamedTuple):
     at: str
     by: str
     session: Session
-    note: Mapping[str, Any]
+    note: RecordNote
     prev: str
     hash: str = ""
     definition: str = ""
@@ -140,8 +141,6 @@ class Record(NamedTuple):
         """The record as people may see it, without the values of secrets."""
         if not self.session.secrets:
             return self
-        from flowrail.machines.sessions.secrets import Secrets, without_secrets  # few workflows have secrets
-
         note = Secrets(self.session).hide(self.note)
         return self._replace(session=without_secrets(self.session), note=note)
 

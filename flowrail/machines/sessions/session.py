@@ -5,13 +5,14 @@ The records of the journal hold exactly these classes; `flowrail.storage.records
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
 from flowrail.machines.sessions.evidence import EvidenceResult, StepEvidence
+from flowrail.machines.sessions.secrets import without_secrets
 
 FORMAT = 2
 """The format of a session on disk. `flowrail.machines.sessions.record` reads earlier ones."""
@@ -345,8 +346,6 @@ class Session(NamedTuple):
         """The session as people and agents may see it, without the values of secrets."""
         if not self.secrets:
             return self
-        from flowrail.machines.sessions.secrets import without_secrets  # few workflows have secrets
-
         return without_secrets(self)
 
     @property
@@ -446,6 +445,67 @@ def newest_memories(memory: tuple[Memory, ...], most: int) -> tuple[Memory, ...]
     return tuple(reversed(kept))
 
 
-def memory_note(found: str, remember: str) -> dict[str, str]:
+class ForkOrigin(TypedDict):
+    """The record that a session was forked from."""
+
+    session: str
+    revision: int
+    hash: str
+
+
+RecordNote = TypedDict(
+    "RecordNote",
+    {
+        "found": str,
+        "remember": str,
+        "reason": str,
+        "taken_over_from": str,
+        "dispatch": str,
+        "holder": str | None,
+        "child": str | None,
+        "outcome": str | None,
+        "dispatches": list[Mapping[str, Any]],
+        "claim": str,
+        "missing": Sequence[str],
+        "check": str,
+        "level": str,
+        "verdict": str,
+        "finding": str,
+        "finder": str,
+        "questions": Sequence[str],
+        "answers": Mapping[str, Sequence[str]],
+        "for": str,
+        "times": int,
+        "from": int | str | ForkOrigin,
+        "to": int | str,
+        "into": str,
+        "at": int,
+        "renamed": Mapping[str, str],
+        "text_only": Sequence[str],
+        "compatible": Sequence[str],
+        "changed": Sequence[str],
+        "gone": Sequence[str],
+        "new": Sequence[str],
+        "definition": str,
+        "accepted": bool,
+        "handoff": str,
+        "target": str,
+        "payload": str,
+        "sha256": str,
+    },
+    total=False,
+)
+"""What a record of the journal says besides the session: the keys that apply to its kind.
+
+`from` and `to` are revisions if a session was rewound, and fingerprints of workflows if it was migrated.
+"""
+
+
+def memory_note(found: str, remember: str) -> RecordNote:
     """Return what the journal notes of memories that came with a record that is not a move."""
-    return {kind: text for kind, text in ((FOUND, found), (REMEMBER, remember)) if text}
+    note: RecordNote = {}
+    if found:
+        note["found"] = found
+    if remember:
+        note["remember"] = remember
+    return note

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, definition_of_today, encoding
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, RecordNote, Session
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
@@ -91,7 +91,7 @@ class Store:
         *,
         at: str,
         by: str,
-        note: Mapping[str, object] | None = None,
+        note: RecordNote | None = None,
         kind: str = "start",
     ) -> StoredSession:
         """Store a new session and return it; its id must be new."""
@@ -325,7 +325,7 @@ class SessionChange:
         kind: str,
         at: str,
         by: str,
-        note: Mapping[str, object] | None = None,
+        note: RecordNote | None = None,
         last: bool = False,
         definition: Mapping[str, object] | None = None,
     ) -> StoredSession:

@@ -182,7 +182,7 @@ def _as_findings(notes: Iterable[Note]) -> Iterator[SetupFinding]:
     """Yield each note once: discovery and the specification may report the same finding."""
     for note in {(note.code, note.place, note.reason): note for note in notes}.values():
         severity = "error" if note.severity == ERROR else "warning"
-        yield SetupFinding(note.code, severity, note.reason, note.hint, note.place)
+        yield SetupFinding(note.code, severity, note.reason, str(note.hint), note.place)
 
 
 def _workflows(roots: Sequence[Root], cwd: str) -> Section:

@@ -11,7 +11,7 @@ from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import LONGEST_TOPIC, start
 from flowrail.machines.engine.reports import read_values
-from flowrail.machines.sessions.session import ReceivedWork
+from flowrail.machines.sessions.session import ReceivedWork, RecordNote
 from flowrail.machines.sessions.store import definition_bytes
 from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
@@ -77,7 +77,7 @@ def _start_session(
     session = session._replace(received=received, topic=topic).bound_to(world.host)
     session = working_files.on_this_machine(world, session)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
-    note = {"handoff": received.handoff, "sha256": received.sha256}
+    note: RecordNote = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)
     working_files.make(world, session)
     return answer.with_head(stored.head)

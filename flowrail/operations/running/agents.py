@@ -39,6 +39,7 @@ from flowrail.machines.sessions.session import (
     FINISHED,
     Dispatched,
     ParentSession,
+    RecordNote,
     Session,
     memory_note,
 )
@@ -99,7 +100,7 @@ def claim(
             )
         holder = holder or (short_id(world.host) if world.host else world.by)
         taken, child = _taken(world, opened, session, step, dispatch, holder, now, token)
-        note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
+        note: RecordNote = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
         change.commit(agents.with_dispatch(session, taken), kind="claim", at=now, by=world.by, note=note)
     if child is not None:
         return child
@@ -239,7 +240,7 @@ def finish(
         agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
         done = finished_dispatch(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
         after = agents.with_dispatch(session, done)
-        note = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
+        note: RecordNote = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
         change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
 
@@ -257,7 +258,7 @@ def _with_evidence(
     results = judged.evidence.results if judged.evidence is not None else ()
     missing = [result.check for result in results if not result.is_satisfied]
     if missing:
-        note = {"dispatch": dispatch.id, "claim": str(Outcome.OK), "missing": missing}
+        note: RecordNote = {"dispatch": dispatch.id, "claim": str(Outcome.OK), "missing": missing}
         after = agents.with_dispatch(session, judged)
         change.commit(after, kind="refused", at=world.now(), by=world.by, note=note)
         raise EvidenceMissingError(

@@ -10,7 +10,7 @@ from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
 from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.engine.questions import moment_after
-from flowrail.machines.sessions.session import ABANDONED, Session
+from flowrail.machines.sessions.session import ABANDONED, RecordNote, Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
     Store,
@@ -76,7 +76,7 @@ def belongs_to_other(world: World, kept: StoredSession) -> bool:
     return seconds is None or seconds < QUIET_SECONDS
 
 
-def ownership_note(before: Session, after: Session) -> dict[str, str]:
+def ownership_note(before: Session, after: Session) -> RecordNote:
     """Return what the journal notes if *after* belongs to another conversation than *before*."""
     if before.host is None or after.host is None or before.host.id == after.host.id:
         return {}

@@ -20,7 +20,8 @@ from flowrail.machines.engine.advance import follow
 from flowrail.machines.engine.outcome import Call, in_context, names_in
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
-from flowrail.machines.sessions.session import Dispatched, Report, Session
+from flowrail.machines.sessions.secrets import Secrets
+from flowrail.machines.sessions.session import Dispatched, RecordNote, Report, Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
@@ -86,7 +87,7 @@ def advanced(
         return session, after if after.revision == session.revision else _without_results(after, step)
     except EvidenceMissingError as refusal:
         after, refused = _refused(step, session, refusal)
-    note = {
+    note: RecordNote = {
         "claim": refused.outcome,
         "missing": [each.check for each in refused.results if each.is_demanded and not each.is_satisfied],
         **ownership_note(change.kept.session, after),
@@ -114,8 +115,6 @@ def hidden(session: Session, value: T) -> T:
     """Return a result of a check or command without the secrets of *session*."""
     if not session.secrets:
         return value
-    from flowrail.machines.sessions.secrets import Secrets  # few workflows have secrets
-
     return Secrets(session).hide(value)
 
 

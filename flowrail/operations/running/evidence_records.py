@@ -22,7 +22,7 @@ from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
-from flowrail.machines.sessions.session import BY_EVIDENCE, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, RecordNote, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered, hidden, results_of
@@ -165,7 +165,7 @@ def record_run(world: World, session_id: str, result: CommandRun, seen: Session)
                 hint=Hint("see its state: ", Command("resume", session_id, store=world.shown_store)),
             )
         known = session.evidence.get(str(session.step)) or seen.evidence[str(seen.step)]
-        note = {"check": result.check, "level": result.level, "verdict": result.verdict}
+        note: RecordNote = {"check": result.check, "level": result.level, "verdict": result.verdict}
         after = session.with_evidence(known.with_run(result))
         change.commit(after, kind="evidence", at=result.at, by=world.by, note=note)
 
@@ -221,7 +221,7 @@ def _confirm(world: World, session_id: str, *said: Confirmation, expect: int | N
         session = at.session.with_evidence(evidence)
         others = [each for each in session.questions if each.source != BY_EVIDENCE]
         session = questions.with_questions(session, others)
-        note = {"check": ", ".join(each.check for each in said), "reason": reason}
+        note: RecordNote = {"check": ", ".join(each.check for each in said), "reason": reason}
         change.commit(session, kind=kind, at=said[0].at, by=world.by, note=note)
     return evidence
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import current_step
-from flowrail.machines.sessions.session import RecordedFinding, Session
+from flowrail.machines.sessions.session import RecordedFinding, RecordNote, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_working
 from flowrail.operations.running.open_workflow import open_session
@@ -61,7 +61,7 @@ def submit_without_findings(world: World, session_id: str, *, token: str | None 
         current_step(open_session(world, session).workflow, session)
         known = session.evidence.get(str(session.step))
         after = session if known is None else session.with_evidence(known._replace(nothing_found=True))
-        note = {"finding": "none", "finder": finder}
+        note: RecordNote = {"finding": "none", "finder": finder}
         change.commit(after, kind="finding", at=world.now(), by=world.by, note=note)
     return home
 

@@ -12,7 +12,14 @@ from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.engine.reports import check_memory
-from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
+from flowrail.machines.sessions.session import (
+    BY_AGENT,
+    AnswerOption,
+    AskedQuestion,
+    RecordNote,
+    Session,
+    memory_note,
+)
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned, ownership_note
@@ -81,7 +88,11 @@ def ask(
         after = engine_questions.with_questions(session, [*kept, *put])
         after = after.remembering(found, remember, step=str(session.step), at=now)
         ownership = ownership_note(change.kept.session, after)
-        note = {"questions": [each.id for each in put], **memory_note(found, remember), **ownership}
+        note: RecordNote = {
+            "questions": [each.id for each in put],
+            **memory_note(found, remember),
+            **ownership,
+        }
         change.commit(after, kind="ask", at=now, by=world.by, note=note)
     return _put(world, session, put, questions)
 
@@ -124,9 +135,9 @@ def answer(
             after = engine_questions.with_questions(session, list(answered.values()))
             after = engine_questions.with_evidence_answer(after)
             after = after.remembering(found, remember, step=str(session.step), at=now)
-            reasons = {"reason": reason} if reason else {}
+            reasons: RecordNote = {"reason": reason} if reason else {}
             ownership = ownership_note(change.kept.session, after)
-            note = {"answers": given, **reasons, **memory_note(found, remember), **ownership}
+            note: RecordNote = {"answers": given, **reasons, **memory_note(found, remember), **ownership}
             change.commit(after, kind="answer", at=now, by=world.by, note=note)
     return look(world, session_id)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
@@ -32,6 +32,7 @@ from flowrail.machines.sessions.session import (
     FOUND,
     REMEMBER,
     Dispatched,
+    RecordNote,
     Report,
     Session,
     memory_note,
@@ -285,11 +286,12 @@ def _commit(
 
     No session waits for another: a parent that is locked reads the end from the child's journal later.
     """
-    note: dict[str, Any] = conversations.ownership_note(change.kept.session, after)
+    note = conversations.ownership_note(change.kept.session, after)
     if after.revision == before.revision:
         note |= memory_note(given.found, given.remember)
         return change.commit(after, kind="limit", at=now, by=world.by, note=note, definition=definition)
-    note |= {"dispatches": to_plain(before.dispatches)} if before.dispatches else {}
+    if before.dispatches:
+        note["dispatches"] = to_plain(before.dispatches)
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
     with ExitStack() as held:
@@ -320,7 +322,7 @@ def _commit(
     return kept
 
 
-def _memories_of(dispatch: Dispatched) -> dict[str, str]:
+def _memories_of(dispatch: Dispatched) -> RecordNote:
     """Return what the journal notes of the memories that a sub-agent passes on."""
     found, remember = (
         "; ".join(memory.text for memory in dispatch.memory if memory.kind == kind)

@@ -20,7 +20,7 @@ from flowrail.machines.engine.migration import (
     plan,
 )
 from flowrail.machines.engine.reports import read_values
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import RecordNote, Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.environment import World
 from flowrail.operations.running.conversations import owned
@@ -95,7 +95,7 @@ def migrate(
         after = with_baseline(world, workflow, None, after, how="complete")
         answer = prepare_answer(world, after, seen.opened)  # before the record: a text may be refused
         definition_bytes(seen.opened.kept)  # or the workflow cannot be stored
-        note = {
+        note: RecordNote = {
             **note_of(decided, session, after),
             "definition": _digest(seen.opened.kept),
             **({"accepted": True} if accept else {}),

@@ -18,7 +18,14 @@ from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
+from flowrail.machines.sessions.session import (
+    ABANDONED,
+    ACTIVE,
+    ForkOrigin,
+    ParentSession,
+    RecordNote,
+    Session,
+)
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
@@ -76,7 +83,11 @@ def rewind(
         )
         after = after._replace(host=owner, memory=session.memory)
         after = with_baseline(world, opened.workflow, None, after, how="new")
-        note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
+        note: RecordNote = {
+            "to": revision,
+            "from": session.revision,
+            **({"reason": reason} if reason else {}),
+        }
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
         definition = opened.kept if opened.changed else None
         stored = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
@@ -100,8 +111,8 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     after = after._replace(started_at=now, host=None).bound_to(world.host)
     after = working_files.on_this_machine(world, after)
     answer = prepare_answer(world, after, opened)  # before the session exists: a text may be refused
-    record = {"session": session_id, "revision": revision, "hash": then.record.hash}
-    note = {"from": record, **({"reason": reason} if reason else {})}
+    origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": then.record.hash}
+    note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
     stored = world.store.create(after, opened.kept, at=now, by=world.by, note=note, kind="fork")
     notes = _noted(world, session_id, new_id, revision, now)
     working_files.make(world, after)
@@ -202,7 +213,7 @@ def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, b
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
     """Record the fork in its source, and close the source if its journal is full."""
-    note = {"into": into, "at": revision}
+    note: RecordNote = {"into": into, "at": revision}
     try:
         with world.store.change(session_id, wait=world.wait) as change:
             session = change.kept.session

@@ -11,7 +11,7 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import RecordNote, Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 LETTERS = 6
@@ -36,11 +36,13 @@ def histories(store: Store, address: str) -> Iterator[list[Record]]:
 
 def _reduced(record: Record) -> Record:
     """Return a record with only what coverage needs, so that all records of a session fit into memory."""
-    was, names = record.session, record.note.get("renamed")
+    was = record.session
     last = was.last._replace(facts=Frozen(), answers=()) if was.last is not None else None
-    note = {"renamed": names} if record.kind == "migrate" else {}
-    if record.kind == "refused":
-        note = {"missing": record.note.get("missing")}
+    note: RecordNote = {}
+    if record.kind == "migrate":
+        note["renamed"] = record.note.get("renamed") or {}
+    elif record.kind == "refused":
+        note["missing"] = record.note.get("missing") or ()
     session = Session(
         was.id,
         was.skill,

@@ -172,7 +172,9 @@ def _begin(store: Store, first: Record, history: _History, depth: int) -> tuple[
     history.at[session.revision] = history.newest
     if first.kind != "fork":
         return session.started_at, session.step
-    source, revision = str(first.note["from"]["session"]), int(first.note["from"]["revision"])
+    origin = first.note["from"]
+    assert isinstance(origin, dict)  # noqa: S101 - so a fork is recorded
+    source, revision = origin["session"], origin["revision"]
     if not depth:
         raise StorageError(
             f"session `{session.id}` is a fork of a fork, more than {MOST_FORKS} times",
