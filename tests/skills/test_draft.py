@@ -132,7 +132,10 @@ def test_headings_without_numbers_are_steps_unless_they_announce_something_else(
     assert [step["id"] for step in steps] == ["look", "look-2"]
 
 
-@pytest.mark.parametrize("text", ["No headings.\n", "# One\n\n## Two\n\nText.\n", ""])
+@pytest.mark.parametrize(
+    "text",
+    ["No headings.\n", "# One\n\n## Two ##\n\nText.\n", "", f"## a{' ' * 60_000}b\n", "```a\n" * 10_000],
+)
 def test_a_text_without_steps_is_refused_and_nothing_is_written(text: str) -> None:
     Path("old.md").write_text(text, encoding="utf-8")
 
@@ -143,8 +146,10 @@ def test_a_text_without_steps_is_refused_and_nothing_is_written(text: str) -> No
 
 
 def test_a_folder_means_its_skill_text_and_a_missing_file_is_named() -> None:
-    Path("old").mkdir()
+    Path("old/scripts").mkdir(parents=True)
     Path("old/SKILL.md").write_text(TEXT, encoding="utf-8")
 
-    assert len(told("new", "migration", "--from", "old")["findings"]) > 3
+    (*_, last) = told("new", "migration", "--from", "old")["findings"]
+
+    assert (last["step"], last["fact"]) == (None, "the folder of the text also contains `scripts`")
     assert "gone.md" in refused("new", "another", "--from", "gone.md")[1]["message"]

@@ -7,6 +7,7 @@ guessed: each such passage becomes a finding for the author, who adds the keys.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ from flowrail.text.placeholders import PLACEHOLDER
 from flowrail.text.safe_text import blanked, decode, shortened
 
 _FRONTMATTER = re.compile(r"\A\ufeff?\s*---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _NUMBERED = re.compile(
     r"(?:(?:step|phase|stage|part)\s+\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]*|\d+(?:\.\d+)+[.:)]?(?=\s)|\d+\s*[.:)\u2013\u2014-]+(?!\d))\s*(.*)",
@@ -36,6 +37,7 @@ _NOT_STEPS = re.compile(
 _FEWEST_STEPS = 2
 _LONGEST_ID = 40
 _LONGEST_INSTRUCTIONS = 6_000
+_MOST_SHOWN = 5
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh"})
 _FIELDS = ("license", "allowed-tools", "compatibility", "metadata")
 """Fields of the frontmatter that the new SKILL.md keeps."""
@@ -95,7 +97,8 @@ def read(path: str) -> Draft:
         )
     steps = tuple(_steps(sections, titles))
     about = "\n\n".join(_about(sections, titles)).strip()
-    return Draft(front.values, about, steps, tuple(_findings(front.values, steps)))
+    findings = (*_findings(front.values, steps), *_files_beside(path))
+    return Draft(front.values, about, steps, findings)
 
 
 def contents(name: str, draft: Draft) -> Mapping[str, str]:
@@ -121,7 +124,7 @@ def _sections(text: str) -> Iterator[_Section]:
             lines.append(line)
             continue
         yield _Section(level, title, "\n".join(lines).strip())
-        level, title, lines = len(heading[1]), heading[2], []
+        level, title, lines = len(heading[1]), heading[2].rstrip().rstrip("#").rstrip(), []
     yield _Section(level, title, "\n".join(lines).strip())
 
 
@@ -262,6 +265,19 @@ def _findings(fields: Mapping[str, object], steps: tuple[DraftStep, ...]) -> Ite
                 asks_user = asks_user or hint == _QUESTIONS
         if not asks_user:
             yield _evidence_finding(step)
+
+
+def _files_beside(path: str) -> Iterator[DraftFinding]:
+    """Yield a finding if the folder of a SKILL.md contains more, such as scripts that the steps run."""
+    folder, name = os.path.split(os.path.abspath(path))
+    if name != "SKILL.md":
+        return
+    others = sorted(entry for entry in os.listdir(folder) if entry != name and not entry.startswith("."))
+    if others:
+        shown = ", ".join(f"`{shortened(blanked(entry), 40)}`" for entry in others[:_MOST_SHOWN])
+        more = f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
+        fact = f"the folder of the text also contains {shown}{more}"
+        yield DraftFinding(None, fact, "copy what the steps use into the new skill")
 
 
 def _evidence_finding(step: DraftStep) -> DraftFinding:
