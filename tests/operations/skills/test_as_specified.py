@@ -150,6 +150,14 @@ DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
         {"ok": "cluster", "skip": "synthesize"},
         "without findings there is nothing to cluster, compare or verify",
     ),
+    ("refactor/explore", "principle_violations", "next"): (
+        {"ok": "pattern_generation", "skip": "synthesis"},
+        "a small scope is read, not searched",
+    ),
+    ("leon-writing-style", "drafting", "next"): (
+        {"ok": "ai_tells_detection", "skip": "final_check"},
+        "a text of a few sentences is checked as it is written",
+    ),
     ("solution-design", "calibrate", "next"): (
         {"ok": "reflect", "skip": "synthesize"},
         "a choice that is undone within a day needs no seven agents",
