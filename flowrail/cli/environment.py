@@ -5,8 +5,9 @@ Standard output is kept for the answer, and author's functions have a time limit
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from flowrail.errors import DocumentError, UsageError  # noqa: E402 - the same
 from flowrail.machines.engine.outcome import limit_functions  # noqa: E402 - the same
 from flowrail.machines.engine.reports import refuse_left_open  # noqa: E402 - the same
 from flowrail.operations.environment import Environment, World, world_of  # noqa: E402 - the same
+from flowrail.operations.running.conversations import own_session  # noqa: E402 - the same
 from flowrail.storage.files import read_bounded  # noqa: E402 - the same
 from flowrail.text import json as strict_json  # noqa: E402 - the same
 from flowrail.text import limits  # noqa: E402 - the same
@@ -93,15 +95,20 @@ def facts_of(texts: Sequence[str], file: str | None) -> dict[str, object]:
     return facts
 
 
-def given_answers(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return texts of the form QUESTION=OPTION as the answers to each question."""
+def session_or_own(here: World, session_id: str | None) -> str:
+    """Return the given session, or the one that a command without an id is about."""
+    return session_id or own_session(here).session.id
+
+
+def given_answers(texts: Sequence[str], asked: Callable[[], Sequence[str]]) -> dict[str, list[str]]:
+    """Return texts of the form QUESTION=OPTION as the answers to each question; *asked* returns the open questions."""
     answers: dict[str, list[str]] = {}
     for text in texts:
         name, equals, option = text.partition("=")
         if not equals or not option.strip():
-            raise UsageError(
-                f"`{text[:60]}` is not QUESTION=OPTION", hint="write it as go=Yes, or go=other:TEXT"
-            )
+            names = [name, *asked()] if equals else asked()
+            typed = shlex.quote(f"{next(iter(names), 'QUESTION')}={'OPTION' if equals else text[:60]}")
+            raise UsageError(f"`{text[:60]}` is not QUESTION=OPTION", hint=f"write it as {typed}")
         answers.setdefault(name, []).append(option)
     return answers
 

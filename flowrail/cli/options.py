@@ -57,7 +57,35 @@ form = stacked(
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     color,
 )
-as_json = stacked(click.option("--json", "as_json", is_flag=True, help="Print one JSON document."), color)
+
+
+class _AsJson(click.Choice[Any]):
+    """The formats `text` and `json`, read as whether the answer is JSON."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        """Return whether *value* is `json`."""
+        return value if isinstance(value, bool) else bool(super().convert(value, param, ctx) == "json")
+
+
+json_flag = stacked(click.option("--json", "as_json", is_flag=True, help="Print one JSON document."), color)
+"""For commands whose `--format` is about something else."""
+as_json = stacked(
+    click.option(
+        "--format",
+        "as_json",
+        type=_AsJson(["text", "json"]),
+        default=False,
+        help="The output format (default: text).",
+    ),
+    click.option(
+        "--json",
+        "as_json",
+        flag_value="json",
+        type=_AsJson(["text", "json"]),
+        help="The same as --format json.",
+    ),
+    color,
+)
 utc = click.option(
     "--utc", is_flag=True, callback=terminal.keep_utc, expose_value=False, help="Print exact times in UTC."
 )

@@ -106,9 +106,15 @@ class HandoffClosedError(HandoffRefusedError):
 
 
 class PayloadGoneError(HandoffRefusedError):
-    """The payload, the target or the source's session of a sent handoff no longer exists."""
+    """The payload of a sent handoff no longer exists."""
 
     code = "PAYLOAD_GONE"
+
+
+class SessionGoneError(HandoffRefusedError):
+    """The session that handed off its work no longer exists."""
+
+    code = "SESSION_GONE"
 
 
 def payload_refusal(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.handoff.chain import format_chain
-from flowrail.handoff.checks import missing_parts
+from flowrail.handoff.checks import MissingPart, missing_parts
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     HandoffClosedError,
     HandoffRefusedError,
     PayloadGoneError,
+    SessionGoneError,
+    TargetNotFoundError,
     ValidationFailedError,
 )
 from flowrail.handoff.handoff import (
@@ -88,7 +90,7 @@ def retry(context: HandoffContext, handoff_id: str, request: HandoffRequest = SA
         raise _closed(handoff, Hint("send it again: ", _send_command(context, handoff)))
     needed = {"session", "target"} if handoff.phase == INVOCATION else {"session"}
     if gone := [part for part in missing_parts(context.store, handoff) if part.name in needed]:
-        raise _gone(context, handoff, "; ".join(part.message for part in gone))
+        raise _gone(context, handoff, gone)
     session_lock = (
         context.store.change(handoff.session, wait=context.wait) if handoff.session else nullcontext()
     )
@@ -168,9 +170,10 @@ def _closed(handoff: Handoff, hint: Hint | Command) -> HandoffClosedError:
     )
 
 
-def _gone(context: HandoffContext, handoff: Handoff, message: str) -> HandoffRefusedError:
-    return PayloadGoneError(
-        f"handoff `{handoff.id}` cannot continue: {message}",
+def _gone(context: HandoffContext, handoff: Handoff, gone: Sequence[MissingPart]) -> HandoffRefusedError:
+    kind = SessionGoneError if any(part.name == "session" for part in gone) else TargetNotFoundError
+    return kind(
+        f"handoff `{handoff.id}` cannot continue: {'; '.join(part.message for part in gone)}",
         hint=Hint("close it: ", context.command("handoff cancel", handoff.id)),
         handoff=handoff.id,
         target_skill=handoff.target,

@@ -15,7 +15,7 @@ from typing import Protocol
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import claims, fast_lookup
 from flowrail.hooks.claims import Claim
-from flowrail.hooks.environment import HookEnvironment, paused_until
+from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
 from flowrail.hosts.conversation import begin_reading, forget_old_lists
 from flowrail.hosts.protocol import (
@@ -29,6 +29,7 @@ from flowrail.hosts.protocol import (
     SUBAGENT_STOP,
     Answer,
     HookInput,
+    paused_until,
     read_input,
 )
 from flowrail.machines.definition.tool_rules import SHELLS, ToolUse, forbidding

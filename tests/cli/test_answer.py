@@ -183,3 +183,12 @@ def test_a_deadline_answers_by_itself() -> None:
     assert here["status"] == "active"
     after = told(*here["next"][0]["command"].split()[1:])
     assert (after["step"]["id"], after["step"]["attempt"], after["status"]) == ("plan", 2, "waiting")
+
+
+def test_an_answer_without_its_question_is_refused_with_what_to_type(begun: Any) -> None:
+    ran = flow("answer", begun["session"], "No")
+
+    assert ran.status == 2
+    assert ran.err == "flow: `No` is not QUESTION=OPTION [USAGE]\n  write it as go=No\n"
+    assert "'go=Yes, all of it'" in flow("answer", begun["session"], "Yes, all of it").err
+    assert "how=OPTION" in flow("answer", begun["session"], "how=").err

@@ -328,3 +328,15 @@ def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> N
     assert "CODE_19" in out
     assert "CODE_20" not in out
     assert "  and 5 more kinds; --json has them all\n" in out
+
+
+def test_paused_hooks_are_found() -> None:
+    assert "HOOKS_PAUSED" not in flow("doctor").out
+
+    flow("hook", "pause")
+
+    assert (
+        "warning HOOKS_PAUSED: flow hook resume\n    all hooks are paused until resumed" in flow("doctor").out
+    )
+    flow("hook", "pause", "--for", "1h")
+    assert "all hooks are paused until 2" in flow("doctor").out

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from support.sandbox import flow
+from support.sandbox import flow, put_skill, told
 
 from flowrail.cli.command_table import COMMANDS, Entry, LazyGroup
 from flowrail.hosts.protocol import EVENTS
@@ -97,3 +97,60 @@ def test_the_help_teaches_how_to_begin_and_what_ends_mean() -> None:
 def test_help_fits_a_terminal(name: str) -> None:
     for words, _, _ in commands(name):
         assert max(map(len, flow(*words, "--help").out.splitlines())) <= 80, words
+
+
+WITHOUT_JSON: dict[tuple[str, ...], str] = {
+    **dict.fromkeys((("hook", event) for event in EVENTS), "its input and output are the JSON of a host"),
+    ("ui",): "runs until Ctrl+C and prints one address",
+    ("mcp",): "speaks the protocol",
+    ("fleet", "worker"): "runs until Ctrl+C",
+    ("fleet", "trust"): "asks a person",
+    ("completion",): "prints a script",
+    ("help",): "prints help",
+}
+"""Commands whose answer cannot be one JSON document, with the reason."""
+WITHOUT_FORMAT = {("skill", "schema"): "a schema is JSON"}
+READS_OF_A_SESSION = {
+    *(("status",), ("resume",), ("history",), ("watch",), ("attest",), ("session", "verify")),
+    *(("evidence", "show"), ("finding", "list"), ("skill", "record")),
+}
+"""Commands that only show a session. Those that change it, or that the id of something else follows, need its id."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_json_format_and_colour_if_it_can(name: str) -> None:
+    for words, _, command in commands(name):
+        if isinstance(command, click.Group):
+            continue
+        flags = {option for param in command.params for option in param.opts}
+        assert ("--json" in flags) is (words not in WITHOUT_JSON), words
+        if words not in {*WITHOUT_JSON, *WITHOUT_FORMAT}:
+            assert flags >= {"--format", "--color"}, words
+
+
+@pytest.mark.parametrize("words", sorted(READS_OF_A_SESSION))
+def test_the_id_of_a_session_that_is_only_shown_may_be_left_out(words: tuple[str, ...]) -> None:
+    command = next(command for each, _, command in commands(words[0]) if each == words)
+
+    (session,) = (param for param in command.params if param.name == "session_id")
+
+    assert not session.required
+
+
+def test_a_session_is_shown_without_its_id_if_only_one_is_open() -> None:
+    put_skill("small")
+    session = told("start", "small")["session"]
+
+    assert told("history") == told("history", session)
+    assert told("finding", "list") == {"findings": []}
+    assert flow("evidence", "show").out == "step first demands no evidence\n"
+    assert flow("skill", "record").out == flow("skill", "record", session).out
+    assert flow("attest").status == 0
+
+
+@pytest.mark.parametrize("options", [["--json"], ["--format", "json"], ["--format=json"]])
+def test_both_spellings_of_json_give_the_same_answer(options: list[str]) -> None:
+    put_skill("small")
+
+    assert flow("list", *options).data == told("list")
+    assert flow("list", "--format", "text").out == flow("list").out

@@ -108,7 +108,6 @@ def test_another_implementation_accepts_the_envelope_and_rejects_a_changed_one()
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["attest"], "USAGE"),
         (["attest", "ID", "--verify", "a", "--key", "public.pem"], "USAGE"),
         (["attest", "--verify", "a"], "USAGE"),
         (["attest", "ID", "--key", "public.pem"], "KEY_UNUSABLE"),

@@ -62,7 +62,7 @@ def delete_session(here: str) -> None:
     [
         (delete_target, "TARGET_NOT_FOUND", "TARGET_GONE"),
         (change_target, "TARGET_NOT_FOUND", None),
-        (delete_session, "PAYLOAD_GONE", "SESSION_GONE"),
+        (delete_session, "SESSION_GONE", "SESSION_GONE"),
     ],
 )
 def test_damage_during_an_interruption_is_reported_by_every_command(

@@ -72,7 +72,7 @@ def test_a_target_that_is_gone_is_reported() -> None:
     status, error = refused("handoff", "send", "digger", "--session", here)
     assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
     status, error = refused("handoff", "retry", sent["handoff"])
-    assert (status, error["code"], error["recoverable"]) == (6, "PAYLOAD_GONE", False)
+    assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", False)
 
 
 def test_a_session_that_is_gone_is_reported() -> None:
@@ -83,7 +83,7 @@ def test_a_session_that_is_gone_is_reported() -> None:
 
     status, error = refused("handoff", "retry", sent["handoff"])
 
-    assert (status, error["code"], error["recoverable"]) == (6, "PAYLOAD_GONE", False)
+    assert (status, error["code"], error["recoverable"]) == (6, "SESSION_GONE", False)
     assert "the session" in error["message"]
     assert error["hint"] == f"close it: flow handoff cancel {sent['handoff']}"
     assert len(told("handoff", "status", sent["handoff"])["missing"]) == 2
@@ -112,7 +112,7 @@ def test_25_hours_later_a_pruned_session_leaves_a_stale_handoff(monkeypatch: pyt
     assert not (sessions_folder() / here).exists()
     assert "is gone" in told("handoff", "status", sent["handoff"])["missing"][0]
     assert verify_codes() == {"PAYLOAD_GONE", "SESSION_GONE"}
-    assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "PAYLOAD_GONE"
+    assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "SESSION_GONE"
 
 
 def test_received_work_is_sent_again_only_on_request() -> None:
@@ -154,14 +154,14 @@ COMMANDS = ("send", "retry", "receive", "status", "audit", "audit verify")
 ANSWERS = {
     ("3.0", "payload deleted"): ("", "", "FILE_MISSING", "payload", "payload", "PAYLOAD_GONE"),
     ("2.0", "payload deleted"): ("", "", "FILE_MISSING", "payload", "payload", "PAYLOAD_GONE"),
-    ("3.0", "target deleted"): ("TARGET_NOT_FOUND", "PAYLOAD_GONE", "", "target", "target", "TARGET_GONE"),
-    ("2.0", "target deleted"): ("TARGET_NOT_FOUND", "PAYLOAD_GONE", "", "target", "target", "TARGET_GONE"),
+    ("3.0", "target deleted"): ("TARGET_NOT_FOUND", "TARGET_NOT_FOUND", "", "target", "target", "TARGET_GONE"),
+    ("2.0", "target deleted"): ("TARGET_NOT_FOUND", "TARGET_NOT_FOUND", "", "target", "target", "TARGET_GONE"),
     ("3.0", "session deleted"): (
-        "UNKNOWN_SESSION", "PAYLOAD_GONE", "FILE_MISSING", "payload session", "payload session",
+        "UNKNOWN_SESSION", "SESSION_GONE", "FILE_MISSING", "payload session", "payload session",
         "PAYLOAD_GONE SESSION_GONE",
     ),
     ("2.0", "session deleted"): (
-        "UNKNOWN_SESSION", "PAYLOAD_GONE", "FILE_MISSING", "payload session", "payload session",
+        "UNKNOWN_SESSION", "SESSION_GONE", "FILE_MISSING", "payload session", "payload session",
         "PAYLOAD_GONE SESSION_GONE",
     ),
     ("3.0", "25 hours later"): ("", "", "", "", "", ""),

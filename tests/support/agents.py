@@ -146,7 +146,7 @@ class Team:
 
     def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
         """Give the user's answers."""
-        return questions.answer(self.world, session, given_answers(pairs), reason).guidance
+        return questions.answer(self.world, session, given_answers(pairs, list), reason).guidance
 
     def kinds(self, session: str | None = None) -> list[str]:
         """Return what kinds of records a session has."""

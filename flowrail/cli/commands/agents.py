@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import facts_of, given_answers, read_text, world
+from flowrail.cli.environment import facts_of, given_answers, read_text, session_or_own, world
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (
@@ -20,6 +20,7 @@ from flowrail.formatters.guidance.work import (
 )
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.machines.sessions.session import RecordedFinding
+from flowrail.operations.environment import World
 from flowrail.operations.running import agents, questions
 from flowrail.operations.running import findings as running_findings
 from flowrail.operations.running import questions as running_questions
@@ -195,7 +196,7 @@ def answer_command(
     answer = questions.answer(
         here,
         session_id,
-        given_answers(answers),
+        given_answers(answers, lambda: _open_questions(here, session_id)),
         reason,
         found=found,
         remember=remember,
@@ -206,6 +207,10 @@ def answer_command(
         output.show(answer.guidance, "json")
     else:
         output.text(answered(answer.guidance, here.store.address))
+
+
+def _open_questions(here: World, session_id: str) -> list[str]:
+    return [question.id for question in here.store.read(session_id).session.questions if question.is_open]
 
 
 @click.group("finding")
@@ -280,12 +285,16 @@ def none(session_id: str, token: str | None, as_json: bool, store: str | None, w
 
 
 @finding_command.command("list", epilog=options.examples("flow finding list planner-k3x9q2"))
-@options.session_argument
+@options.optional_session
 @options.as_json
 @options.store
-def list_(session_id: str, as_json: bool, store: str | None) -> None:
-    """List the recorded findings"""
-    home, findings = running_findings.list_findings(world(store=store), session_id)
+def list_(session_id: str | None, as_json: bool, store: str | None) -> None:
+    """List the recorded findings
+
+    Without ID, those of this conversation's open session.
+    """
+    here = world(store=store)
+    home, findings = running_findings.list_findings(here, session_or_own(here, session_id))
     items = any(each.item for each in findings)
     if as_json:
         output.data({"findings": [finding_data(home, each) for each in findings]})

@@ -7,7 +7,7 @@ import json
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import read_text, world
+from flowrail.cli.environment import read_text, session_or_own, world
 from flowrail.errors import UsageError, require_extra
 from flowrail.evidence.statements import statements
 from flowrail.text import json as strict_json
@@ -41,6 +41,8 @@ def attest_command(
 ) -> None:
     """Write what was claimed and checked in a session as in-toto statements
 
+    Without ID, of this conversation's open session.
+
     One statement for each step, a line each: a test result for a step that demanded evidence, otherwise a
     link. With --key, each is in a DSSE envelope, which needs `pip install 'flowrail[attest]'`. A signature
     says who wrote the statement, not that it is true.
@@ -50,9 +52,8 @@ def attest_command(
             raise UsageError("--verify needs --key, and neither ID nor --output", hint="give the public key")
         _verify(checked, key, as_json=as_json)
         return
-    if session_id is None:
-        raise UsageError("ID is missing", hint="name a session, or give --verify")
-    lines = [*statements(world(store=store).store.records(session_id))]
+    here = world(store=store)
+    lines = [*statements(here.store.records(session_or_own(here, session_id)))]
     if key is not None:
         require_extra("attest", "cryptography")
         from flowrail.evidence import envelope  # needs the extra flowrail[attest]

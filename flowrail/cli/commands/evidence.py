@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output, terminal
-from flowrail.cli.environment import world
+from flowrail.cli.environment import session_or_own, world
 from flowrail.command import Command, Hint
 from flowrail.formatters.reports import evidence as evidence_report
 from flowrail.machines.definition.evidence import Verdict
@@ -20,15 +20,16 @@ _reason = click.option("--reason", required=True, metavar="TEXT", help="The reas
 
 
 @click.command("show", epilog=options.examples("flow evidence show planner-k3x9q2"))
-@options.session_argument
+@options.optional_session
 @options.as_json
 @options.store
-def show_command(session_id: str, as_json: bool, store: str | None) -> None:
+def show_command(session_id: str | None, as_json: bool, store: str | None) -> None:
     """Show the checks of the current step and their results now
 
-    Nothing is recorded, and no command is run.
+    Without ID, of this conversation's open session. Nothing is recorded, and no command is run.
     """
-    view = evidence_records.show(world(store=store), session_id)
+    here = world(store=store)
+    view = evidence_records.show(here, session_or_own(here, session_id))
     if as_json:
         output.data(evidence_report.show_data(view))
     else:
@@ -72,11 +73,18 @@ def run_command(
 @options.session_argument
 @_check
 @_reason
+@options.as_json
 @options.store
 @options.root
 @options.wait
 def approve_command(
-    session_id: str, check: str, reason: str, store: str | None, roots: tuple[str, ...], wait: float
+    session_id: str,
+    check: str,
+    reason: str,
+    as_json: bool,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
 ) -> None:
     """Confirm a check, as a person at a terminal
 
@@ -86,7 +94,10 @@ def approve_command(
     seen = evidence_records.judged(here, session_id, check)
     _ask("approve", [seen], session_id, store)
     evidence_records.approve(here, session_id, seen, reason)
-    output.text(one_line(f"{check} is approved"))
+    if as_json:
+        output.data({"session": session_id, "approved": [check]})
+    else:
+        output.text(one_line(f"{check} is approved"))
 
 
 @click.command(
@@ -95,6 +106,7 @@ def approve_command(
 @options.session_argument
 @click.argument("checks", nargs=-1, required=True, metavar="CHECK...")
 @_reason
+@options.as_json
 @options.store
 @options.root
 @options.wait
@@ -102,6 +114,7 @@ def waive_command(
     session_id: str,
     checks: tuple[str, ...],
     reason: str,
+    as_json: bool,
     store: str | None,
     roots: tuple[str, ...],
     wait: float,
@@ -111,7 +124,10 @@ def waive_command(
     seen = [evidence_records.judged(here, session_id, check) for check in checks]
     _ask("waive", seen, session_id, store)
     evidence_records.waive(here, session_id, checks, reason)
-    output.text(one_line(f"{', '.join(checks)}: waived in this attempt"))
+    if as_json:
+        output.data({"session": session_id, "waived": list(checks)})
+    else:
+        output.text(one_line(f"{', '.join(checks)}: waived in this attempt"))
 
 
 def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str | None) -> None:

@@ -178,8 +178,9 @@ def status_command(runs: int, as_json: bool, store: str | None) -> None:
 @click.command("pause", epilog=options.examples("flow fleet pause claude --reason 'release day'"))
 @click.argument("pool")
 @options.reason
+@options.as_json
 @options.store
-def pause_command(pool: str, reason: str, store: str | None) -> None:
+def pause_command(pool: str, reason: str, as_json: bool, store: str | None) -> None:
     """Start no more jobs of a pool
 
     Agents that are at work continue. `flow fleet resume` starts the pool again.
@@ -187,16 +188,23 @@ def pause_command(pool: str, reason: str, store: str | None) -> None:
     here = environment(store, (), conversation="")
     with _fleet(here) as fleet:
         fleet.records.pause(check_name(pool), until=None, reason=reason or f"paused by {here.by}")
+    if as_json:
+        output.data({"pool": pool, "paused": True})
+        return
     output.text(f"pool {pool} is paused; start it again: {Command('fleet resume', pool)}")
 
 
 @click.command("resume", epilog=options.examples("flow fleet resume claude"))
 @click.argument("pool")
+@options.as_json
 @options.store
-def resume_command(pool: str, store: str | None) -> None:
+def resume_command(pool: str, as_json: bool, store: str | None) -> None:
     """Let a paused pool start jobs again, also one that waits for a quota"""
     with _fleet(environment(store, (), conversation="")) as fleet:
         was_paused = fleet.records.unpause(pool)
+    if as_json:
+        output.data({"pool": pool, "paused": False})
+        return
     output.text(f"pool {pool} {'starts jobs again' if was_paused else 'was not paused'}")
 
 

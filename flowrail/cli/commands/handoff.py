@@ -231,7 +231,7 @@ def _problem_type_fact(session: Session | None, candidate: Candidate, asked: Men
     "--format", "form", type=click.Choice(["yaml", "json"]), help="The format of the payload's file."
 )
 @options.utc
-@options.as_json
+@options.json_flag
 @options.root
 @options.store
 @options.wait
@@ -510,7 +510,7 @@ def validate_command(
 )
 @click.option("-o", "--output", "target", metavar="FILE", help="Write to a file instead of printing.")
 @click.option("--force", is_flag=True, help="Convert a payload whose hash is wrong.")
-@options.as_json
+@options.json_flag
 def convert_command(
     file: str, version: str, form: str | None, target: str | None, force: bool, as_json: bool
 ) -> None:

@@ -19,7 +19,7 @@ from flowrail.formatters.reports.hooks import (
     installed,
     uninstalled,
 )
-from flowrail.hooks.environment import UNTIL_RESUMED, pause_hooks, resume_hooks
+from flowrail.hosts.protocol import UNTIL_RESUMED, pause_hooks, resume_hooks
 from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove_hooks, settings_file
 from flowrail.machines.engine.questions import moment_after
 from flowrail.operations.environment import Environment
@@ -196,7 +196,8 @@ def plugin_command(folder: str, as_json: bool) -> None:
     metavar="TIME",
     help="How long, such as 30m, 1h or 2d. Without it, until `flow hook resume`.",
 )
-def pause_command(days: float | None) -> None:
+@options.as_json
+def pause_command(days: float | None, as_json: bool) -> None:
     """Make all hooks of yours silent for a while
 
     In every project. Sessions and their commands are not affected.
@@ -204,13 +205,20 @@ def pause_command(days: float | None) -> None:
     environment = Environment()
     until = UNTIL_RESUMED if days is None else moment_after(environment.now, days * 86_400)
     pause_hooks(environment.state, until)
+    if as_json:
+        output.data({"paused_until": None if days is None else until})
+        return
     end = "" if days is None else f" until {until}"
     output.text(f"hooks are paused{end}; to end the pause: flow hook resume")
 
 
 @click.command("resume", epilog=options.examples("flow hook resume"))
-def resume_command() -> None:
+@options.as_json
+def resume_command(as_json: bool) -> None:
     """Let paused hooks answer again"""
     environment = Environment()
     was_paused = resume_hooks(environment.state, environment.now)
+    if as_json:
+        output.data({"was_paused": was_paused})
+        return
     output.text("hooks answer again" if was_paused else "hooks were not paused")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output, terminal
-from flowrail.cli.environment import named_values, world
+from flowrail.cli.environment import named_values, session_or_own, world
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.formatters.guidance import as_data
@@ -112,24 +112,25 @@ def _session_row(summary: Summary, branch: str, here: World) -> list[Part]:
 
 
 @click.command("history", epilog=options.examples("flow history problem-analysis-k3x9q2"))
-@options.session_argument
+@options.optional_session
 @options.utc
 @options.as_json
 @options.store
-def history_command(session_id: str, as_json: bool, store: str | None) -> int:
+def history_command(session_id: str | None, as_json: bool, store: str | None) -> int:
     """Show what happened in a session, when and by whom
 
-    Prints one line for each record of the journal and checks it against the one before. If the journal
-    is damaged, prints the records before the damage and exits 3.
+    Without ID, shows this conversation's open session. Prints one line for each record of the journal and checks it
+    against the one before. If the journal is damaged, prints the records before the damage and exits 3.
     """
     here = world(store=store)
+    shown = session_or_own(here, session_id)
     damage: StorageError | None = None
     revision: int | None = None
 
     def records() -> Iterator[Record]:
         nonlocal damage, revision
         try:
-            for record in here.store.records(session_id):
+            for record in here.store.records(shown):
                 revision = record.session.revision
                 yield record
         except StorageError as error:  # what came before a damage stays
@@ -137,7 +138,7 @@ def history_command(session_id: str, as_json: bool, store: str | None) -> int:
 
     def ended() -> dict[str, object]:
         if damage:
-            fork = Command("session fork", session_id, at=revision, store=here.shown_store)
+            fork = Command("session fork", shown, at=revision, store=here.shown_store)
             damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
         return {"error": error_data(damage)} if damage else {}
 

@@ -29,7 +29,7 @@ def doctor_command(as_json: bool, roots: tuple[str, ...], store: str | None) -> 
     approvals, versions. Nothing runs and nothing is written. Exits 1 if there is an error.
     """
     here = Environment(store=store, roots=roots)
-    context = DoctorContext(here.cwd, here.home, here.environ, here.state, here.store_path, roots)
+    context = DoctorContext(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.now)
     examined = diagnose(context)
     if as_json:
         output.data(examined)

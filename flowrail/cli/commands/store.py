@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 @click.command("init", epilog=options.examples("flow store init postgresql://me@db.example/flow"))
 @click.argument("address")
-def init_command(address: str) -> None:
+@options.as_json
+def init_command(address: str, as_json: bool) -> None:
     """Create the tables of a store in a database
 
     Nothing changes if they exist. Give a password in FLOW_STORE, PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
     """
     database = _database(address)
     database.init()
-    if Environment().database is not database:
+    if as_json:
+        output.data({"store": database.shown, "version": database.version})
+    elif Environment().database is not database:
         output.text(f"{database.shown} is ready. Use it: export FLOW_STORE={shlex.quote(database.shown)}")
     else:
         output.text(f"{database.shown} is ready.")
@@ -35,7 +38,8 @@ def init_command(address: str) -> None:
 
 @click.command("upgrade", epilog=options.examples("flow store upgrade postgresql://me@db.example/flow"))
 @click.argument("address")
-def upgrade_command(address: str) -> None:
+@options.as_json
+def upgrade_command(address: str, as_json: bool) -> None:
     """Upgrade the tables of a database to this version of flowrail
 
     Run it once, after flowrail was upgraded on all machines: clients with an older flowrail are refused from then on.
@@ -43,7 +47,9 @@ def upgrade_command(address: str) -> None:
     """
     database = _database(address)
     before = database.upgrade()
-    if before == database.version:
+    if as_json:
+        output.data({"store": database.shown, "version": database.version, "before": before})
+    elif before == database.version:
         output.text(f"{database.shown} has tables of version {before} already")
     else:
         output.text(f"{database.shown}: upgraded the tables from version {before} to {database.version}")
@@ -62,13 +68,17 @@ def _database(address: str) -> Database:
 @click.command("copy", epilog=options.examples("flow store copy .flow postgresql://me@db.example/flow"))
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-def copy_command(source: str, target: str) -> None:
+@options.as_json
+def copy_command(source: str, target: str, as_json: bool) -> None:
     """Copy all sessions and handoffs to another store
 
     FROM and TO are folders or addresses of databases. Records are copied as they were written. What TO has already stays as
     it is, so the command can be repeated. Working files are copied between folders only.
     """
     copied = stores.copy_store(Environment(store=source).store, Environment(store=target).store)
+    if as_json:
+        output.data(copied._asdict())
+        return
     known = f"; {copied.known} were there already" if copied.known else ""
     output.text(f"copied {count(copied.sessions, 'session')} and {count(copied.handoffs, 'handoff')}{known}")
 
@@ -76,24 +86,33 @@ def copy_command(source: str, target: str) -> None:
 @click.command("export", epilog=options.examples("flow session export planner-k3x9q2 planner.json"))
 @options.session_argument
 @click.argument("file")
+@options.as_json
 @options.store
-def export_command(session_id: str, file: str, store: str | None) -> None:
+def export_command(session_id: str, file: str, as_json: bool, store: str | None) -> None:
     """Write a session into one file, to move it or to report a problem
 
     The file contains everything that was recorded, facts and answers included, but no working files.
     """
     output.to_file(file, stores.export_session(Environment(store=store).store, session_id), mode=0o600)
+    if as_json:
+        output.data({"session": session_id, "file": file})
+        return
     output.text(f"{session_id} is in {file}. On the other machine: flow session import {file}")
 
 
 @click.command("import", epilog=options.examples("flow session import planner.json"))
 @click.argument("file")
+@options.as_json
 @options.store
-def import_command(file: str, store: str | None) -> None:
+def import_command(file: str, as_json: bool, store: str | None) -> None:
     """Store a session that was written by `flow session export`
 
     It becomes your own. Its records are checked against each other.
     """
     here = Environment(store=store)
     session_id = stores.import_session(here.store, file)
-    output.text(f"{session_id} is here. Continue it: {Command('resume', session_id, store=here.shown_store)}")
+    command = Command("resume", session_id, store=here.shown_store)
+    if as_json:
+        output.data({"session": session_id, "command": command})
+    else:
+        output.text(f"{session_id} is here. Continue it: {command}")

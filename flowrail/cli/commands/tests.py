@@ -7,7 +7,7 @@ import sys
 import click
 
 from flowrail.cli import options, output, pictures, streams
-from flowrail.cli.environment import world
+from flowrail.cli.environment import session_or_own, world
 from flowrail.cli.reader import reader
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
@@ -187,17 +187,20 @@ def coverage_command(
 
 
 @click.command("record", epilog=options.examples("flow skill record problem-analysis-k3x9q2"))
-@options.session_argument
+@options.optional_session
 @options.as_json
 @options.store
-def record_command(session_id: str, as_json: bool, store: str | None) -> None:
+def record_command(session_id: str | None, as_json: bool, store: str | None) -> None:
     """Turn a session into a test
+
+    Without ID, takes this conversation's open session.
 
     Prints a Python test that runs the same workflow in memory with the same reports and checks
     where each one leads: flow skill record ID > test_x.py. The test contains the facts of the session.
     Rewound reports are left out; a fork begins with the reports of its source.
     """
-    recorded = script(Environment(store=store).store, session_id)
+    here = world(store=store)
+    recorded = script(here.store, session_or_own(here, session_id))
     if as_json:
         turns = [plain(turn._asdict()) for turn in recorded.turns]
         output.data({**plain(recorded._asdict()), "turns": turns, "test": source(recorded)})

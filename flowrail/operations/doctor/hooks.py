@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import DocumentError
+from flowrail.hosts.protocol import UNTIL_RESUMED, paused_until
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
 from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
 from flowrail.skills.catalog import forbidden_tools
@@ -33,9 +34,17 @@ def hooks_section(world: DoctorContext) -> Section:
                 installed.setdefault(file.host, []).append(file)
                 facts.append(f"{file.host}, {file.to}: {file.path}")
         data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
+    findings += _paused(world)
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
     none = [f"none; `{Command('hook install')}` adds them to a host's settings"]
     return Section("hooks", facts or none, findings, {"hooks": data})
+
+
+def _paused(world: DoctorContext) -> Iterator[SetupFinding]:
+    until = paused_until(world.state, world.now)
+    if until is not None:
+        what = f"all hooks are paused {until if until == UNTIL_RESUMED else f'until {until}'}"
+        yield SetupFinding("HOOKS_PAUSED", "warning", what, str(Command("hook resume")), "")
 
 
 def _unreadable(file: SettingsFile, error: DocumentError) -> SetupFinding:

@@ -15,6 +15,7 @@ class DoctorContext(NamedTuple):
     state: str
     store: str
     extra: Sequence[str] = ()
+    now: str = ""
 
 
 class SetupFinding(NamedTuple):

@@ -142,6 +142,17 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
     raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
 
 
+def own_session(world: World) -> StoredSession:
+    """Return the session that a command without an id is about: the caller's open one, or the one that just ended."""
+    try:
+        return the_open_session(world)
+    except NoOpenSessionError:
+        ended = just_ended(world)
+        if ended is None:
+            raise
+        return ended
+
+
 def just_ended(world: World) -> StoredSession | None:
     """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
     since = moment_after(world.now(), -RESULT_SECONDS)

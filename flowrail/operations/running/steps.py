@@ -153,14 +153,7 @@ def resume(world: World, session_id: str | None, *, take_over: bool = False) -> 
     """Show a session's current step again, by default that of the caller's open session."""
     if session_id is not None:
         return look(world, session_id, take_over=take_over)
-    try:
-        kept = conversations.the_open_session(world)
-    except conversations.NoOpenSessionError:
-        ended = conversations.just_ended(world)
-        if ended is None:
-            raise
-        kept = ended
-    return _look(world, kept)
+    return _look(world, conversations.own_session(world))
 
 
 def report(
