@@ -136,6 +136,7 @@ def test_what_is_changed_in_a_copy_is_saved_into_the_plan_and_applies_again(plan
     copy = copy_in(run("edit", plan, 1))
     (copy / "greet.py").write_text('def hello(name="you"):\n    print("hello", name)\n')
     saved = run("save", plan, 1, copy)
+    copy = copy_in(run("edit", plan, 2))
     (copy / "guide.md").write_text("# Guide\n\n````text\n```\n````\n\n## Answers\n")
     also_saved = run("save", plan, 2, copy)
 
@@ -150,6 +151,31 @@ def test_what_is_changed_in_a_copy_is_saved_into_the_plan_and_applies_again(plan
     again = copy_in(applied)
     for name in ("greet.py", "test_greet.py", "guide.md"):
         assert (again / name).read_text() == (copy / name).read_text()
+
+
+def test_a_copy_without_the_diffs_of_a_milestone_cannot_replace_them(plan: Path) -> None:
+    copy = copy_in(run("edit", plan, 1))
+    (copy / "greet.py").unlink()
+    run("save", plan, 1, copy)
+    (copy / "other.py").unlink()
+
+    ran = run("save", plan, 2, copy)
+
+    assert ran.returncode == 2
+    assert "the copy lacks the present diffs of milestone 2; make a new one with `edit" in ran.stderr
+    assert '+hello("you")' in plan.read_text()
+
+
+def test_line_breaks_of_any_kind_in_a_file_are_kept(plan: Path) -> None:
+    Path("odd.txt").write_bytes(b"one\r\ntwo\x0c three\r\n")
+    copy = copy_in(run("edit", plan, 1))
+    (copy / "odd.txt").write_bytes(b"one\r\ntwo\x0c 3\r\nfour\xe2\x80\xa8five")
+
+    run("save", plan, 1, copy)
+
+    ran = run("apply", plan)
+    assert ran.returncode == 0, ran.stdout
+    assert (copy_in(ran) / "odd.txt").read_bytes() == (copy / "odd.txt").read_bytes()
 
 
 def test_a_saved_milestone_can_be_changed_and_saved_again(plan: Path) -> None:
@@ -228,6 +254,16 @@ def test_a_plan_without_any_diff_does_not_pass(plan: Path) -> None:
         1,
         ["Milestone 1: no diff", "Result: the plan has no diff"],
     )
+
+
+def test_the_diffs_of_a_milestone_are_printed_as_a_patch_for_the_project(plan: Path) -> None:
+    patch = run("show", plan, 1).stdout
+
+    subprocess.run(["git", "apply"], input=patch, text=True, check=True)  # noqa: S607
+
+    assert Path("greet.py").read_text() == 'def hello(name):\n    print("hello", name)\n'
+    assert Path("test_greet.py").exists()
+    assert Path("guide.md").read_text().endswith("hello()\n```\n")
 
 
 def test_only_a_copy_can_be_saved(plan: Path) -> None:

@@ -4,6 +4,7 @@ A plan is a Markdown file. Each milestone is a section `### Milestone N: NAME` w
 fenced blocks below a line `#### Diffs`. The project itself is never changed.
 
     plan_diffs.py apply PLAN              apply every diff to a fresh copy, and write the result to applied.md beside the plan
+    plan_diffs.py show PLAN MILESTONE     print the diffs of a milestone as one patch, for `git apply`
     plan_diffs.py edit PLAN MILESTONE     make a fresh copy in which a milestone can be written or changed
     plan_diffs.py save PLAN MILESTONE COPY   put what was changed in the copy into the plan, as the milestone's diffs
 
@@ -90,17 +91,28 @@ def read_plan(lines: list[str]) -> list[Milestone]:
     return sorted(found.values(), key=lambda milestone: (milestone.wave, milestone.number))
 
 
+def lines_of(plan: Path) -> list[str]:
+    """Return the lines of the plan. Other line breaks than LF are part of a line, because diffs can contain them."""
+    return plan.read_bytes().decode("utf-8").split("\n")
+
+
 def milestones_of(plan: Path) -> list[Milestone]:
     """Return the milestones of a plan file; `PlanError` if there are none."""
-    milestones = read_plan(plan.read_text(encoding="utf-8").splitlines())
+    milestones = read_plan(lines_of(plan))
     if not milestones:
         raise PlanError("the plan has no milestone; write sections `### Milestone 1: NAME`")
     return milestones
 
 
-def git(
-    folder: Path, *words: str, data: str | None = None, check: bool = True
-) -> subprocess.CompletedProcess[str]:
+class Ran(NamedTuple):
+    """What a git command printed, with its line breaks as they are, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+def git(folder: Path, *words: str, data: str = "", check: bool = True) -> Ran:
     """Run git in *folder* as an author of its own, with no hooks and no settings that change diffs."""
     settings = (
         "core.hooksPath=/dev/null",
@@ -113,24 +125,23 @@ def git(
     given = [word for setting in settings for word in ("-c", setting)]
     ran = subprocess.run(
         ["git", "-C", str(folder), *given, *words],
-        input=data,
+        input=data.encode("utf-8", "surrogateescape"),
         capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",
         env={**environment, **named},
         check=False,
     )
+    out, err = (text.decode("utf-8", "surrogateescape") for text in (ran.stdout, ran.stderr))
     if check and ran.returncode != 0:
-        raise PlanError(f"git {words[0]} failed in {folder}: {ran.stderr.strip()}")
-    return ran
+        raise PlanError(f"git {words[0]} failed in {folder}: {err.strip()}")
+    return Ran(ran.returncode, out, err)
 
 
 def fresh_copy(project: Path) -> Path:
     """Return a new git repository with the project's files as they are now, without the ignored ones."""
     folder = Path(tempfile.mkdtemp(prefix="plan-"))
     git(folder, "init", "-q")
-    if git(project, "rev-parse", "--is-inside-work-tree", check=False).returncode == 0:
-        listed = git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard").stdout
+    if git(project, "rev-parse", "--is-inside-work-tree", check=False).status == 0:
+        listed = git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard").out
         for name in filter(None, listed.split("\0")):
             source, target = project / name, folder / name
             if source.is_symlink() or source.is_file():
@@ -153,7 +164,7 @@ def apply_diffs(copy: Path, milestone: Milestone) -> list[str]:
     """Apply the diffs of one milestone to the copy; return what git objects to, and apply nothing then."""
     patch = "".join(milestone.diffs)
     ran = git(copy, "apply", "--index", "--whitespace=nowarn", "-", data=patch, check=False)
-    return ran.stderr.strip().splitlines() if ran.returncode else []
+    return ran.err.strip().splitlines() if ran.status else []
 
 
 def size_of(milestones: list[Milestone]) -> tuple[str, int, int]:
@@ -195,6 +206,15 @@ def apply(project: Path, plan: Path) -> int:
     return 1 if failed or not files else 0
 
 
+def show(plan: Path, number: int) -> int:
+    """Print the diffs of the milestone as one patch."""
+    milestone = _milestone(milestones_of(plan), number)
+    if not milestone.diffs:
+        raise PlanError(f"milestone {number} has no diff")
+    print("".join(milestone.diffs), end="")
+    return 0
+
+
 def edit(project: Path, plan: Path, number: int) -> int:
     """Make a copy with the milestones before this one committed, and the diffs of this one applied if they fit."""
     milestones = milestones_of(plan)
@@ -206,6 +226,7 @@ def edit(project: Path, plan: Path, number: int) -> int:
             raise PlanError(f"milestone {milestone.number} does not apply; edit it first: {problems[0]}")
         commit(copy, f"Milestone {milestone.number}")
     problems = apply_diffs(copy, wanted) if wanted.diffs else []
+    _mark(copy, number)
     print(f"Copy: {copy}")
     if problems:
         print("The present diffs of this milestone do not apply and were left out:")
@@ -222,32 +243,50 @@ def save(plan: Path, number: int, copy: Path) -> int:
     if copy.resolve() == Path.cwd().resolve() or not (copy / ".git").exists():
         raise PlanError(f"{copy} is not a copy; make one: {Path(__file__).name} edit {plan} {number}")
     subject = f"Milestone {number}"
-    if git(copy, "log", "-1", "--format=%s").stdout.strip() == subject:
+    if git(copy, "log", "-1", "--format=%s").out.strip() == subject:
         git(copy, "reset", "-q", "--soft", "HEAD~1")
-    at = git(copy, "log", "-1", "--format=%s").stdout.strip()
+    at = git(copy, "log", "-1", "--format=%s").out.strip()
     if before and before[-1].diffs and at != f"Milestone {before[-1].number}":
         raise PlanError(
             f"the copy is at `{at}`, not after milestone {before[-1].number}; make a new one with `edit`"
         )
+    if milestone.diffs and _marked(copy) != number:
+        raise PlanError(
+            f"the copy lacks the present diffs of milestone {number}; make a new one with `edit {plan} {number}`"
+        )
     git(copy, "add", "-A")
-    patch = git(copy, "diff", "--cached", "--no-color", "--no-ext-diff", "--no-renames", "-U3").stdout
+    patch = git(copy, "diff", "--cached", "--no-color", "--no-ext-diff", "--no-renames", "-U3").out
     if "\nBinary files " in patch:
         raise PlanError(
             "a binary file changed; a plan cannot contain it, so leave it out and describe it in words"
         )
+    if re.search("[\udc80-\udcff]", patch):
+        raise PlanError(
+            "a changed file is not UTF-8; a plan cannot contain it, so describe the change in words"
+        )
     blocks = [part for part in re.split(r"(?m)^(?=diff --git )", patch) if part.strip()]
     if not blocks:
         raise PlanError(f"nothing changed in {copy}")
-    lines = plan.read_text(encoding="utf-8").splitlines()
+    lines = lines_of(plan)
     section = _without_diffs(lines[milestone.start : milestone.end])
-    after = [] if milestone.end >= len(lines) else ["", *lines[milestone.end :]]
+    after = [""] if milestone.end >= len(lines) else ["", *lines[milestone.end :]]
     fenced = [line for block in blocks for line in ("", *_fenced(block))]
     written = [*lines[: milestone.start], *section, "", DIFFS, *fenced, *after]
-    plan.write_text("\n".join(written) + "\n", encoding="utf-8")
+    plan.write_bytes("\n".join(written).encode("utf-8"))
     commit(copy, subject)
+    _mark(copy, number)
     print(f"{subject}: {len(blocks)} diff{'s' if len(blocks) > 1 else ''} written to {plan}")
-    print(f"The next milestone can be changed in the same copy, {copy}")
     return 0
+
+
+def _mark(copy: Path, number: int) -> None:
+    """Note in the copy whose diffs it contains, so that `save` never drops diffs that were not there."""
+    (copy / ".git" / "planner-milestone").write_text(str(number), encoding="ascii")
+
+
+def _marked(copy: Path) -> int:
+    mark = copy / ".git" / "planner-milestone"
+    return int(mark.read_text(encoding="ascii")) if mark.exists() else 0
 
 
 def _without_diffs(section: list[str]) -> list[str]:
@@ -259,7 +298,7 @@ def _without_diffs(section: list[str]) -> list[str]:
 
 def _fenced(block: str) -> list[str]:
     """Return the diff in a code block whose fence is longer than any fence in the diff."""
-    lines = [line for line in block.splitlines() if not line.startswith("index ")]
+    lines = [line for line in block.rstrip("\n").split("\n") if not line.startswith("index ")]
     longest = max([2, *(len(run) for line in lines for run in re.findall(r"`{3,}", line))])
     return [f"{'`' * (longest + 1)}diff", *lines, "`" * (longest + 1)]
 
@@ -278,6 +317,7 @@ def main(words: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (
         ("apply", "apply every diff to a fresh copy of the project"),
+        ("show", "print the diffs of a milestone as one patch"),
         ("edit", "make a copy in which a milestone can be changed"),
         ("save", "put what was changed in the copy into the plan"),
     ):
@@ -291,10 +331,12 @@ def main(words: list[str]) -> int:
     try:
         if given.command == "apply":
             return apply(Path.cwd(), given.plan)
+        if given.command == "show":
+            return show(given.plan, given.milestone)
         if given.command == "edit":
             return edit(Path.cwd(), given.plan, given.milestone)
         return save(given.plan, given.milestone, given.copy)
-    except (PlanError, OSError, UnicodeDecodeError) as error:
+    except (PlanError, OSError, UnicodeError) as error:
         print(f"plan_diffs: {error}", file=sys.stderr)
         return 2
 
