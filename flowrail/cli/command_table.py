@@ -151,6 +151,7 @@ _SESSION = {
     "verify": Entry("sessions:verify_command", _KEEP, "Check that sessions are as they were written"),
     "adopt": Entry("sessions:adopt_command", _KEEP, "Make a foreign session yours"),
     "prune": Entry("sessions:prune_command", _KEEP, "Delete old sessions that have ended"),
+    "trace": Entry("sessions:trace_command", _KEEP, "Print a session as a trace of OpenTelemetry"),
     "export": Entry(
         "store:export_command", _KEEP, "Write a session into one file, to move it or to report a problem"
     ),

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping
 
 from flowrail.command import Command, Hint
+from flowrail.errors import FlowError
 from flowrail.fleet import attempt, targets
-from flowrail.fleet.errors import NotOpenError
+from flowrail.fleet.errors import FleetDatabaseError, NotOpenError
 from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.pool import Pool, check_name, configured_pool
-from flowrail.fleet.records import ATTEMPTS, UNCOUNTED, FleetRecords, FleetSession, Run, RunOutcome
+from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, FleetRecords, FleetSession, Run
 from flowrail.fleet.status import FleetStatus, status_of
 from flowrail.fleet.targets import Target
 from flowrail.machines.engine.questions import STOP
@@ -29,8 +30,6 @@ from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"
 _WAIT_SECONDS = 60.0
-_REOPENED = frozenset({RunOutcome.WORKER_LOST, RunOutcome.STOPPED, RunOutcome.FENCED})
-"""After these outcomes the same job runs again, on another worker."""
 _LONGEST_DELAY = 3600.0
 
 
@@ -98,32 +97,46 @@ class Fleet:
         """Return what the fleet is doing now, and the records of its *newest* runs."""
         return status_of(self.records, self.jobs, self.world(), newest=newest)
 
-    def schedule(self, pool: Pool) -> None:
-        """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts."""
-        for session in self.records.sessions():
-            if session.pool == pool.name:
-                self._schedule(session, pool)
+    def schedule(self, pool: Pool) -> list[str]:
+        """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts.
 
-    def _schedule(self, known: FleetSession, pool: Pool) -> None:
+        Return the sessions that have ended since the last call of any worker.
+        """
+        ended: list[str] = []
+        for session in self.records.sessions():
+            if session.pool != pool.name:
+                continue
+            try:
+                if self._schedule(session, pool):
+                    ended.append(session.session)
+            except FleetDatabaseError:
+                raise
+            except FlowError:
+                continue  # it cannot be read now; the status says so
+        return ended
+
+    def _schedule(self, known: FleetSession, pool: Pool) -> bool:
+        """Add the jobs that a session needs; return whether it has ended, and no worker had noticed."""
         world = self.world()
         try:
             session = world.store.read(known.session).session
         except UnknownSessionError:
             self.records.end_session(known.session, "the session was deleted")
-            return
+            return False
         if not session.is_open:
-            self.records.end_session(known.session)
-            return
+            at_work = {targets.target_of(start.target).session for start in self.records.running()}
+            return session.id not in at_work and self.records.end_session(session.id)
         if session.owner is not None and session.owner not in self.records.started_by(session.id):
-            return  # a person or another agent took it over
+            return False  # a person or another agent took it over
         if pool.question_minutes is not None:
             self._stop_unanswered(world, session.id, 60 * pool.question_minutes)
         jobs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
         if all(self._next_job(target, runs) in self._added for target, runs in jobs.items()):
-            return
+            return False
         still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
         for target in still_ready & jobs.keys():
             self._add_job(world, target, jobs[target], pool, known)
+        return False
 
     def _add_job(
         self, world: World, target: Target, runs: list[Run], pool: Pool, known: FleetSession
@@ -161,7 +174,7 @@ class Fleet:
     @staticmethod
     def _next_job(target: Target, runs: list[Run]) -> str:
         """Return the id of the next job of a target. It is the same as long as that job has not ended."""
-        return f"{target.key}#{sum(run.outcome not in _REOPENED for run in runs) + 1}"
+        return f"{target.key}#{sum(run.outcome not in REOPENED for run in runs) + 1}"
 
 
 def _failures(runs: list[Run], since: float) -> list[Run]:

@@ -6,7 +6,7 @@ of it than that it has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions, error
@@ -55,15 +55,20 @@ class JobQueue:
         )
         return len(waiting)
 
-    def resume_jobs_of(self, worker: str, pool: str) -> list[str]:
-        """Put the jobs that a worker did not end back into the queue of their pool, and return their ids.
+    def resume(self, pool: str, *, of: str = "", unless_of: Collection[str] = ()) -> list[str]:
+        """Put jobs that have started back into the queue of their pool, and return their ids.
 
-        The name of the queue keeps the limits of the pool: without it, DBOS would start them at once.
+        Those *of* one worker, or those of all workers but *unless_of*. The name of the queue keeps the limits of the
+        pool: without it, DBOS would start the jobs at once.
         """
-        stranded = self._client.list_workflows(
-            executor_id=worker, status="PENDING", queue_name=_queue(pool), load_input=False, load_output=False
+        started = self._client.list_workflows(
+            status="PENDING", queue_name=_queue(pool), load_input=False, load_output=False
         )
-        jobs = [workflow.workflow_id for workflow in stranded]
+        jobs = [
+            workflow.workflow_id
+            for workflow in started
+            if (workflow.executor_id == of if of else workflow.executor_id not in unless_of)
+        ]
         for job in jobs:
             self._client.resume_workflow(job, queue_name=_queue(pool))
         return jobs

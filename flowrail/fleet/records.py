@@ -45,9 +45,9 @@ class RunOutcome(StrEnum):
     """How a run of an agent ended.
 
     `finished` and `failed` are results that the session has; `failed` is not tried again. `waiting` means that the
-    session waits for its sub-agents or for the user. After `no result`, `timed out`, `crashed` and `worker lost` the
-    agent is started again, up to the pool's number of attempts. `quota` and `stopped` do not count as attempts.
-    The result of a `fenced` run came after another run had taken over. `refused` runs did not start.
+    session waits for its sub-agents or for the user. After `no result`, `timed out`, `crashed` and `refused`, which means
+    that the work could not be taken, the agent is started again, up to the pool's number of attempts. `quota`,
+    `worker lost` and `stopped` do not count as attempts. The result of a `fenced` run came after another run had taken over.
     """
 
     FINISHED = "finished"
@@ -63,18 +63,12 @@ class RunOutcome(StrEnum):
     REFUSED = "refused"
 
 
-ATTEMPTS = frozenset(
-    {
-        RunOutcome.NO_RESULT,
-        RunOutcome.TIMED_OUT,
-        RunOutcome.CRASHED,
-        RunOutcome.WORKER_LOST,
-        RunOutcome.REFUSED,
-    }
-)
+ATTEMPTS = frozenset({RunOutcome.NO_RESULT, RunOutcome.TIMED_OUT, RunOutcome.CRASHED, RunOutcome.REFUSED})
 """The outcomes that count as failed attempts."""
-UNCOUNTED = frozenset({RunOutcome.QUOTA, RunOutcome.STOPPED, RunOutcome.FENCED})
-"""The outcomes that say nothing about the job."""
+REOPENED = frozenset({RunOutcome.WORKER_LOST, RunOutcome.STOPPED, RunOutcome.FENCED})
+"""The outcomes that do not end a job: another worker runs it again."""
+UNCOUNTED = REOPENED | {RunOutcome.QUOTA}
+"""The outcomes that say nothing about the work."""
 
 
 class FleetSession(NamedTuple):
@@ -166,7 +160,12 @@ _WORKERS = Table(
     Column("started_at", Float, nullable=False),
     Column("seen_at", Float, nullable=False),
     Column("ended", _KEY, nullable=False),
-    Column("recovery_at", Float),
+)
+_TURNS = Table(
+    "fleet_turns",
+    _METADATA,
+    Column("pool", _KEY, primary_key=True),
+    Column("at", Float, nullable=False),
 )
 _POOLS = Table(
     "fleet_pools",
@@ -246,11 +245,14 @@ class FleetRecords:
             rows = connection.execute(query if ended else query.where(_SESSIONS.c.open)).all()
         return [FleetSession(*row) for row in rows]
 
-    def end_session(self, session: str, problem: str = "") -> None:
-        """Record that the fleet does no more for a session, and the problem if it gave it up."""
+    def end_session(self, session: str, problem: str = "") -> bool:
+        """Record that the fleet does no more for a session, and the problem if it gave it up.
+
+        Return whether nobody had recorded that before.
+        """
         with self._transaction() as connection:
-            row = update(_SESSIONS).where(_SESSIONS.c.session == session)
-            connection.execute(row.values(open=False, problem=problem))
+            row = update(_SESSIONS).where(_SESSIONS.c.session == session, _SESSIONS.c.open)
+            return bool(connection.execute(row.values(open=False, problem=problem)).rowcount)
 
     # Workers
 
@@ -270,7 +272,8 @@ class FleetRecords:
     def end_worker(self, worker: str, ended: str) -> None:
         """Record that a worker has stopped or is lost."""
         with self._transaction() as connection:
-            connection.execute(update(_WORKERS).where(_WORKERS.c.id == worker).values(ended=ended))
+            row = update(_WORKERS).where(_WORKERS.c.id == worker, _WORKERS.c.ended == "")
+            connection.execute(row.values(ended=ended))
 
     def workers(self) -> list[Worker]:
         """Return all workers that have not ended, oldest first."""
@@ -278,23 +281,32 @@ class FleetRecords:
         with self._transaction() as connection:
             return [Worker(*row) for row in connection.execute(query.order_by(_WORKERS.c.started_at))]
 
-    def take_lost_worker(self, seconds: float) -> Worker | None:
-        """Return a worker without a heartbeat for that long, for the caller to recover; to nobody else meanwhile."""
+    def take_turn(self, pool: str, seconds: float) -> bool:
+        """Return whether it is the caller's turn to look for lost workers of *pool*: one of them, each so many seconds."""
         with self._transaction() as connection:
-            before = _now(connection) - seconds
-            query = (
-                select(*(_WORKERS.c[name] for name in Worker._fields))
-                .where(_WORKERS.c.ended == "", _WORKERS.c.seen_at < before)
-                .where((_WORKERS.c.recovery_at.is_(None)) | (_WORKERS.c.recovery_at < before))
-                .limit(1)
-                .with_for_update(skip_locked=True)
+            _lock(connection, pool)
+            at = _now(connection)
+            newest = connection.execute(select(_TURNS.c.at).where(_TURNS.c.pool == pool)).scalar()
+            if newest is not None and newest > at - seconds:
+                return False
+            connection.execute(_TURNS.delete().where(_TURNS.c.pool == pool))
+            connection.execute(insert(_TURNS).values(pool=pool, at=at))
+        return True
+
+    def lose_workers(self, pool: str, seconds: float) -> list[Worker]:
+        """Record that the workers of *pool* without a heartbeat for so long are lost, and return them."""
+        with self._transaction() as connection:
+            silent = (
+                _WORKERS.c.pool == pool,
+                _WORKERS.c.ended == "",
+                _WORKERS.c.seen_at < _now(connection) - seconds,
             )
-            row = connection.execute(query).first()
-            if row is None:
-                return None
-            chosen = update(_WORKERS).where(_WORKERS.c.id == row.id)
-            connection.execute(chosen.values(recovery_at=_now(connection)))
-            return Worker(*row)
+            rows = connection.execute(
+                select(*(_WORKERS.c[name] for name in Worker._fields)).where(*silent)
+            ).all()
+            for row in rows:
+                connection.execute(update(_WORKERS).where(_WORKERS.c.id == row.id).values(ended="lost"))
+        return [Worker(*row) for row in rows]
 
     # Pools
 
@@ -328,10 +340,7 @@ class FleetRecords:
         Starts of one pool follow each other, so that together they stay within the budget.
         """
         with self._transaction() as connection:
-            if self._engine.dialect.name == "postgresql":
-                connection.execute(
-                    text("SELECT pg_advisory_xact_lock(hashtext(:pool))"), {"pool": start.pool}
-                )
+            _lock(connection, start.pool)
             state = _paused(connection, start.pool)
             if state is not None:
                 return state
@@ -411,6 +420,12 @@ class FleetRecords:
 def _run(row: Sequence[Any]) -> Run:
     run = Run(*row)
     return run._replace(outcome=RunOutcome(run.outcome))
+
+
+def _lock(connection: Connection, pool: str) -> None:
+    """Let one transaction after the other deal with a pool. On SQLite, each has the whole database for itself."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:pool))"), {"pool": pool})
 
 
 def _now(connection: Connection) -> float:

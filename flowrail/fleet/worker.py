@@ -6,20 +6,23 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError, StorageError
-from flowrail.fleet import attempt
+from flowrail.fleet import attempt, traces
 from flowrail.fleet.attempt import Attempt
 from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved, worktree_of
 from flowrail.fleet.pool import Pool
-from flowrail.fleet.records import Run, RunOutcome, Start
+from flowrail.fleet.records import REOPENED, Run, RunOutcome, Start
 from flowrail.fleet.targets import Target, target_of
 from flowrail.hosts.conversation import short_id
+from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.operations.sessions.trace import spans_of
+from flowrail.text.phrases import times
 from flowrail.text.safe_text import one_line
 
 BEAT_SECONDS = 1.0
@@ -49,6 +52,11 @@ class Worker:
         self._running: set[str] = set()
         self._heard_at = time.monotonic()
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stop.is_set()
+
     def stop(self) -> None:
         """Kill the agents and put their jobs back into the queue."""
         self._stop.set()
@@ -65,12 +73,12 @@ class Worker:
                     replaced = not self._beat()
                     if replaced:
                         break
-                    fleet.schedule(pool)
+                    self._send_traces(fleet.schedule(pool))
                 except StorageError as error:
                     self._say(f"waiting for the database: {error.message}")
                 self._stop.wait(BEAT_SECONDS)
         finally:
-            self._end(replaced=replaced)
+            self._end()
         if replaced:
             raise WorkerReplacedError(
                 "this worker was silent for too long, so other workers took over its jobs",
@@ -79,55 +87,79 @@ class Worker:
             )
 
     def _beat(self) -> bool:
-        """Say that this worker is alive, and recover one that is not; return whether the others count on this one."""
-        if not self._fleet.records.beat(self.id):
+        """Say that this worker is alive, and in turn recover the jobs of those that are not.
+
+        Return whether the others count on this worker.
+        """
+        records, pool = self._fleet.records, self._pool.name
+        if not records.beat(self.id):
             return False
         heard, self._heard_at = self._heard_at, time.monotonic()
         if self._heard_at - heard > self._lost_seconds / 2:
             return True  # the database was away: the others had no chance to say that they are alive
-        lost = self._fleet.records.take_lost_worker(self._lost_seconds)
-        if lost is not None:
-            jobs = self._fleet.jobs.resume_jobs_of(lost.id, lost.pool)
-            self._fleet.records.end_worker(lost.id, "lost")
-            self._say(
-                f"{lost.id} on {lost.machine} is lost; its jobs are queued again: {', '.join(jobs) or 'none'}"
-            )
+        if records.take_turn(pool, self._lost_seconds / 2):
+            for lost in records.lose_workers(pool, self._lost_seconds):
+                self._say(f"{lost.id} on {lost.machine} is lost")
+            alive = {worker.id for worker in records.workers()}
+            jobs = self._fleet.jobs.resume(pool, unless_of=alive)
+            if jobs:
+                self._say(f"queued again: {', '.join(jobs)}")
         return True
 
-    def _end(self, *, replaced: bool) -> None:
-        """Let the runs be recorded, and put their jobs back unless other workers have them already."""
+    def _send_traces(self, sessions: Iterable[str]) -> None:
+        """Send the traces of sessions that have ended to the collector that the environment names, if any."""
+        fleet = self._fleet
+        environ = fleet.environment.environ
+        for session in sessions if traces.endpoint(environ) else ():
+            try:
+                spans = [*spans_of(fleet.world().store, session)]
+                members = {span.attributes.get("flow.session") for span in spans}
+                runs = [run for run in fleet.records.runs() if target_of(run.target).session in members]
+                traces.send([*spans, *traces.run_spans(runs, spans[0].trace_id)], environ)
+            except (OSError, FlowError) as error:
+                self._say(f"the trace of {session} could not be sent: {error}")
+
+    def _end(self) -> None:
+        """Let the runs be recorded, and put their jobs back into the queue."""
         self._stop.set()
         deadline = time.monotonic() + _STOP_SECONDS
         while self._running and time.monotonic() < deadline:
             time.sleep(0.05)
-        if not replaced:
-            self._fleet.jobs.stop_listening()
-            self._fleet.jobs.resume_jobs_of(self.id, self._pool.name)
-            self._fleet.records.end_worker(self.id, "stopped")
+        self._fleet.jobs.stop_listening()
+        self._fleet.jobs.resume(self._pool.name, of=self.id)
+        self._fleet.records.end_worker(self.id, "stopped")
 
     def _run_job(self, job: str, key: str, worktree: bool) -> None:
         """Do one job: one run of an agent, and its record."""
-        if not self._stop.is_set():
-            self._running.add(job)
-            try:
-                self._run_target(job, target_of(key), worktree=worktree)
-            finally:
-                self._running.discard(job)
-        while self._stop.is_set():
-            time.sleep(_STOP_SECONDS)  # the job has not ended: another worker gets it
+        self._running.add(job)
+        try:
+            has_ended = not self._stop.is_set() and self._run_target(job, target_of(key), worktree=worktree)
+        finally:
+            self._running.discard(job)
+        while not has_ended:
+            time.sleep(_STOP_SECONDS)  # the worker stops, and another one gets the job
 
-    def _run_target(self, job: str, target: Target, *, worktree: bool) -> None:
+    def _run_target(self, job: str, target: Target, *, worktree: bool) -> bool:
+        """Run an agent for *target* and return whether the job has ended, unlike one that must run again."""
         fleet, pool = self._fleet, self._pool
+        earlier = [run for run in self._patient(lambda: fleet.records.runs(target.key)) if run.job == job]
+        if any(run.outcome not in REOPENED for run in earlier):
+            return True  # its worker was lost after it had recorded the end
         before = self._patient(lambda: fleet.records.open_start(job))
         if before is not None:
-            self._record_lost(before)
+            self._record(_without_agent(before, RunOutcome.WORKER_LOST))
+            losses = 1 + sum(run.outcome is RunOutcome.WORKER_LOST for run in earlier)
+            if losses > pool.attempts:
+                note = f"its worker was lost {times(losses)}"
+                self._record(_without_agent(before, RunOutcome.REFUSED, note))
+                return True
         run = str(uuid.uuid4())
         start = Start(run, job, target.key, pool.name, self.id, pool.job_cost)
         if not self._may_start(start):
-            return
+            return False
         began = self._patient(fleet.records.now)
         self._say(f"{job}: started ({run})")
-        done = self._attempt(run, target, fence=before is not None, worktree=worktree)
+        done = self._attempt(job, run, target, fence=before is not None, worktree=worktree)
         summary = done.summary
         record = Run(
             run=run,
@@ -139,7 +171,7 @@ class Worker:
             command=done.command,
             outcome=done.outcome,
             started_at=began,
-            ended_at=self._patient(fleet.records.now),
+            ended_at=0.0,
             exit_status=done.ended.status if done.ended else None,
             cost=summary.cost if summary else None,
             tokens=summary.tokens if summary else None,
@@ -147,13 +179,13 @@ class Worker:
             log_sha256=summary.sha256 if summary else "",
             note=done.note,
         )
-        self._patient(lambda: fleet.records.record(record))
+        self._record(record)
         if done.outcome is RunOutcome.QUOTA and summary is not None:
             until = summary.quota_until
             self._patient(lambda: fleet.records.pause(pool.name, until=until, reason="its quota is used up"))
-        self._say(f"{job}: {done.outcome}{f' ({done.note})' if done.note else ''}")
+        return done.outcome not in REOPENED or not self._stop.is_set()
 
-    def _attempt(self, run: str, target: Target, *, fence: bool, worktree: bool) -> Attempt:
+    def _attempt(self, job: str, run: str, target: Target, *, fence: bool, worktree: bool) -> Attempt:
         fleet = self._fleet
         world, here = fleet.world(run), fleet.environment
         environ: dict[str, str] = {**here.environ}
@@ -179,7 +211,10 @@ class Worker:
                 patient=self._patient,
             )
         except FlowError as error:
-            return Attempt(RunOutcome.REFUSED, "", note=one_line(error.message))
+            newest = self._patient(lambda: fleet.records.open_start(job))
+            replaced = isinstance(error, DispatchGoneError) and newest is not None and newest.run != run
+            outcome = RunOutcome.FENCED if replaced else RunOutcome.REFUSED
+            return Attempt(outcome, "", note=one_line(error.message))
         except Exception as error:  # noqa: BLE001 - a bug: without a record, the job would be forgotten
             return Attempt(RunOutcome.REFUSED, "", note=one_line(f"{type(error).__name__}: {error}"))
 
@@ -198,23 +233,11 @@ class Worker:
             self._stop.wait(BEAT_SECONDS)
         return False
 
-    def _record_lost(self, start: Start) -> None:
-        """Record that the worker of an earlier run of the same job was lost. Its agent may still be alive."""
-        records = self._fleet.records
-        at = self._patient(records.now)
-        lost = Run(
-            run=start.run,
-            job=start.job,
-            target=start.target,
-            pool=start.pool,
-            worker=start.worker,
-            machine="",
-            command="",
-            outcome=RunOutcome.WORKER_LOST,
-            started_at=start.at,
-            ended_at=at,
-        )
-        self._patient(lambda: records.record(lost))
+    def _record(self, run: Run) -> None:
+        """Record the end of a run."""
+        ended = run if run.ended_at else run._replace(ended_at=self._patient(self._fleet.records.now))
+        self._patient(lambda: self._fleet.records.record(ended))
+        self._say(f"{run.job}: {run.outcome}{f' ({run.note})' if run.note else ''}")
 
     def _patient(self, read: Callable[[], T]) -> T:
         """Call *read*, again and again while a database does not answer."""
@@ -226,3 +249,20 @@ class Worker:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(1)
+
+
+def _without_agent(start: Start, outcome: RunOutcome, note: str = "") -> Run:
+    """Return the record of a run that ended without its worker."""
+    return Run(
+        run=start.run,
+        job=start.job,
+        target=start.target,
+        pool=start.pool,
+        worker=start.worker,
+        machine="",
+        command="",
+        outcome=outcome,
+        started_at=start.at,
+        ended_at=0.0,
+        note=note,
+    )

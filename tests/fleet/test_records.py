@@ -79,17 +79,19 @@ def test_a_pause_for_a_quota_does_not_shorten_one_that_a_person_made(records: Fl
 
 
 @pytest.mark.every_store
-def test_a_lost_worker_is_recovered_by_one_of_the_others(records: FleetRecords) -> None:
+def test_one_of_the_workers_looks_for_those_that_are_lost(records: FleetRecords) -> None:
     records.register("worker-1", POOL, "vm", os.getpid(), 1)
-    assert records.take_lost_worker(60) is None
-
+    assert records.lose_workers(POOL, 60) == []
     time.sleep(0.3)
-    with ThreadPoolExecutor(4) as threads:
-        taken = [*threads.map(lambda _: records.take_lost_worker(0.25), range(4))]
 
-    assert [worker.id for worker in taken if worker] == ["worker-1"]
-    records.end_worker("worker-1", "lost")
+    with ThreadPoolExecutor(4) as threads:
+        turns = [*threads.map(lambda _: records.take_turn(POOL, 30), range(4))]
+    lost = records.lose_workers(POOL, 0.25)
+
+    assert turns.count(True) == 1
+    assert [worker.id for worker in lost] == ["worker-1"]
     assert not records.beat("worker-1")
+    assert records.workers() == []
 
 
 def test_a_record_that_is_written_twice_counts_once(records: FleetRecords) -> None:

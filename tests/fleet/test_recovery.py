@@ -27,7 +27,6 @@ from support.sandbox import told
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
 LOST = ("--lost-after", "4")
-NEVER_FINISHED = {"silent": ["no result"] * 2, "lie": ["no result"] * 2}
 FIRST_RUN_FAILS = {"crash": "crashed", "hang": "timed out", "quota": "quota"}
 
 
@@ -48,7 +47,7 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
     store_kind: str, request: pytest.FixtureRequest
 ) -> None:
     put_trial()
-    configure(slots=3, most_running=7, attempts=2, minutes=0.5)
+    configure(slots=3, most_running=7, attempts=3, minutes=0.5, question_minutes=0)
     kinds = ["slow", "finish", "crash", "late", "hang", "silent", "quota", "lie", "fail"]
     many = store_kind == "postgresql"
 

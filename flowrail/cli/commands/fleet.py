@@ -86,8 +86,14 @@ def worker_command(pool: str, slots: int | None, lost_after: float, store: str |
         worker = Worker(
             fleet, chosen, say=lambda line: output.notes([one_line(line)]), lost_seconds=lost_after
         )
+
+        def stop(*_: object) -> None:
+            if worker.is_stopping:  # it waits for a database, and the user does not
+                os._exit(1)
+            worker.stop()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: worker.stop())
+            signal.signal(number, stop)
         output.notes(
             [f"{worker.id} runs up to {count(chosen.slots, 'agent')} of pool {pool}; press Ctrl+C to stop"]
         )

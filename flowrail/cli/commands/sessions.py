@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from flowrail import __version__
 from flowrail.cli import options, output, terminal
 from flowrail.cli.environment import named_values, session_or_own, world
 from flowrail.command import Command, Hint
@@ -16,6 +17,7 @@ from flowrail.errors import StorageError, UsageError
 from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.as_data import broken_item, error_data, session_item
 from flowrail.formatters.reports.history import done_text, items, plan_data, plan_report, report
+from flowrail.formatters.reports.trace import otlp
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.sessions.record import Record
@@ -28,6 +30,7 @@ from flowrail.operations.sessions import migrate, timeline, verify
 from flowrail.operations.sessions.adopt import AdoptionResult, adopt
 from flowrail.operations.sessions.board import position_in
 from flowrail.operations.sessions.prune import LOST, UNBEGUN, Needs, OldSession, Parting, prune
+from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import ago, count
 from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, status
 from flowrail.text.safe_text import one_line
@@ -152,6 +155,23 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
         return damage.exit_status if damage else 0
     output.report(report(told))
     return output.refuse(damage, as_json=False) if ended() and damage else 0
+
+
+@click.command("trace", epilog=options.examples("flow session trace problem-analysis-k3x9q2"))
+@options.session_argument
+@options.store
+def trace_command(session_id: str, store: str | None) -> None:
+    """Print a session as a trace of OpenTelemetry
+
+    Prints OTLP in JSON, with a span for the session, for each step, for the sessions of its sub-agents, and for its
+    handoffs with the sessions that took over. The ids are the same each time. To send it to a collector:
+
+    \b
+      flow session trace ID | curl -H 'Content-Type: application/json' -d @- http://localhost:4318/v1/traces
+
+    Workers of `flow fleet` send the trace of each session that ends, if OTEL_EXPORTER_OTLP_ENDPOINT is set.
+    """
+    output.data(otlp(spans_of(world(store=store).store, session_id), version=__version__))
 
 
 @click.command("rewind", epilog=options.examples("flow session rewind problem-analysis-k3x9q2 --to 2"))
