@@ -18,6 +18,7 @@ from flowrail.errors import DocumentError
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
+from flowrail.text.phrases import listed
 from flowrail.text.placeholders import PLACEHOLDER
 from flowrail.text.safe_text import blanked, decode, shortened
 
@@ -37,7 +38,6 @@ _NOT_STEPS = re.compile(
 _FEWEST_STEPS = 2
 _LONGEST_ID = 40
 _LONGEST_INSTRUCTIONS = 6_000
-_MOST_SHOWN = 5
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh"})
 _FIELDS = ("license", "allowed-tools", "compatibility", "metadata")
 """Fields of the frontmatter that the new SKILL.md keeps."""
@@ -274,9 +274,8 @@ def _files_beside(path: str) -> Iterator[DraftFinding]:
         return
     others = sorted(entry for entry in os.listdir(folder) if entry != name and not entry.startswith("."))
     if others:
-        shown = ", ".join(f"`{shortened(blanked(entry), 40)}`" for entry in others[:_MOST_SHOWN])
-        more = f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
-        fact = f"the folder of the text also contains {shown}{more}"
+        names = listed(shortened(blanked(entry), 40) for entry in others)
+        fact = f"the folder of the text also contains {names}"
         yield DraftFinding(None, fact, "copy what the steps use into the new skill")
 
 
