@@ -89,6 +89,7 @@ class FrozenObject:
     __signature__: ClassVar[_SignatureOfFields] = _SignatureOfFields()
     _arguments: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[Mapping[str, object]]
+    _compared_fields: ClassVar[tuple[str, ...]]
 
     def __init_subclass__(cls) -> None:
         dataclass(init=False, repr=False, eq=False)(cls)
@@ -99,6 +100,7 @@ class FrozenObject:
             )
         cls._arguments = tuple(each.name for each in declared if each.init)
         cls._defaults = {each.name: each.default for each in declared}
+        cls._compared_fields = tuple(each.name for each in declared if each.compare)
 
     def __init__(self, *args: object, **given: object) -> None:
         if len(args) > len(self._arguments):
@@ -130,13 +132,15 @@ class FrozenObject:
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
-        return self._compared() == other._compared() if type(self) is type(other) else NotImplemented
+        if type(self) is not type(other):
+            return NotImplemented
+        return self is other or self._compared() == other._compared()
 
     def __hash__(self) -> int:
         return hash(self._compared())
 
     def _compared(self) -> tuple[object, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self) if field.compare)  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in self._compared_fields)
 
 
 def freeze(mapping: Mapping[K, V] | None) -> "Frozen[K, V]":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, is_dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from flowrail.errors import FlowError
@@ -246,7 +246,7 @@ _AS_MAPPING = (Arg, Rule)
 
 
 def _is_field(kind: type[object], name: object) -> bool:
-    return is_dataclass(kind) and any(field.name == name for field in fields(kind))
+    return is_dataclass(kind) and name in kind.__dataclass_fields__
 
 
 def _arguments(part: Any) -> dict[str, object]:
