@@ -175,7 +175,8 @@ class Environment:
     def shown_store(self) -> str | None:
         """The store as printed commands name it.
 
-        `None` for the project's own, and for a database that the environment or the configuration names.
+        `None` for the project's own, which commands use anyway in this folder, even if `--store` names it; and for a
+        database that the environment or the configuration names.
         """
         if self.database is not None:
             return self.database.shown if self._store else None
@@ -186,7 +187,8 @@ class Environment:
                 f"the store's path contains an invisible character: {path}",
                 hint="name a folder whose path has only visible characters",
             )
-        return path
+        is_own = self._store and not self._ambient_store and path == os.path.join(self.project, ".flow")
+        return None if is_own else path
 
     @cached_property
     def project(self) -> str:

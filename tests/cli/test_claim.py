@@ -59,8 +59,7 @@ def test_the_answer_is_the_first_step_of_a_session_of_ones_own(form: str) -> Non
     out = flow(*commands(begun)[0], "--format", form).out
 
     assert "Look at a." in out
-    store = Path.cwd() / ".flow"
-    assert f"--store {store}" in out
+    assert "--expect 0 --store" not in out  # the agent is in the project
     assert "flow step lead/one ok --session lead-one-" in out
 
 
@@ -87,7 +86,7 @@ def test_the_first_step_tells_how_to_ask_and_the_later_ones_do_not() -> None:
     second = told(*first["next"][0]["command"].split()[1:])
 
     assert str(SUB_AGENT_QUESTION_FORMAT) in first["actions"]
-    assert first["ask_command"] == f"flow ask {first['session']} - --store {Path.cwd() / '.flow'}"
+    assert first["ask_command"] == f"flow ask {first['session']} -"
     assert str(SUB_AGENT_QUESTION_FORMAT) in again["actions"]  # to an agent that was launched afresh
     assert second["actions"] == ["Sum it up."]
     assert told("resume", str(begun["session"]))["ask_command"] is None

@@ -116,7 +116,7 @@ def test_a_step_shown_again_begins_with_a_briefing() -> None:
     text = flow("step", "asking", "--format", "text").out
 
     briefing = (
-        "You are continuing. The user asked: login. Parameters: size=3. Started just now, last report just now. "
+        "You are continuing. Topic: login. Parameters: size=3. Started just now, last report just now. "
         "Done so far: look (iterate; found: the pool is too small). Remember: no downtime."
     )
     assert again["resumed"] is True
@@ -498,11 +498,14 @@ def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
 def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
     from flowrail.cli.environment import world
 
-    here = told("step", "small")
+    put_skill("asking", ASKING)
+    here = told("start", "asking", "-p", "topic=slow login")
 
     with world(store=None).store.change(here["session"]):
-        status, error = refused(*next_words(here), "--wait", "0.01")
-        assert told("step", "small")["revision"] == 0
+        report = ["step", "asking", "done", "-s", "sure=low", "-s", 'where=["src"]']
+        status, error = refused(*report, "--session", here["session"], "--wait", "0.01")
+        assert told("step", "asking")["revision"] == 0
 
     assert (status, error["code"]) == (4, "LOCKED")
     assert f"session `{here['session']}` is held by process {os.getpid()}" in error["message"]
+    assert 'its topic is "slow login"' in error["message"]

@@ -91,8 +91,8 @@ def test_a_review_its_agents_and_its_gate_are_told_how_to_record_a_finding() -> 
     agent = read(go(review.work[0].command))
 
     assert not begun.finding
-    assert agent.finding.startswith(f"flow finding add {agent.session} --store ")
-    assert review.finding == f"flow finding add {review.session} --store {review.finding.split()[-1]}"
+    assert agent.finding == f"flow finding add {agent.session}"
+    assert review.finding == f"flow finding add {review.session}"
     text = flow("resume", agent.session, "--format", "text").out
     append = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
     assert f"To record a finding, append {append} to\n    {agent.finding}" in text

@@ -49,7 +49,7 @@ RELAUNCH = (
     "task is the command printed for the dispatch and what that prints."
 )
 
-KEEP = "<keep>Append --found TEXT or --remember TEXT; you will read it again.</keep>"
+KEEP = "<keep>Notes for later: append --found TEXT or --remember TEXT.</keep>"
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""

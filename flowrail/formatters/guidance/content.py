@@ -293,6 +293,8 @@ def example_text(value: object) -> str:
 
 
 LONGEST_REQUEST, LONGEST_ASKED, LONGEST_FOUND = 600, 100, 300
+REQUESTS = frozenset({"original_prompt", "prompt", "question", "request", "task"})
+"""Parameters that contain what the user asked, in the user's words. Another text parameter is the topic."""
 
 
 def briefing_text(briefing: Briefing) -> str:
@@ -303,7 +305,9 @@ def briefing_text(briefing: Briefing) -> str:
     topic = next((name for name, text in texts.items() if beginning and text.startswith(beginning)), None)
     if topic is not None:
         request = shortened(in_words(briefing.asked[topic]), LONGEST_REQUEST)
-        sentences.append(_sentence("Your task" if briefing.for_agent else "The user asked", request))
+        is_request = topic in REQUESTS
+        label = "Your task" if briefing.for_agent else "The user asked" if is_request else "Topic"
+        sentences.append(_sentence(label, request))
     others = [
         f"{one_line(name)}={shortened(in_words(value), LONGEST_ASKED)}"
         for name, value in briefing.asked.items()

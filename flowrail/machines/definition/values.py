@@ -21,6 +21,7 @@ from flowrail.machines.definition.parts import (
     keys_of,
 )
 from flowrail.text import json as strict_json
+from flowrail.text.phrases import count
 from flowrail.text.safe_text import in_quotes
 
 
@@ -201,11 +202,11 @@ def misfit(arg: Arg, value: Any) -> str | None:
         if arg.max is not None and value > arg.max:
             return f"is at most {arg.max}, not {_short(value)}"
     if arg.kind in {"string", "list"}:
-        unit = "characters" if arg.kind == "string" else "items"
+        unit = "character" if arg.kind == "string" else "item"
         if arg.min_length is not None and len(value) < arg.min_length:
-            return f"has at least {arg.min_length} {unit}, not {len(value)}"
+            return f"must have at least {count(arg.min_length, unit)}, not {len(value)}"
         if arg.max_length is not None and len(value) > arg.max_length:
-            return f"can have up to {arg.max_length} {unit}, not {len(value)}"
+            return f"must have at most {count(arg.max_length, unit)}, not {len(value)}"
     return None
 
 

@@ -190,11 +190,10 @@ def guide(
 ) -> Guidance:
     """Return the guidance for *session*. Commands name *store* if one was given.
 
-    *place* is the store in any case: sub-agents may work in another folder, so their
-    commands always name it. *folder* contains the session's files. *from_agents* are the sessions that do this
+    *place* is the store in any case: sub-agents may start in another folder, so the
+    commands that launch them name it. *folder* contains the session's files. *from_agents* are the sessions that do this
     step's work. *now* says which of them have had their time; without it none has.
     """
-    store = place if session.parent else store
     step = workflow.get(session.step)
     moving, session = session, session.shown
     guidance = Guidance(
@@ -217,7 +216,7 @@ def guide(
         work_folder=session.work_folder,
         parent=session.parent,
         ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
-        launcher_command=Command("resume", session.parent.session, store=store) if session.parent else None,
+        launcher_command=Command("resume", session.parent.session, store=place) if session.parent else None,
         answers=session.last.answers if session.last and session.is_open else (),
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),

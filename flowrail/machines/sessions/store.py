@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
+from flowrail.errors import DocumentError, FlowError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, definition_of_today, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, RecordNote, Session
 from flowrail.storage.file_store import (
@@ -33,12 +33,13 @@ from flowrail.storage.file_store import (
     snapshot_content,
     written_records,
 )
-from flowrail.storage.files import sha256_hex
+from flowrail.storage.files import LockTimeoutError, sha256_hex
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
+from flowrail.text.safe_text import one_line
 
 DEFINITION = "definition.json"
 SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
@@ -176,7 +177,11 @@ class Store:
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock, and give it as it is under that lock."""
-        with self._files.change(session_id, wait=wait) as held:
+        with ExitStack() as stack:
+            try:
+                held = stack.enter_context(self._files.change(session_id, wait=wait))
+            except LockTimeoutError as error:
+                raise self._with_topic(error, session_id) from None
             side_files = self._files.side_files(session_id)
             yield SessionChange(
                 held,
@@ -186,6 +191,15 @@ class Store:
                 named=self.named,
                 conversation=self._conversation,
             )
+
+    def _with_topic(self, error: LockTimeoutError, session_id: str) -> LockTimeoutError:
+        topic = ""
+        with suppress(FlowError):
+            topic = one_line(self.read(session_id).session.topic)
+        if not topic:
+            return error
+        message = f'{error.message}; its topic is "{topic}"'
+        return LockTimeoutError(message, hint=error.hint, **{**error.details, "topic": topic})
 
     def first(self, session_id: str) -> Record:
         """Return a session's first record."""
@@ -424,8 +438,13 @@ def _id_of(record: Record) -> str:
 
 def _unknown(session_id: str, others: Callable[[], list[str]]) -> UnknownSessionError:
     names = [name for name in others() if name != session_id]
+    remedy = Hint(
+        "see all sessions: ",
+        Command("sessions", all=True),
+        "; run the command in the project where the session was started",
+    )
     return UnknownSessionError(
         f"there is no session `{session_id[:140]}` here",
-        hint=did_you_mean(session_id, names, Hint("see all sessions: ", Command("sessions", all=True))),
+        hint=did_you_mean(session_id, names, remedy),
         session=session_id[:140],
     )
