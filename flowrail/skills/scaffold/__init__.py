@@ -58,7 +58,10 @@ def make(name: str, root: str, *, python: bool = False, source: str | None = Non
         )
     folder = os.path.join(root, name)
     if os.path.lexists(folder):
-        raise ExistsError(f"{folder} already exists", hint="use another name or another --dir", path=folder)
+        hint = "use another name or another --dir"
+        if source is not None and os.path.realpath(source).startswith(os.path.realpath(folder) + os.sep):
+            hint = "move this folder away first, with the text in it, or use another name"
+        raise ExistsError(f"{folder} already exists", hint=hint, path=folder)
     read = draft.read(source) if source is not None else None
     written = draft.contents(name, read) if read else _contents(name, python=python)
     for path, text in written.items():
