@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rich import console as rich_console
 from rich.cells import cell_len
 from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -88,6 +89,20 @@ def rendered_markdown(page: str, *, has_color: bool) -> str:
     theme = "ansi_dark" if has_color else "bw"
     _console(buffer, has_color=has_color).print(Markdown(visible(page), code_theme=theme, hyperlinks=False))
     return _without_trailing_blanks(buffer)
+
+
+def progress(*, has_color: bool) -> Progress:
+    """Return a bar for standard error that disappears at the end."""
+    target = rich_console.Console(
+        stderr=True, color_system="auto" if has_color else None, no_color=not has_color
+    )
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=target, transient=True)
 
 
 def _console(buffer: io.StringIO, *, has_color: bool) -> rich_console.Console:

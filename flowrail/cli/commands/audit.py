@@ -10,6 +10,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.commands.handoff import contexts
+from flowrail.cli.progress import ProgressBar
 from flowrail.diagrams.handoff import handoff_picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
@@ -99,11 +100,15 @@ def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
 
 def _verify(context: HandoffContext, *, as_json: bool) -> int:
     output.collect_garbage()  # each session leaves an engine behind
-    found = verify(context)
+    with ProgressBar("Verifying handoffs") as bar:
+        found = verify(context)
+        bar("Verifying sessions", 0, None)
+        ids = context.store.ids()
+        verified = [*verify_all(context.store, bar.each(ids, len(ids)))]
     known = {(each.id, each.code) for each in found.findings}
     moves = [
         HandoffFinding(each.session, problem.code, f"{problem.place}: {problem.message}")
-        for each in verify_all(context.store)
+        for each in verified
         for problem in each.problems
         if (each.session, problem.code) not in known
     ]

@@ -7,6 +7,7 @@ from datetime import datetime
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.progress import ProgressBar
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.registry import check as registry_check_module
 from flowrail.discovery.registry import sync as registry_sync_module
@@ -52,16 +53,17 @@ def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
     if the skill declares others; they are listed. The result is checked before it replaces the file.
     """
     here = Environment()
-    found = _discover(here)
-    planned = registry_sync_module.plan(
-        found.registry.path,
-        found,
-        home=here.home,
-        now=datetime.fromisoformat(here.now),
-        replace=replace,
-    )
-    if not dry_run:
-        registry_sync_module.apply(planned)
+    with ProgressBar("Reading skills"):
+        found = _discover(here)
+        planned = registry_sync_module.plan(
+            found.registry.path,
+            found,
+            home=here.home,
+            now=datetime.fromisoformat(here.now),
+            replace=replace,
+        )
+        if not dry_run:
+            registry_sync_module.apply(planned)
     written = planned.changes and not dry_run
     if as_json:
         output.data(page.sync_data(planned, written=written))

@@ -12,6 +12,7 @@ import click
 from flowrail import __version__
 from flowrail.cli import options, output, terminal
 from flowrail.cli.environment import named_values, session_or_own, world
+from flowrail.cli.progress import ProgressBar
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.formatters.guidance import as_data
@@ -338,7 +339,10 @@ def verify_command(
         )
     kept = world(store=store).store
     output.collect_garbage()  # each session leaves an engine behind
-    found = [verify.verify(kept, session_id, head=head)] if session_id else list(verify.verify_all(kept))
+    with ProgressBar("Verifying sessions") as bar:
+        ids = [] if session_id else kept.ids()
+        found = [verify.verify(kept, session_id, head=head)] if session_id else []
+        found += verify.verify_all(kept, bar.each(ids, len(ids)))
     wrong = sum(len(each.problems) for each in found)
     if as_json:
         output.data({"sessions": [_verified_data(each) for each in found], "ok": not wrong})

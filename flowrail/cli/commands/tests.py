@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from flowrail.cli import options, output, pictures, streams
+from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import session_or_own, world
+from flowrail.cli.progress import ProgressBar
 from flowrail.cli.reader import reader
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
@@ -66,19 +65,20 @@ def test_command(
     here = world(store=None, roots=roots)
     about = Environment(roots=roots)
     files = check.files(targets, about.roots, about.cwd)
-    results = list(
-        run_walks(
-            files,
-            about.roots,
-            here.state,
-            cwd=about.cwd,
-            now=here.now,
-            call=call_limited,
-            only=walk,
-            make_stage=SubprocessStage if processes else None,
-            progress=_Progress() if sys.stderr.isatty() else None,
+    with ProgressBar("Walking") as bar:
+        results = list(
+            run_walks(
+                files,
+                about.roots,
+                here.state,
+                cwd=about.cwd,
+                now=here.now,
+                call=call_limited,
+                only=walk,
+                make_stage=SubprocessStage if processes else None,
+                progress=bar,
+            )
         )
-    )
     if walk is not None and not any(result.played for result in results):
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     if as_json:
@@ -87,17 +87,6 @@ def test_command(
         output.report(report.summary(results))
     incomplete = strict and any(result.gaps for result in results)
     return 1 if incomplete or any(result.status == FAILED for result in results) else 0
-
-
-class _Progress:
-    """Shows the progress on one line of the terminal."""
-
-    def __call__(self, address: str, done: int, total: int) -> None:
-        streams.tell(f"\r\x1b[K{address}: walk {done} of {total}" + _at_end(done, total))
-
-
-def _at_end(done: int, total: int) -> str:
-    return "\r\x1b[K" if done == total else ""
 
 
 TOO_LARGE = (

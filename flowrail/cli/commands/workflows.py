@@ -9,6 +9,7 @@ import click
 
 from flowrail.cli import check_report, options, output, terminal
 from flowrail.cli.environment import named_values, world
+from flowrail.cli.progress import ProgressBar
 from flowrail.cli.reader import reader
 from flowrail.command import Command
 from flowrail.diagrams.extract import picture
@@ -68,13 +69,9 @@ def check_command(
     To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
     here = Environment(roots=roots)
-    reports = check.check(
-        targets,
-        here.roots,
-        here.cwd,
-        problems=fence_problems,
-        read=reader(roots, run_code=run_code, skips=not targets),
-    )
+    read = reader(roots, run_code=run_code, skips=not targets)
+    with ProgressBar("Reading skills") as bar:
+        reports = check.check(targets, here.roots, here.cwd, problems=fence_problems, read=read, progress=bar)
     changes = _changes(targets, here, against) if against is not None else None
     if form == "json":
         output.data(_report_data(reports, changes))

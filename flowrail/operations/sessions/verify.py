@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -83,9 +83,9 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verific
     )
 
 
-def verify_all(store: Store) -> Iterator[VerificationResult]:
-    """Verify every session of a store."""
-    for session_id in store.ids():
+def verify_all(store: Store, ids: Iterable[str] | None = None) -> Iterator[VerificationResult]:
+    """Verify every session of a store, or those with the given *ids*."""
+    for session_id in store.ids() if ids is None else ids:
         with suppress(UnknownSessionError):  # its start was interrupted
             yield verify(store, session_id)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from flowrail.discovery.locations import Root
@@ -24,6 +24,10 @@ from flowrail.skills.catalog import OWN_SCOPES, Skill, find, listing, workflow_f
 from flowrail.skills.references import Problems, WorkflowInterfaces
 
 _WORKFLOW_PATH = re.compile(r"([a-z0-9-]+)/(?:workflow\.(?:yaml|py)|workflows/([a-z0-9-]+)\.yaml)")
+
+
+CheckProgress = Callable[[str, int, int], None]
+"""Takes the address of a workflow, how many were checked before it, and how many there are."""
 
 
 class CheckReport(NamedTuple):
@@ -62,20 +66,22 @@ def check(
     *,
     problems: Problems | None = None,
     read: skill_folder.ReadFile = skill_folder.read,
+    progress: CheckProgress = lambda _address, _done, _total: None,
 ) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
 
-    *problems* returns the problems of the fences in a text; without it, fences are not checked.
+    *problems* returns the problems of the fences in a text; without it, fences are not checked. *progress* is called
+    before each workflow.
     """
     interfaces = WorkflowInterfaces()
     targets = [path for target in targets for path in _skills_in(target, cwd)]
     bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
-    reports = (
-        [_checked(file, roots, problems, interfaces, read) for file in files(others, roots, cwd)]
-        if others or not bare
-        else []
-    )
+    workflow_files = files(others, roots, cwd) if others or not bare else []
+    reports: list[CheckReport] = []
+    for number, file in enumerate(workflow_files):
+        progress(file.address, number, len(workflow_files))
+        reports.append(_checked(file, roots, problems, interfaces, read))
     for target in bare:
         path = os.path.normpath(os.path.join(cwd, target))
         reports.append(

@@ -77,7 +77,7 @@ class WorkflowResult(NamedTuple):
 class WalkProgress(Protocol):
     """Is called after each walk."""
 
-    def __call__(self, address: str, done: int, total: int) -> None:
+    def __call__(self, what: str, done: int, total: int, /) -> None:
         """Show that *done* of *total* walks are over."""
 
 
