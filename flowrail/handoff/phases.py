@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from hashlib import sha256
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError, StorageError
@@ -42,6 +41,7 @@ from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.session import RecordNote
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.storage import files
+from flowrail.storage.files import sha256_hex
 from flowrail.storage.records import to_plain
 from flowrail.text import yaml as yaml_text
 
@@ -121,7 +121,7 @@ class OutgoingHandoff:
             self._fail(refusal, handoff, not_fixable=not_fixable)
             raise refusal
         data = render(handoff.draft, handoff.form)
-        digest = sha256(data).hexdigest()
+        digest = sha256_hex(data)
         name = payload_file_name(
             handoff.schema,
             handoff.form,

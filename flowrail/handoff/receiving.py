@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from typing import NamedTuple
 
 from flowrail.command import Hint
@@ -47,6 +46,7 @@ from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files
+from flowrail.storage.files import sha256_hex
 from flowrail.text import limits
 from flowrail.text.safe_text import in_quotes
 
@@ -154,7 +154,7 @@ def _rendered(converted: ConvertedPayload) -> bytes:
 def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
     """Return the payload and its bytes; refused if the digest differs or the bytes are not a document."""
     data = files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")
-    digest = sha256(data).hexdigest()
+    digest = sha256_hex(data)
     if request.digest and request.digest.removeprefix("sha256:") != digest:
         raise _payload_changed(path, digest, request.digest)
     try:
@@ -279,7 +279,7 @@ def _start_session(
         if converted is not None:
             work = work._replace(
                 payload=os.path.join(context.store.folder(session), _converted_name(converted)),
-                sha256=sha256(_rendered(converted)).hexdigest(),
+                sha256=sha256_hex(_rendered(converted)),
                 version=converted.version,
             )
         workflow.start(session, payload, work)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -35,6 +34,7 @@ from flowrail.handoff.payload.validate import ValidationRules, validate
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage import files
+from flowrail.storage.files import sha256_hex
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
@@ -214,7 +214,7 @@ def _identity(handoff: Handoff) -> str:
         handoff.source, handoff.session, handoff.revision, handoff.target, handoff.schema, handoff.form,
         handoff.reason, handoff.health, handoff.facts, handoff.received.sha256 if handoff.received else "",
     ]  # fmt: skip
-    return sha256(integrity.canonical(parts)).hexdigest()[:16]
+    return sha256_hex(integrity.canonical(parts))[:16]
 
 
 def _refuse_disallowed_chain(handoff: Handoff) -> None:
@@ -290,7 +290,7 @@ def skill_file_digest(candidate: Candidate) -> str:
         )
     except DocumentError:
         return ""
-    return sha256(data).hexdigest()
+    return sha256_hex(data)
 
 
 PLACEHOLDER = "{payload_path}"

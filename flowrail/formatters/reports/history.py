@@ -13,6 +13,7 @@ from flowrail.machines.engine.migration import MigrationPlan
 from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
+from flowrail.text.phrases import seconds_between
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
@@ -47,7 +48,7 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
                 "remember": _memory(record, REMEMBER),
                 "evidence": [result_data(result) for result in _results(record)] if in_full else [],
                 "evidence_summary": tally(_results(record)),
-                "seconds": _seconds(since, record.at) if move else None,
+                "seconds": seconds_between(since, record.at) if move else None,
                 "note": plain(record.note) if in_full else record.note,
                 "hash": record.hash,
             }
@@ -178,20 +179,6 @@ def _agents_note(kind: str, note: Mapping[str, Any]) -> str:
     if kind == "ask":
         return " ".join(note.get("questions") or ())
     return str(note.get("finding") or "")
-
-
-def _seconds(start: str, end: str) -> float | None:
-    begun, ended = _clock(start), _clock(end)
-    return None if begun is None or ended is None else round(max(0.0, ended - begun), 3)
-
-
-def _clock(stamp: str) -> float | None:
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except ValueError:
-        return None
 
 
 def plan_report(plan: MigrationPlan) -> Report:

@@ -12,15 +12,15 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import LIFETIME, moment, sealed, stamp
+from flowrail.handoff.payload.integrity import LIFETIME, moment, plain, sealed, stamp
 from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
+from flowrail.storage.files import sha256_hex
 from flowrail.text import json as strict_json
 
 PROMPTS = (
@@ -280,7 +280,7 @@ def _version_3(
     new = put(new, "trace_id", handoff.trace_id)
     new = put(new, "source.phase", work.phase)
     if others:
-        new = put(new, "payload.working.facts", _plain(others))
+        new = put(new, "payload.working.facts", plain(others))
     for name in ("focus_areas", "success_criteria"):
         if items := _list(facts, (name,)):
             new = put(new, f"context.{name}", items)
@@ -331,7 +331,7 @@ def _checksum(path: str) -> str:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_ARTIFACT:
             return ""
-        return f"sha256:{sha256(file.read(_MAX_ARTIFACT)).hexdigest()}"
+        return f"sha256:{sha256_hex(file.read(_MAX_ARTIFACT))}"
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
@@ -358,7 +358,7 @@ def _as_list(value: object) -> list[object]:
             if isinstance(items := json.loads(value), list) and strict_json.problem(items) is None:
                 return items
         return [value]
-    return list(_plain(value)) if isinstance(value, list | tuple) else []
+    return list(plain(value)) if isinstance(value, list | tuple) else []
 
 
 def _filled(**values: object) -> dict[str, object]:
@@ -421,11 +421,3 @@ def _score(text: str, scale: int) -> float | None:
     number = float(found[1].replace(",", "."))
     total = 100 if found[3] else int(found[2] or (_CONFIDENCE_SCALE if number > scale else scale))
     return round(number * scale / total, 2) if total else None
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
@@ -30,6 +29,7 @@ from flowrail.handoff.payload.integrity import (
     written_time,
 )
 from flowrail.handoff.payload.validate import shape_problems
+from flowrail.storage.files import sha256_hex
 
 PHASE = "synthesis"
 """The source phase of a converted 2.0 payload, which has none."""
@@ -120,7 +120,7 @@ def published_workflow_id(skill: str, workflow_id: str, timestamp: str) -> str:
     time = moment(timestamp)
     if skill != models.STRICT_SOURCE or time is None or re.fullmatch(models.STRICT_WORKFLOW_ID, workflow_id):
         return workflow_id
-    return f"swarm-session-{time:%Y%m%d-%H%M%S}-{sha256(workflow_id.encode()).hexdigest()[:8]}"
+    return f"swarm-session-{time:%Y%m%d-%H%M%S}-{sha256_hex(workflow_id.encode())[:8]}"
 
 
 def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:

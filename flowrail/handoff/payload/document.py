@@ -10,13 +10,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
 from flowrail.storage import files
+from flowrail.storage.files import sha256_hex
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
@@ -55,7 +55,7 @@ def read(data: bytes, *, source: str) -> Payload:
     text = decode(data, source=source)
     value = _parse(text, source)
     version, handoff, problems = detect(value)
-    return Payload(version, handoff, sha256(data).hexdigest(), len(data), source, problems, text)
+    return Payload(version, handoff, sha256_hex(data), len(data), source, problems, text)
 
 
 def detect(value: object) -> tuple[str, Mapping[str, object], tuple[PayloadProblem, ...]]:
@@ -158,7 +158,7 @@ def write_payload(path: str, data: bytes) -> None:
     files.make_private_dir(os.path.dirname(path))
     if not os.path.lexists(path):
         files.write_atomic(path, data)
-    elif digest_of(path) != sha256(data).hexdigest():
+    elif digest_of(path) != sha256_hex(data):
         raise PayloadExistsError(
             f"{path} already exists with other content",
             hint=Hint("move it away, then try again: ", Command("handoff retry")),
@@ -174,7 +174,7 @@ def write_newest_payload(session_folder: str, form: str, data: bytes) -> None:
 def digest_of(path: str) -> str:
     """Return the digest of a payload's file, or an empty text if it cannot be read."""
     try:
-        return sha256(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")).hexdigest()
+        return sha256_hex(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload"))
     except DocumentError:
         return ""
 

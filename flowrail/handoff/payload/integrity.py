@@ -12,10 +12,10 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.handoff.payload.document import get, text_at
+from flowrail.storage.files import sha256_hex
 
 CLOCK_SKEW = timedelta(minutes=5)
 
@@ -56,7 +56,7 @@ def accepted_seals(version: str, handoff: Mapping[str, object]) -> tuple[Seal, .
     """
     part = _sealed_part(version, handoff)
     written = json.dumps(_normal(part), separators=(",", ":"), ensure_ascii=False)
-    texts = (written, json.dumps(_plain(part)))
+    texts = (written, json.dumps(plain(part)))
     return (seal_of(version, handoff), *(_seal(text.encode("utf-8", "surrogatepass")) for text in texts))
 
 
@@ -167,7 +167,7 @@ def _sealed_part(version: str, handoff: Mapping[str, object]) -> object:
 
 
 def _seal(data: bytes) -> Seal:
-    return Seal(f"sha256:{sha256(data).hexdigest()}", len(data))
+    return Seal(f"sha256:{sha256_hex(data)}", len(data))
 
 
 def _without_seal(handoff: Mapping[str, object]) -> dict[str, object]:
@@ -193,10 +193,10 @@ def _normal(value: object) -> object:
     return value
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> Any:
     """Return immutable mappings and sequences as `dict` and `list`, numbers as they are."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from flowrail.machines.exploration.walks import (
 )
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
+from flowrail.text.phrases import seconds_between
 
 
 class Coverage(NamedTuple):
@@ -97,7 +97,7 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
         repeated.update(step for step, times in left.items() if times > 1)
         refusals.update(str(record.session.step) for record in records if record.kind == "refused")
         for before, after in _moves(records):
-            seconds = _seconds(before.session.moved_at, after.session.moved_at)
+            seconds = seconds_between(before.session.moved_at, after.session.moved_at)
             if seconds is not None and before.session.step is not None:
                 spans.setdefault(before.session.step, []).append(seconds)
     covered = _counted(workflow, taken)
@@ -219,10 +219,3 @@ def _passed(covered: Coverage, step: str) -> bool:
 
 def _failed(covered: Coverage, step: str) -> bool:
     return bool(covered.counts.get((step, str(Outcome.FAIL))))
-
-
-def _seconds(before: str, after: str) -> float | None:
-    try:
-        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
-    except (ValueError, TypeError):
-        return None

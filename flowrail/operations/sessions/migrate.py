@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
@@ -32,6 +31,7 @@ from flowrail.operations.running.open_workflow import (
     open_skill,
 )
 from flowrail.operations.running.steps import Answer, answer_of, prepare_answer, with_baseline
+from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import listed, near
 
 
@@ -121,7 +121,7 @@ def _on_record(world: World, kept: StoredSession) -> MigrationResult | None:
 
 
 def _digest(kept: Mapping[str, object]) -> str:
-    return sha256(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
+    return sha256_hex(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace"))
 
 
 def _outlook(
