@@ -24,11 +24,14 @@ from flowrail.operations.environment import (
     world_of,
 )
 from flowrail.operations.running import questions, steps
+from flowrail.operations.running.conversations import release
 from flowrail.storage.files import make_private_dir
 from flowrail.storage.ownership import configuration_path
 from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"
+FLEET_OWNER = "fleet"
+"""The conversation that a session belongs to until its first run, so that no other agent continues it unasked."""
 _WAIT_SECONDS = 60.0
 _LONGEST_DELAY = 3600.0
 
@@ -72,7 +75,7 @@ class Fleet:
     def start(self, skill: str, params: Mapping[str, object], pool: str, *, worktree: bool = False) -> str:
         """Start a session of a skill that the workers of *pool* run, and return its id."""
         check_name(pool)
-        world = self.world()
+        world = self.world(FLEET_OWNER)
         if worktree:  # agents elsewhere need absolute paths of the store and its files
             world = world._replace(shown_store=world.shown_store or world.store.path)
         session = steps.begin(world, skill, params).session.id
@@ -126,7 +129,8 @@ class Fleet:
         if not session.is_open:
             at_work = {targets.target_of(start.target).session for start in self.records.running()}
             return session.id not in at_work and self.records.end_session(session.id)
-        if session.owner is not None and session.owner not in self.records.started_by(session.id):
+        own = {None, FLEET_OWNER, *self.records.started_by(session.id)}
+        if session.owner not in own:
             return False  # a person or another agent took it over
         if pool.question_minutes is not None:
             self._stop_unanswered(world, session.id, 60 * pool.question_minutes)
@@ -170,6 +174,7 @@ class Fleet:
             attempt.give_up(world, target, reason)
         else:
             self.records.end_session(target.session, reason)
+            release(world.store, [target.session], newest.run, at=world.now(), by=world.by)
 
     @staticmethod
     def _next_job(target: Target, runs: list[Run]) -> str:

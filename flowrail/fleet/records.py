@@ -147,7 +147,7 @@ _SESSIONS = Table(
     Column("at", Float, nullable=False),
     Column("worktree", Boolean, nullable=False),
     Column("problem", Text, nullable=False),
-    Column("open", Boolean, nullable=False),
+    Column("open", Boolean, nullable=False, index=True),
 )
 _WORKERS = Table(
     "fleet_workers",
@@ -180,7 +180,7 @@ _STARTS = Table(
     _METADATA,
     Column("run", _KEY, primary_key=True),
     Column("job", _KEY, nullable=False, index=True),
-    Column("target", _KEY, nullable=False),
+    Column("target", _KEY, nullable=False, index=True),
     Column("pool", _KEY, nullable=False),
     Column("worker", _KEY, nullable=False),
     Column("reserved", Float, nullable=False),
@@ -238,11 +238,13 @@ class FleetRecords:
             row = FleetSession(session, pool, by, _now(connection), worktree)
             connection.execute(insert(_SESSIONS).values(**row._asdict(), open=True))
 
-    def sessions(self, *, ended: bool = False) -> list[FleetSession]:
-        """Return the sessions that the fleet runs, oldest first; with *ended*, all."""
-        query = select(*(_SESSIONS.c[name] for name in FleetSession._fields)).order_by(_SESSIONS.c.at)
+    def sessions(self, *, newest_ended: int = 0) -> list[FleetSession]:
+        """Return the sessions that the fleet runs, oldest first, and before them the newest that it is done with."""
+        query = select(*(_SESSIONS.c[name] for name in FleetSession._fields))
+        done = query.where(~_SESSIONS.c.open).order_by(_SESSIONS.c.at.desc()).limit(newest_ended)
         with self._transaction() as connection:
-            rows = connection.execute(query if ended else query.where(_SESSIONS.c.open)).all()
+            rows = [*reversed(connection.execute(done).all())] if newest_ended else []
+            rows += connection.execute(query.where(_SESSIONS.c.open).order_by(_SESSIONS.c.at)).all()
         return [FleetSession(*row) for row in rows]
 
     def end_session(self, session: str, problem: str = "") -> bool:
@@ -369,8 +371,9 @@ class FleetRecords:
     def running(self) -> list[Start]:
         """Return all starts that no run has ended, oldest first."""
         query = select(*(_STARTS.c[name] for name in Start._fields)).order_by(_STARTS.c.at)
+        has_ended = select(_RUNS.c.run).where(_RUNS.c.run == _STARTS.c.run).exists()
         with self._transaction() as connection:
-            rows = connection.execute(query.where(_STARTS.c.run.not_in(select(_RUNS.c.run)))).all()
+            rows = connection.execute(query.where(~has_ended)).all()
         return [Start(*row) for row in rows]
 
     def record(self, run: Run) -> None:
@@ -448,7 +451,7 @@ def _spent(connection: Connection, pool: str, since: float) -> float:
     known = connection.execute(
         select(cost).where(_RUNS.c.pool == pool, _RUNS.c.ended_at > since)
     ).scalar_one()
-    ended = select(_RUNS.c.run).where(_RUNS.c.cost.is_not(None))
+    ended = select(_RUNS.c.run).where(_RUNS.c.cost.is_not(None), _RUNS.c.ended_at > since)
     open_ = (
         select(func.coalesce(func.sum(_STARTS.c.reserved), 0.0))
         .where(_STARTS.c.pool == pool, _STARTS.c.at > since)

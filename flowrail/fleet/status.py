@@ -45,7 +45,7 @@ class FleetStatus(NamedTuple):
 
 def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: int) -> FleetStatus:
     """Return what the fleet is doing now, and the records of its *newest* runs."""
-    workers, known, running = records.workers(), records.sessions(ended=True), records.running()
+    workers, known, running = records.workers(), records.sessions(newest_ended=newest), records.running()
     paused = {state.pool: state for state in records.paused()}
     names = sorted({session.pool for session in known} | {worker.pool for worker in workers} | set(paused))
     pools = tuple(

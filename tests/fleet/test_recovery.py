@@ -27,6 +27,7 @@ from support.sandbox import told
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
 LOST = ("--lost-after", "4")
+REOPENED = {"worker lost", "stopped", "fenced"}
 FIRST_RUN_FAILS = {"crash": "crashed", "hang": "timed out", "quota": "quota"}
 
 
@@ -89,7 +90,9 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
     assert runs["finish"][-1] == runs["late"][-1] == runs["slow"][-1] == "finished", runs
     assert runs["fail"][-1] == "failed"
     for kind, failure in FIRST_RUN_FAILS.items():
-        assert [outcome for outcome in runs[kind] if outcome != "worker lost"] == [failure, "finished"], runs
+        ended_runs = [outcome for outcome in runs[kind] if outcome not in REOPENED]
+        was_lost = len(ended_runs) < len(runs[kind])  # with the first run of its agent
+        assert ended_runs == [failure, "finished"] or (was_lost and ended_runs == ["finished"]), runs
     assert max(results_applied(session).values()) == 1
     if many:
-        assert sorted(runs["late"]) == ["fenced", "finished", "worker lost"]
+        assert sorted(runs["late"]) == ["fenced", "finished", "worker lost"], runs
