@@ -24,7 +24,14 @@ from support.fleets import (
 )
 from support.sandbox import flow, put_skill, told
 
+from flowrail.errors import TrustError
+from flowrail.operations.environment import Environment
+
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
+
+from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.folders import require_approved, worktree_of
+from flowrail.fleet.pool import Pool
 
 
 def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() -> None:
@@ -69,7 +76,10 @@ def test_work_given_as_a_prompt_waits_while_its_pool_is_paused_and_is_finished_a
     assert told("status", session)["status"] == "completed"
 
 
-@pytest.mark.parametrize(("program", "cost", "tokens"), [("claude", 0.5, 115), ("codex", None, 30)])
+@pytest.mark.parametrize(
+    ("program", "cost", "tokens"),
+    [("claude", 0.5, 115), pytest.param("codex", None, 30, marks=pytest.mark.long)],
+)
 def test_claude_code_and_codex_are_started_as_they_expect_and_their_runs_are_in_the_trace(
     program: str, cost: float | None, tokens: int
 ) -> None:
@@ -93,20 +103,25 @@ def test_claude_code_and_codex_are_started_as_they_expect_and_their_runs_are_in_
     assert spans[-1]["parentSpanId"] == spans[0]["spanId"]
 
 
-def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_the_session_at_its_deadline() -> None:
+def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_its_session_at_its_deadline() -> None:
     put_trial()
-    configure(attempts=9)
+    configure()
     session = run_session("trial", "-p", 'kinds=["lie"]')
+    child = told("claim", session, "d0-1")["session"]
+    assert flow("step", "trial/look", "ok", "--session", child).status == 0
+    for _ in range(3):
+        assert flow("step", "trial/look", "ok", "--session", child).status == 4
 
-    with worker():
-        status = until(lambda status: status["sessions"][0]["state"] == "needs you")
-        assert "lacked evidence" in status["sessions"][0]["detail"]
-        assert outcomes(status, f"{session}/d0-1")[-1] == "waiting"
-    configure(question_minutes=0)
-    with worker():
-        until(ended(session))
+    shown = told("fleet", "status")["sessions"][0]
+    fleet = Fleet(Environment(conversation=""))
+    fleet.schedule(Pool(POOL, question_minutes=60))
+    waiting = told("status", child)["status"]
+    fleet.schedule(Pool(POOL, question_minutes=0))
+    fleet.close()
 
-    assert told("status", session)["status"] == "failed"
+    assert (shown["state"], waiting) == ("needs you", "waiting")
+    assert "3 reports lacked evidence" in shown["detail"]
+    assert told("status", child)["status"] == "failed"
 
 
 def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:
@@ -130,12 +145,11 @@ def test_an_unknown_pool_is_refused_with_the_place_to_configure_it() -> None:
     assert "config.toml" in unknown.err
 
 
+@pytest.mark.long
 def test_each_job_can_have_a_git_worktree_of_its_own() -> None:
     put_trial()
     configure()
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
-        identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
-        subprocess.run([str(shutil.which("git")), *identity, *words], check=True)
+    commit()
     session = run_session("trial", "-p", 'kinds=["finish", "finish"]', "--worktree")
 
     with worker():
@@ -150,3 +164,28 @@ def test_each_job_can_have_a_git_worktree_of_its_own() -> None:
     ]
     assert (worktrees / f"{session}-d0-1" / "seen-finish.txt").exists()
     assert not Path("seen-finish.txt").exists()
+
+
+def test_a_worktree_with_other_settings_than_the_approved_ones_is_refused() -> None:
+    configure()
+    commit()
+    same = worktree_of(os.getcwd(), os.path.abspath("trees"), "one", os.environ)
+    require_approved(os.getcwd(), Environment().state, worktree=same)
+    Path(".claude").mkdir(exist_ok=True)
+    Path(".claude/settings.json").write_text('{"hooks": {}}')
+    commit()
+    Path(".claude/settings.json").unlink()
+    other = worktree_of(os.getcwd(), os.path.abspath("trees"), "two", os.environ)
+
+    with pytest.raises(TrustError) as refused:
+        require_approved(os.getcwd(), Environment().state, worktree=other)
+
+    assert ".claude/settings.json" in refused.value.message
+    assert worktree_of(os.getcwd(), os.path.abspath("trees"), "two", os.environ) == other
+
+
+def commit() -> None:
+    """Commit everything in the project."""
+    identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "--allow-empty", "-m", "a commit"]):
+        subprocess.run([str(shutil.which("git")), *identity, *words], check=True)
