@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from support.agents import Team, put_lead
-from support.sandbox import flow, put_skill, refused, sessions_folder, told
+from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, refused, sessions_folder, told
 
 NOTED = """\
 name: NAME
@@ -157,6 +157,36 @@ def test_a_session_in_a_database_says_on_which_machine_its_files_are(
     where = f"the working files of this session are on {here.nodename}, in .flow/sessions/{session}/work"
     assert where not in at_home.err
     assert where in elsewhere.err
+    assert flow("session", "verify", session).status == 0
+
+
+def test_working_files_that_were_copied_from_another_machine_are_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+    put_skill("loop", LOOP, texts=LOOP_TEXTS)
+    address = f"sqlite:///{tmp_path / 'sessions.db'}"
+    assert flow("store", "init", address).status == 0
+    monkeypatch.setenv("FLOW_STORE", address)
+    session = told("start", "loop")["session"]
+    notes = Path(f".flow/sessions/{session}/work/notes.md")
+    notes.write_text("# Notes\n")
+    told("step", "loop", "ok", "--session", session)
+
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="another"))
+    copied = flow("resume", session)
+    notes.write_text("# Older notes\n")
+    changed = flow("resume", session)
+    notes.unlink()
+    missing = flow("resume", session)
+    notes.write_text("# Notes\n")
+    told("step", "loop", "iterate", "--session", session)
+    notes.write_text("# Continued on this machine\n")
+    continued = flow("resume", session)
+
+    assert "working files of this session are on" not in copied.err + continued.err
+    assert "those on this machine differ from them" in changed.err
+    assert "copy what you need from there" in missing.err
     assert flow("session", "verify", session).status == 0
 
 

@@ -242,6 +242,7 @@ def follow(
         topic=session.topic,
         work=session.work,
         work_machine=session.work_machine,
+        work_digest=session.work_digest,
         memory=_memory(session, report, now),
         evidence=session.evidence,
         secrets=workflow.secrets,

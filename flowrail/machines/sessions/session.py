@@ -305,8 +305,9 @@ class Session(NamedTuple):
     ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
     words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
     ``work`` is the folder for its working files, as it is printed, and ``work_machine`` the name of the machine that
-    has them if the records are in a database. ``project`` is the project root in which the session started, if it does not
-    follow from the store. ``secrets`` are the names of parameters and facts whose values are not shown.
+    has them if the records are in a database; ``work_digest`` is their digest at the last report. ``project`` is the
+    project root in which the session started, if it does not follow from the store. ``secrets`` are the names of
+    parameters and facts whose values are not shown.
     """
 
     id: str
@@ -340,6 +341,7 @@ class Session(NamedTuple):
     evidence: Mapping[str, StepEvidence] = Frozen()
     secrets: tuple[str, ...] = ()
     project: str = ""
+    work_digest: str = ""
 
     @property
     def shown(self) -> "Session":

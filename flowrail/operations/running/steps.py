@@ -209,6 +209,7 @@ def report(
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
         after = with_baseline(world, opened.workflow, session, after)
+        after = working_files.with_digest(world, after)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         stored = _commit(world, change, session, after, given, now, definition)
     return answer.with_head(stored.head)
@@ -352,7 +353,7 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
 
 def _look(world: World, kept: StoredSession) -> Answer:
     opened = open_session(world, kept.session)
-    notes = working_files.elsewhere(kept.session)
+    notes = working_files.elsewhere(world, kept.session)
     answer = answer_of(world, kept, opened, notes, resumed=kept.session.is_open)
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)

@@ -14,14 +14,18 @@ from datetime import UTC, datetime
 from stat import S_ISREG
 
 from flowrail.discovery.locations import find_project_root
+from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import World, read_configuration
 from flowrail.storage import files
+from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import one_line
 
 MOST_LISTED = 50
 """At most this many working files are listed, those changed last."""
+MOST_BYTES = 16_000_000
+"""Working files that are larger together have no digest."""
 _STORE = ".flow"
 
 
@@ -56,14 +60,32 @@ def on_this_machine(world: World, session: Session) -> Session:
     )
 
 
-def elsewhere(session: Session) -> tuple[str, ...]:
-    """Return a note about the working files if another machine has them."""
+def with_digest(world: World, session: Session) -> Session:
+    """Return a session in a database with the digest of its working files, if this machine has them.
+
+    Files that were copied from the machine that had them belong to this machine from then on.
+    """
+    if not world.store.is_database:
+        return session
+    here, digest = os.uname().nodename, _digest(path_of(world, session))
+    if session.work_machine == here:
+        return session._replace(work_digest=digest)
+    is_copy = bool(digest) and digest == session.work_digest
+    return session._replace(work_machine=here) if is_copy else session
+
+
+def elsewhere(world: World, session: Session) -> tuple[str, ...]:
+    """Return a note about the working files if another machine has them and they were not copied."""
     if session.work_machine in {"", os.uname().nodename}:
         return ()
+    digest = _digest(path_of(world, session))
+    if digest and digest == session.work_digest:
+        return ()
     machine, folder = one_line(session.work_machine), one_line(session.work_folder)
-    return (
-        f"the working files of this session are on {machine}, in {folder}; copy what you need from there",
-    )
+    note = f"the working files of this session are on {machine}, in {folder}; "
+    if digest and session.work_digest:
+        return (f"{note}those on this machine differ from them",)
+    return (f"{note}copy what you need from there",)
 
 
 def make(world: World, session: Session) -> None:
@@ -138,6 +160,21 @@ def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:
     except (OSError, shutil.Error) as error:
         return (f"the working files of `{source.id}` were not all copied: {error}",)
     return ()
+
+
+def _digest(folder: str) -> str:
+    """Return a digest of the names and contents of the files in *folder*; empty if there are none, or too many."""
+    lines, room = [], MOST_BYTES
+    paths = sorted(path for path in _paths(folder) if os.path.isfile(path) and not os.path.islink(path))
+    for path in paths:
+        try:
+            data = files.read_bounded(path, limit=room, what="a working file")
+        except FlowError:
+            return ""
+        room -= len(data)
+        name = os.path.relpath(path, folder)
+        lines.append(f"{name}\0{sha256_hex(data)}\n")
+    return sha256_hex("".join(lines).encode("utf-8", "surrogateescape")) if lines else ""
 
 
 def _is_own(world: World, session: Session) -> bool:

@@ -301,7 +301,11 @@ def _essence(session: Session) -> dict[str, object]:
     Texts of questions, names of agents and the topic may change without the graph, and the conversation with each
     report. Files that evidence was compared with may be gone.
     """
-    plain = to_plain(session._replace(host=None, topic="", work="", work_machine="", project="", evidence={}))
+    plain = to_plain(
+        session._replace(
+            host=None, topic="", work="", work_machine="", work_digest="", project="", evidence={}
+        )
+    )
     plain["questions"] = [
         [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
         for each in plain["questions"]
