@@ -25,8 +25,6 @@ MOST_PRINTED = 4096
 """Bytes of an answer that shows a step or hands out work."""
 MOST_MEDIAN = 1536
 """Bytes of the instructions of a step, with resources; without what every step with agents says of questions."""
-NOT_YET = frozenset({"planner"})
-"""Skills whose texts are still longer."""
 
 
 class Printed(NamedTuple):
@@ -101,7 +99,7 @@ def covering(walks: Sequence[Walk]) -> Iterator[Walk]:
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Printed]]:
     state = tmp_path_factory.mktemp("state")
-    return {skill: measured(skill, state) for skill in BUNDLED if skill not in NOT_YET}
+    return {skill: measured(skill, state) for skill in BUNDLED}
 
 
 def test_no_answer_is_longer_than_the_limit(printed: dict[str, dict[str, Printed]]) -> None:
