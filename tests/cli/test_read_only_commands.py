@@ -82,6 +82,9 @@ def test_a_check_with_mistakes_fails_and_names_them() -> None:
         "remedy",
         "place",
         "step",
+        "file",
+        "line",
+        "column",
     }
 
 
