@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from itertools import chain, islice
@@ -35,6 +36,7 @@ MOST_ROWS = 2_000
 """A longer table is printed plain, row by row."""
 NARROWEST_WRAPPED = 16
 _GAP = 2
+_LIST_ITEM = re.compile(r" *(?:[-*]|\d+\.) +")
 
 
 class View(NamedTuple):
@@ -137,9 +139,11 @@ def _put_line(target: rich_console.Console, line: str | Line, view: View) -> Non
         return
     for piece in text.split("\n", allow_blank=True):
         indent = len(piece.plain) - len(piece.plain.lstrip(" "))
-        wrapped = piece[indent:].wrap(target, max(20, target.width - indent - _GAP), overflow="fold")
+        item = _LIST_ITEM.match(piece.plain)
+        hang = len(item[0]) - indent if item else _GAP if indent else 0
+        wrapped = piece[indent:].wrap(target, max(20, target.width - indent - hang), overflow="fold")
         for number, row in enumerate(wrapped or [Text()]):
-            hanging = indent + (_GAP if number and indent else 0)
+            hanging = indent + (hang if number else 0)
             target.print(Text(" " * hanging) + row, soft_wrap=True)
 
 

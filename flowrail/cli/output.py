@@ -27,18 +27,18 @@ def show(guidance: Guidance, form: str | None) -> None:
     """Print *guidance* in the given format; by default text on a terminal, XML in a pipe."""
     streams.together()
     form = form or usual_form()
-    render = import_module(
-        f"flowrail.formatters.guidance.as_{_FORMS[form]}"
-    ).render  # a command prints one form
+    formatter = import_module(f"flowrail.formatters.guidance.as_{_FORMS[form]}")  # a command prints one form
     if form == "json":
-        data(render(guidance))
+        data(formatter.render(guidance))
+    elif form == "text":
+        report(formatter.report(guidance))
     else:
-        text(render(guidance))
+        text(formatter.render(guidance))
 
 
 def show_state(guidance: Guidance) -> None:
     """Print the state of a session for a person."""
-    text(import_module("flowrail.formatters.guidance.as_text").standing(guidance))
+    report(import_module("flowrail.formatters.guidance.as_text").state_report(guidance))
 
 
 def usual_form() -> str:

@@ -123,3 +123,35 @@ def test_work_of_more_than_a_second_shows_a_bar_that_disappears() -> None:
 
 def test_short_work_shows_no_bar(session: str) -> None:
     assert "━" not in shown("check", "asking")
+
+
+PROSE = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions:
+      - |
+        Look at everything that the user named, and at what is beside it, until you can say what it is for.
+
+        - Write each place down as you go, with the file and the line, so that a reader can check it later.
+
+        ```
+        grep --recursive --line-number --include '*.py' 'a_long_name_to_look_for' src tests docs examples
+        ```
+    next: {ok: null}
+"""
+
+
+def test_a_step_wraps_prose_and_leaves_code_and_commands_whole() -> None:
+    put_skill("prose", PROSE)
+    command = told("start", "prose")["next"][0]["command"]
+
+    out = plain(shown("resume", "--color", "always")).splitlines()
+
+    assert "Look at everything that the user named, and at what is beside it, until you can" in out
+    at = out.index("- Write each place down as you go, with the file and the line, so that a")
+    assert out[at + 1] == "  reader can check it later."
+    assert f"    {command}" in out
+    assert any(line.startswith("grep ") and line.endswith(" examples") for line in out)
+    assert flow("resume", "--format", "text").out.count("until you can say what it is for.") == 1

@@ -24,31 +24,65 @@ from flowrail.formatters.guidance.content import (
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, wants_of
 from flowrail.text.phrases import duration, in_words, section, size
+from flowrail.text.report import (
+    Line,
+    Moment,
+    Report,
+    Span,
+    Style,
+    command,
+    line,
+    paragraphs,
+    plain_text,
+    title,
+)
 from flowrail.text.safe_text import one_line, shortened, visible
+
+Lines = list[str | Line]
+_FENCES = ("```", "~~~")
 
 
 def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as text: the step, its instructions, the next commands."""
-    parts = [_header(guidance)]
+    return plain_text(report(guidance, show))
+
+
+def report(guidance: Guidance, show: Show = str) -> Report:
+    """Return *guidance* for a terminal: prose is wrapped, commands and code are not."""
+    parts: list[Lines] = [_header(guidance)]
     if guidance.briefing is not None:
-        parts.append(visible(briefing_text(guidance.briefing)))
-    parts.append(visible("\n".join(pieces(guidance, show)).strip("\n")))
+        parts.append([visible(briefing_text(guidance.briefing))])
+    parts.append([*_prose(visible("\n".join(pieces(guidance, show)).strip("\n")))])
     if guidance.forbids:
-        parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
+        parts.append([f"Not in this step: {one_line(', '.join(guidance.forbids))}"])
     parts += _details(guidance, show)
-    return "\n\n".join(parts)
+    return paragraphs(*parts)
 
 
-def _header(guidance: Guidance) -> str:
+def _prose(text: str) -> Iterator[str | Line]:
+    """Yield the lines of instructions; code, tables and lines that are indented as code are not wrapped."""
+    fence = ""
+    for text_line in text.split("\n"):
+        start = text_line.lstrip()[:3]
+        is_fence = start in _FENCES and fence in {"", start}
+        wraps = not (fence or is_fence or text_line.startswith(("|", "    ", "<")))
+        fence = ("" if fence else start) if is_fence else fence
+        yield text_line if wraps else Line((text_line,), wraps=False)
+
+
+def _header(guidance: Guidance) -> Lines:
     standing = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
     marks = f"{standing}{f' · {REPLAYED}' if guidance.replayed else ''}"
     step = guidance.step
     if step is None:
-        return marks
+        return [line(Span(marks, Style.TITLE))]
     phase = f" · {one_line(step.phase)}" if step.phase else ""
     attempt = f" · attempt {step.attempt} of {step.limit}" if step.limit else ""
-    title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{attempt}"
-    return f"{title}\n{marks}" if guidance.session else title  # a preview has no session
+    head = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{attempt}"
+    return [
+        title(head),
+        *([line(Span(marks, Style.MUTED))] if guidance.session else []),
+    ]  # a preview has no session
 
 
 def _given(guidance: Guidance) -> str:
@@ -57,13 +91,13 @@ def _given(guidance: Guidance) -> str:
     return f" with {given}" if given else ""
 
 
-def _dispatches(guidance: Guidance, show: Show) -> str:
+def _dispatches(guidance: Guidance, show: Show) -> Lines:
     join = guidance.join
     if join is None:
-        return ""
+        return []
     if not join.total:
-        return NOBODY
-    lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
+        return [NOBODY]
+    lines: Lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for each in guidance.dispatches:
         about = one_line(" ".join(filter(None, (item_of(each), variables(each, guidance.dispatches)))))
         item = f" ({about})" if about else ""
@@ -76,25 +110,25 @@ def _dispatches(guidance: Guidance, show: Show) -> str:
         if each.status == "done" and each.result:
             lines.append(f"    {_result(each.result)}")
         if each.status != "done" or each.again:
-            line = command_of(each, join, show)
-            lines += [f"    {visible(line)}"] if line else []
-    return "\n".join(lines)
+            claim = command_of(each, join, show)
+            lines += [command(visible(claim), 4)] if claim else []
+    return lines
 
 
 def _result(result: object) -> str:
     return shortened(one_line(example_text(result)), 200)
 
 
-def _answers(guidance: Guidance) -> str:
-    return "\n".join(
+def _answers(guidance: Guidance) -> Lines:
+    return [
         f"The user said: {one_line(answer.question)}  {one_line('; '.join(answer.answer))}"
         + (f"  because: {one_line(answer.reason)}" if answer.reason else "")
         for answer in guidance.answers
-    )
+    ]
 
 
-def _questions(guidance: Guidance, show: Show) -> str:
-    lines = []
+def _questions(guidance: Guidance, show: Show) -> Lines:
+    lines: Lines = []
     for each in guidance.questions:
         where = "" if each.session == guidance.session else f" (session {each.session})"
         if each.answer is not None:
@@ -105,8 +139,8 @@ def _questions(guidance: Guidance, show: Show) -> str:
             lines.append(f"  without an answer until {one_line(each.due)}: {one_line(each.default)}")
         for option in each.options:
             about = f"  {one_line(option.description)}" if option.description else ""
-            lines.append(f"  {one_line(option.label)}{about}\n    {visible(shown(option.command, show))}")
-    return "\n".join(lines)
+            lines += [f"  {one_line(option.label)}{about}", command(visible(shown(option.command, show)), 4)]
+    return lines
 
 
 def _working_files(guidance: Guidance) -> str:
@@ -118,47 +152,40 @@ def _working_files(guidance: Guidance) -> str:
     return section(f"Working files in {one_line(guidance.work_folder)}:", lines)
 
 
-def _findings(guidance: Guidance, show: Show) -> str:
+def _findings(guidance: Guidance, show: Show) -> Lines:
     shown, more = findings_of(guidance, show)
-    lines = [
+    lines: Lines = [
         f"  {each.id} {each.severity} (round {each.round}) {one_line(each.text)}"
         + (f"  {one_line(each.place)}" if each.place else "")
         for each in shown
     ]
-    lines += [f"  {visible(more)}"] if more else []
+    lines += [command(visible(more))] if more else []
+    lines = ["Findings on record:", *lines] if lines else []
     record = guidance.finding_command
-    return "\n".join(
-        [
-            *(["Findings on record:", *lines] if lines else []),
-            *(
-                [f"To record a finding, append {FINDING} to", f"    {visible(show(record))}"]
-                if record
-                else []
-            ),
-        ]
-    )
+    if record:
+        lines += [f"To record a finding, append {FINDING} to", command(visible(show(record)), 4)]
+    return lines
 
 
-def _evidence(guidance: Guidance, show: Show) -> str:
-    lines = [f"Evidence. {about_evidence(guidance)}"]
+def _evidence(guidance: Guidance, show: Show) -> Lines:
+    lines: Lines = [f"Evidence. {about_evidence(guidance)}"]
     for check in guidance.evidence:
         verdict = "waived" if check.waived else check.verdict
         about = f" ({verdict})" if verdict else ""
         needed_for = ", ".join(check.outcomes)
         lines.append(f"  {needed_for}: {check.id}{about}: {one_line(check.expected)}")
-        lines += [f"    run: {visible(check.run)}"] if check.run else []
+        lines += [command(f"run: {visible(check.run)}", 4)] if check.run else []
         if check.command:
             otherwise = "if your host does not report it" if check.run else "run"
-            lines.append(f"    {otherwise}: {visible(show(check.command))}")
-    return "\n".join(lines)
+            lines.append(command(f"{otherwise}: {visible(show(check.command))}", 4))
+    return lines
 
 
-def _next(guidance: Guidance, show: Show) -> str:
-    lines = ["Report the outcome to get the next step:"]
-    lines += [
-        f"  {_offer(offer)}" + (f"\n    {visible(show(offer.command))}" if offer.command else "")
-        for offer in guidance.next
-    ]
+def _next(guidance: Guidance, show: Show) -> Lines:
+    lines: Lines = ["Report the outcome to get the next step:"]
+    for offer in guidance.next:
+        lines.append(f"  {_offer(offer)}")
+        lines += [command(visible(show(offer.command)), 4)] if offer.command else []
     wants = wants_of(guidance.next)
     if wants:
         lines.append("Add to the command:")
@@ -171,10 +198,10 @@ def _next(guidance: Guidance, show: Show) -> str:
         lines.append(f"  -s {want.name}={want.type.upper()}{must}  such as {example}{about}")
     if len(wants) >= MANY:
         lines.append(f"  {FACTS_FILE}")
-    return "\n".join(lines)
+    return lines
 
 
-def _details(guidance: Guidance, show: Show) -> Iterator[str]:
+def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
     """Yield what a step waits for, and its next commands."""
     yield from filter(
         None,
@@ -200,13 +227,19 @@ def _offer(offer: OfferedTransition) -> str:
 
 def standing(guidance: Guidance, show: Show = str) -> str:
     """Return the state of a session and its next commands, without the step's instructions."""
-    parts = [_header(guidance)]
-    given = _given(guidance)
-    parts.append(f"started {one_line(guidance.started_at)}{given}")
-    parts += [files] if (files := _working_files(guidance)) else []
-    parts += [one_line(guidance.claim)] if guidance.claim else []
-    parts += _details(guidance, show)
+    return plain_text(state_report(guidance, show))
+
+
+def state_report(guidance: Guidance, show: Show = str) -> Report:
+    """Return the same for a terminal."""
+    yield from _header(guidance)
+    yield line("started ", Moment(one_line(guidance.started_at)), _given(guidance))
+    if files := _working_files(guidance):
+        yield files
+    if guidance.claim:
+        yield one_line(guidance.claim)
+    for lines in _details(guidance, show):
+        yield from lines
     if not (guidance.next or guidance.dispatches):
         # it has ended, has lost its work or belongs to another conversation
-        parts.append(visible("\n".join(pieces(guidance, show))))
-    return "\n".join(parts)
+        yield from _prose(visible("\n".join(pieces(guidance, show))))
