@@ -89,15 +89,10 @@ class Locations(NamedTuple):
 
 
 def skill_roots(
-    cwd: str,
-    home: str,
-    environ: Mapping[str, str],
-    extra: Iterable[str] = (),
-    *,
-    ask_git: AskGit | None = None,
+    cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] = ()
 ) -> tuple[Root, ...]:
     """Return the folders that contain skills, nearest first, each real folder once."""
-    return look(cwd, home, environ, extra, ask_git=ask_git).usable
+    return look(cwd, home, environ, extra).usable
 
 
 def look(

@@ -69,7 +69,7 @@ def key_id(key: Ed25519PublicKey) -> str:
 def signed(statement: dict[str, object], key: Ed25519PrivateKey) -> dict[str, object]:
     """Return the envelope of a statement."""
     payload = json.dumps(statement, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    signature = key.sign(_encoded(PAYLOAD_TYPE, payload))
+    signature = key.sign(_encoded(payload))
     return {
         "payload": base64.b64encode(payload).decode(),
         "payloadType": PAYLOAD_TYPE,
@@ -87,7 +87,7 @@ def verified(envelope: object, key: Ed25519PublicKey) -> dict[str, Any]:
         raise AttestationInvalidError("it is not a DSSE envelope", hint="sign it with --key") from None
     for signature in signatures:
         try:
-            key.verify(signature, _encoded(PAYLOAD_TYPE, payload))
+            key.verify(signature, _encoded(payload))
         except InvalidSignature:
             continue
         statement: dict[str, object] = json.loads(payload)
@@ -104,7 +104,7 @@ def _parts(envelope: object) -> tuple[bytes, list[bytes]]:
     return base64.b64decode(envelope["payload"], validate=True), signatures
 
 
-def _encoded(payload_type: str, payload: bytes) -> bytes:
+def _encoded(payload: bytes) -> bytes:
     """Return what is signed, the pre-authentication encoding of DSSE."""
-    kind = payload_type.encode()
+    kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)

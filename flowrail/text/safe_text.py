@@ -77,11 +77,11 @@ def visible(text: str) -> str:
     return re.sub(HIDDEN, lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
 
 
-def blanked(text: str, *, keep: str = "") -> str:
-    """Return *text* with a space for each unprintable character, except those in *keep*."""
+def blanked(text: str) -> str:
+    """Return *text* with a space for each unprintable character."""
     if is_shown(text):
         return text
-    return "".join(char if char.isprintable() or char in keep else " " for char in re.sub(HIDDEN, " ", text))
+    return "".join(char if char.isprintable() else " " for char in re.sub(HIDDEN, " ", text))
 
 
 def one_line(text: str) -> str:

@@ -18,11 +18,9 @@ MOST_LOOKED_AT = 600
 """After so many sessions the search gives up."""
 
 
-def to_end(
-    workflow: Workflow, session: Session, status: str | None = None, *, call: Call = call_plainly
-) -> tuple[Act, ...] | None:
+def to_end(workflow: Workflow, session: Session, status: str | None = None) -> tuple[Act, ...] | None:
     """Return the acts that bring *session* to an end with that *status*; `None` if none were found."""
-    found = way_out(workflow, session, status, call)
+    found = way_out(workflow, session, status)
     return None if found is None else tuple(act for act, _ in found)
 
 

@@ -116,10 +116,10 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     )
 
 
-def observe(workflow: Workflow, *, call: Call = call_plainly) -> FunctionReads:
+def observe(workflow: Workflow) -> FunctionReads:
     """Return what the functions of *workflow* read, found by calling them as walks do."""
     if not workflow.derived.get("observed"):
-        _searched(workflow, call)
+        _searched(workflow, call_plainly)
         workflow.derived["observed"] = True
     return reads_of(workflow)
 

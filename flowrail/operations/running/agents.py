@@ -7,7 +7,7 @@ commands printed before stay valid. The same is true of questions and findings.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -387,5 +387,5 @@ def _held(dispatch: Dispatched) -> str:
     return "called off" if dispatch.status == CANCELLED else "not claimed"
 
 
-def _token(random: Callable[[int], bytes] = os.urandom) -> str:
-    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in random(12))
+def _token() -> str:
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(12))
