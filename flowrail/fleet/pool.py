@@ -22,8 +22,9 @@ class Pool(NamedTuple):
     ``most_running`` how many all of them do.
 
     ``minutes`` limits one run of an agent, ``attempts`` the runs in a row that fail. ``retry_seconds`` is the pause before
-    the second attempt; it doubles each time. ``job_cost`` is reserved when a run starts, until its real cost is known;
-    ``daily_budget`` is what the runs of the last 24 hours may cost, both in dollars.
+    the second attempt; it doubles each time. ``job_cost`` is what one run may cost: it is reserved when a run starts,
+    until the real cost is known, and Claude Code stops at it. ``daily_budget`` is what the runs of the last 24 hours may
+    cost; both are in dollars.
 
     ``quota`` is a regular expression for the message of a program that has used up its quota. ``question_minutes`` is how
     long a question about a limit or missing evidence waits for the user before its session ends as failed; by default

@@ -57,6 +57,7 @@ def command_of(pool: Pool, *, conversation: str, model: str | None) -> list[str]
         settings = {"permissions": {"allow": list(PERMISSIONS)}, "hooks": hooks()}
         words = ["claude", "-p", "--session-id", conversation, "--output-format", "stream-json", "--verbose"]
         words += ["--settings", json.dumps(settings)]
+        words += ["--max-budget-usd", f"{pool.job_cost:g}"] if pool.job_cost else []
         return [*words, *(["--model", model] if model else []), *arguments]
     return ["codex", "exec", "--json", *arguments, "-"]
 

@@ -164,7 +164,7 @@ _WORKERS = Table(
 _TURNS = Table(
     "fleet_turns",
     _METADATA,
-    Column("pool", _KEY, primary_key=True),
+    Column("duty", _KEY, primary_key=True),
     Column("at", Float, nullable=False),
 )
 _POOLS = Table(
@@ -283,16 +283,16 @@ class FleetRecords:
         with self._transaction() as connection:
             return [Worker(*row) for row in connection.execute(query.order_by(_WORKERS.c.started_at))]
 
-    def take_turn(self, pool: str, seconds: float) -> bool:
-        """Return whether it is the caller's turn to look for lost workers of *pool*: one of them, each so many seconds."""
+    def take_turn(self, duty: str, seconds: float) -> bool:
+        """Return whether it is the caller's turn to do what one worker is to do, each so many seconds."""
         with self._transaction() as connection:
-            _lock(connection, pool)
+            _lock(connection, duty)
             at = _now(connection)
-            newest = connection.execute(select(_TURNS.c.at).where(_TURNS.c.pool == pool)).scalar()
+            newest = connection.execute(select(_TURNS.c.at).where(_TURNS.c.duty == duty)).scalar()
             if newest is not None and newest > at - seconds:
                 return False
-            connection.execute(_TURNS.delete().where(_TURNS.c.pool == pool))
-            connection.execute(insert(_TURNS).values(pool=pool, at=at))
+            connection.execute(_TURNS.delete().where(_TURNS.c.duty == duty))
+            connection.execute(insert(_TURNS).values(duty=duty, at=at))
         return True
 
     def lose_workers(self, pool: str, seconds: float) -> list[Worker]:
@@ -425,10 +425,12 @@ def _run(row: Sequence[Any]) -> Run:
     return run._replace(outcome=RunOutcome(run.outcome))
 
 
-def _lock(connection: Connection, pool: str) -> None:
-    """Let one transaction after the other deal with a pool. On SQLite, each has the whole database for itself."""
+def _lock(connection: Connection, name: str) -> None:
+    """Let one transaction after the other deal with *name*. On SQLite, each has the whole database for itself."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:pool))"), {"pool": pool})
+        connection.execute(
+            text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": f"flow fleet {name}"}
+        )
 
 
 def _now(connection: Connection) -> float:

@@ -73,7 +73,8 @@ class Worker:
                     replaced = not self._beat()
                     if replaced:
                         break
-                    self._send_traces(fleet.schedule(pool))
+                    if fleet.records.take_turn(f"{pool.name} jobs", BEAT_SECONDS / 2):
+                        self._send_traces(fleet.schedule(pool))
                 except StorageError as error:
                     self._say(f"waiting for the database: {error.message}")
                 self._stop.wait(BEAT_SECONDS)
@@ -97,7 +98,7 @@ class Worker:
         heard, self._heard_at = self._heard_at, time.monotonic()
         if self._heard_at - heard > self._lost_seconds / 2:
             return True  # the database was away: the others had no chance to say that they are alive
-        if records.take_turn(pool, self._lost_seconds / 2):
+        if records.take_turn(f"{pool} recovery", self._lost_seconds / 2):
             for lost in records.lose_workers(pool, self._lost_seconds):
                 self._say(f"{lost.id} on {lost.machine} is lost")
             alive = {worker.id for worker in records.workers()}

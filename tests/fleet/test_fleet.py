@@ -84,7 +84,7 @@ def test_claude_code_and_codex_are_started_as_they_expect_and_their_runs_are_in_
     program: str, cost: float | None, tokens: int
 ) -> None:
     put_skill("small")
-    configure(program=program)
+    configure(program=program, job_cost=2.5)
     session = run_session("small")
 
     with (
