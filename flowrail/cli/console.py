@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -20,7 +19,18 @@ from rich.text import Text
 from flowrail.cli import terminal
 from flowrail.operations.environment import Environment
 from flowrail.text.phrases import ago
-from flowrail.text.report import FilePath, Line, Moment, Part, Report, Span, Style, Table, plain_lines
+from flowrail.text.report import (
+    FilePath,
+    Line,
+    Moment,
+    Part,
+    Report,
+    Span,
+    Style,
+    Table,
+    plain_lines,
+    short_path,
+)
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened, visible
 
 COLOURS = {
@@ -121,14 +131,6 @@ def _console(buffer: io.StringIO, *, has_color: bool) -> rich_console.Console:
 
 def _without_trailing_blanks(buffer: io.StringIO) -> str:
     return "".join(f"{shown.rstrip()}\n" for shown in buffer.getvalue().split("\n")[:-1])
-
-
-def short_path(path: str, cwd: str, home: str) -> str:
-    """Return a path from the current folder if it is in it, from `~` if it is in home, otherwise as it is."""
-    for folder, name in ((cwd, ""), (home, "~/")):
-        if folder and path.startswith(os.path.join(folder, "")):
-            return f"{name}{path[len(os.path.join(folder, '')) :]}"
-    return path
 
 
 def _put_line(target: rich_console.Console, line: str | Line, view: View) -> None:

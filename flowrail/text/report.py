@@ -6,6 +6,7 @@ colour, in its own width, with relative times and short paths.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -144,6 +145,14 @@ def plain_part(part: Part) -> str:
     if isinstance(part, Moment):
         return part.at
     return f"{shortened(part.path)}{f':{part.line}' if part.line else ''}"
+
+
+def short_path(path: str, cwd: str, home: str) -> str:
+    """Return a path from the current folder if it is in it, from `~` if it is in home, otherwise as it is."""
+    for folder, name in ((cwd, ""), (home, "~/")):
+        if folder and path.startswith(os.path.join(folder, "")):
+            return f"{name}{path[len(os.path.join(folder, '')) :]}"
+    return path
 
 
 STATUS_STYLES = {

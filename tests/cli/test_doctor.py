@@ -80,7 +80,7 @@ def test_a_set_up_in_order_is_told_so() -> None:
         "trust",
     ]
     assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
-    assert f"  {home_skills()} (home): 1 skill\n" in ran.out
+    assert "  ~/.claude/skills (home): 1 skill\n" in ran.out
     assert f"  Claude Code ({home_skills().parent})\n" in ran.out
     assert "not found; `flow start SKILL` creates it" in ran.out
 
@@ -211,7 +211,7 @@ def test_sessions_are_counted_and_broken_ones_named() -> None:
 
     ran = flow("doctor")
 
-    assert "/.flow: 2 open, 1 ended, 0 foreign, 1 broken\n" in ran.out
+    assert "  .flow: 2 open, 1 ended, 0 foreign, 1 broken\n" in ran.out
     assert one("SESSION_BROKEN")["place"] == broken
     assert ran.status == 1
 

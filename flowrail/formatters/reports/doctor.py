@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flowrail.formatters.reports.notes import position
 from flowrail.text.phrases import count
-from flowrail.text.report import Line, Report, Span, Style, line, paragraphs, status, title
+from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, status, title
 from flowrail.text.safe_text import shortened
 
 _MOST_KINDS = 20
@@ -52,7 +51,8 @@ def _kind(severity: Span, code: str, alike: Sequence[Mapping[str, Any]]) -> Iter
     remedy = f": {shortened(alike[0]['remedy'])}" if common else ""
     yield line("  ", severity, f" {code}{times}{remedy}")
     for finding in alike[:_MOST_PLACES]:
-        yield f"    {shortened(finding['message'])}{position(finding['place'])}"
+        place = (" (", FilePath(finding["place"]), ")") if finding["place"] else ()
+        yield line(f"    {shortened(finding['message'])}", *place)
         if not common:
             yield f"      {shortened(finding['remedy'])}"
     if len(alike) > _MOST_PLACES:

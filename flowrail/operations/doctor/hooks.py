@@ -32,7 +32,7 @@ def hooks_section(world: DoctorContext) -> Section:
             findings += _findings(file, hooks)
             if hooks.any:
                 installed.setdefault(file.host, []).append(file)
-                facts.append(f"{file.host}, {file.to}: {file.path}")
+                facts.append(f"{file.host}, {file.to}: {world.short(file.path)}")
         data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
     findings += _paused(world)
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]

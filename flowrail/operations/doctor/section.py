@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.text.report import short_path
+
 
 class DoctorContext(NamedTuple):
     """Everything that an examination may look at."""
@@ -16,6 +18,10 @@ class DoctorContext(NamedTuple):
     store: str
     extra: Sequence[str] = ()
     now: str = ""
+
+    def short(self, path: str) -> str:
+        """Return a path as people read it: from the current folder, or from home."""
+        return short_path(path, self.cwd, self.home)
 
 
 class SetupFinding(NamedTuple):

@@ -57,10 +57,10 @@ class Examination(NamedTuple):
 def skill_sections(found: Discovery, context: DoctorContext) -> Iterator[Section]:
     """Yield the sections about locations, skills, hosts, the registry and workflows."""
     examined = examine(found, context.home, context.environ)
-    yield _locations(found)
+    yield _locations(found, context)
     yield _files(found, examined)
     yield _hosts(examined)
-    yield _registry(found)
+    yield _registry(found, context)
     yield _workflows(found.places.usable, context.cwd)
 
 
@@ -97,16 +97,16 @@ def _conformance(path: str) -> Sequence[Note]:
     return first_notes(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))
 
 
-def _locations(found: Discovery) -> Section:
+def _locations(found: Discovery, context: DoctorContext) -> Section:
     places = found.places
     counts = Counter(each.root for each in (*found.candidates, *found.hidden))
     counts.update(each.root for each in found.skipped if each.is_skill and each.code != "SHADOWED")
     facts = [
-        f"{root.path} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
+        f"{context.short(root.path)} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
         for root in places.roots
     ]
     if places.superproject:
-        facts.append(f"a submodule of {places.superproject}")
+        facts.append(f"a submodule of {context.short(places.superproject)}")
     notes = [
         note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
     ]
@@ -157,19 +157,19 @@ def _hosts(seen: Examination) -> Section:
     return Section("hosts", facts or ["no supported agent host found"], [], data)
 
 
-def _registry(found: Discovery) -> Section:
+def _registry(found: Discovery, context: DoctorContext) -> Section:
     registry = found.registry
     if not registry.exists:
-        facts = [f"none at {registry.path}; it is optional"]
+        facts = [f"none at {context.short(registry.path)}; it is optional"]
         return Section("registry", facts, [], {"path": registry.path, "exists": False, "workflows": 0})
-    return guarded("registry", lambda: _read_registry(found))
+    return guarded("registry", lambda: _read_registry(found, context))
 
 
-def _read_registry(found: Discovery) -> Section:
+def _read_registry(found: Discovery, context: DoctorContext) -> Section:
     from flowrail.discovery.registry.check import check  # pydantic may be missing, which doctor has to report
 
     registry = found.registry
-    facts = [f"{registry.path}: {count(len(registry.entries), 'workflow')}"]
+    facts = [f"{context.short(registry.path)}: {count(len(registry.entries), 'workflow')}"]
     data = {"path": registry.path, "exists": True, "workflows": len(registry.entries)}
     return Section("registry", facts, list(_as_findings(check(found))), data)
 
