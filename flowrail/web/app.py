@@ -76,6 +76,7 @@ def application(site: Site, *, hosts: tuple[str, ...]) -> AccessCheck:
         Route("/sessions/{session}/approve", _change(_approve, site), methods=["POST"]),
         Route("/sessions/{session}/waive", _change(_waive, site), methods=["POST"]),
         Route("/sessions/{session}/abandon", _change(_abandon, site), methods=["POST"]),
+        Route("/fleet", _page(_fleet, site)),
         Route("/handoffs", _page(_handoffs, site)),
         Route("/skills/{address:path}", _page(_skill, site)),
         Route("/static/{name}", _static),
@@ -99,6 +100,11 @@ def _session(site: Site, request: Request) -> Response:
 def _handoffs(site: Site, request: Request) -> Response:
     del request
     return HTMLResponse(site.pages.handoffs())
+
+
+def _fleet(site: Site, request: Request) -> Response:
+    del request
+    return HTMLResponse(site.pages.fleet())
 
 
 def _skill(site: Site, request: Request) -> Response:

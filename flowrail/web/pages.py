@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -39,6 +40,9 @@ from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
+
+if TYPE_CHECKING:
+    from flowrail.fleet.status import FleetStatus
 
 PHASES = (DISCOVERY, SELECTION, VALIDATION, TRANSFER, INVOCATION, ACKNOWLEDGMENT)
 LONGEST_PAYLOAD = 20_000
@@ -110,12 +114,14 @@ class Pages:
         board: Board,
         *,
         can_approve: bool,
+        fleet_status: Callable[[], FleetStatus | None],
     ) -> None:
         self._world = world
         self._store = world.store
         self._handoffs = handoffs
         self._roots = roots
         self._board = board
+        self._fleet_status = fleet_status
         self._templates = Environment(
             loader=PackageLoader("flowrail.web"),
             autoescape=True,
@@ -141,6 +147,7 @@ class Pages:
             counted=count,
             words=in_words,
             facts=_facts_text,
+            iso=_iso,
         )
 
     def stamps(self) -> dict[str, tuple[int, int]]:
@@ -245,6 +252,11 @@ class Pages:
         store = self._world.shown_store
         return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
 
+    def fleet(self) -> str:
+        """Return the page of the fleet: its pools, sessions, workers and newest runs."""
+        status = self._fleet_status()
+        return self._render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
+
     def entry(self) -> str:
         """Return the page that a browser gets for a valid token. It moves on to the board."""
         return self._render("entry.html")
@@ -311,6 +323,11 @@ def _payload_text(handoff: HandoffTimeline) -> str:
     except StorageError:
         return ""
     return text if len(text) <= LONGEST_PAYLOAD else f"{text[:LONGEST_PAYLOAD]}…"
+
+
+def _iso(moment: float) -> str:
+    """Return a time in seconds since 1970 in ISO 8601."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _handoff_mark(handoff: HandoffTimeline) -> str:

@@ -9,6 +9,8 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -21,9 +23,14 @@ from flowrail.web.access import ENTER, Keys
 from flowrail.web.app import Activity, Site, application
 from flowrail.web.pages import Pages
 
+if TYPE_CHECKING:
+    from flowrail.fleet.status import FleetStatus
+
 LOOPBACK = ("127.0.0.1", "::1")
 SHORTEST_TOKEN = 32
 LONGEST_TOKEN = 1_000
+NEWEST_RUNS = 30
+"""Runs of the fleet that its page lists."""
 EVERYWHERE = frozenset({"0.0.0.0", "::", "*"})  # noqa: S104 - refused below
 
 
@@ -69,7 +76,15 @@ def serve(
     board = Board(world.store)
     handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend)
     can_approve = at_terminal and token is None
-    pages = Pages(world, handoffs, environment.roots, keys, board, can_approve=can_approve)
+    pages = Pages(
+        world,
+        handoffs,
+        environment.roots,
+        keys,
+        board,
+        can_approve=can_approve,
+        fleet_status=lambda: _fleet_status(environment),
+    )
     site = Site(world, pages, board, keys, activity, can_approve)
     app = application(site, hosts=hosts)
     config = uvicorn.Config(
@@ -84,6 +99,21 @@ def serve(
     ready(f"http://{hosts[0]}{ENTER}?token={keys.token}")
     with suppress(KeyboardInterrupt):
         asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle))
+
+
+def _fleet_status(environment: Environment) -> FleetStatus | None:
+    """Return what the fleet of the store does, or `None` if there is no fleet."""
+    has_fleet = os.path.isdir(os.path.join(environment.store_path, "fleet"))
+    is_shared = environment.database is not None and not environment.database.is_sqlite
+    if find_spec("dbos") is None or not (has_fleet or is_shared):
+        return None
+    from flowrail.fleet.fleet import Fleet  # needs the extra `fleet`
+
+    fleet = Fleet(environment)
+    try:
+        return fleet.status(newest=NEWEST_RUNS)
+    finally:
+        fleet.close()
 
 
 def read_token(path: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.chromium import Tab, browser
 from support.demo_store import write_demo
+from support.fleets import configure, ended, run_session, until, worker
 from support.sandbox import flow, put_skill, told
 from support.web import APPROVAL, PUBLISH, website
 
@@ -161,3 +162,27 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
         chromium.wait_for("document.getElementById('main').innerText.includes('✓ approved')")
 
     assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
+
+
+def test_the_fleet_page_shows_pools_sessions_and_runs(chromium: Tab) -> None:
+    pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
+    put_skill("small")
+    configure(program="claude")
+    axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
+
+    with website() as running:
+        chromium.show(390, 844, phone=True)
+        chromium.open(running.address)
+        chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
+        visit(chromium, "/fleet")
+        assert "No fleet here." in text(chromium)
+        session = run_session("small")
+        with worker():
+            until(ended(session))
+        chromium.wait_for("document.getElementById('main').innerText.includes('finished')")
+
+        assert f"{session} completed" in text(chromium)
+        assert "$0.50" in text(chromium)
+        assert chromium.run("document.documentElement.scrollWidth <= innerWidth")
+        if axe.is_file():
+            assert violations(chromium, axe) == []

@@ -173,3 +173,4 @@ function answerOf(button, form) {
 prepare();
 listen();
 setInterval(refreshTimes, 30000);
+setInterval(() => { if (location.pathname === "/fleet") load(location.href); }, 5000); // its runs are no sessions
