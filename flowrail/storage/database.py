@@ -445,4 +445,5 @@ def _is_busy(error: SQLAlchemyError) -> bool:
 
 def _first_line(error: SQLAlchemyError) -> str:
     text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
-    return (text.strip().splitlines() or [type(error).__name__])[0]
+    line = (text.strip().splitlines() or [type(error).__name__])[0]
+    return line.removeprefix("connection failed: ")
