@@ -136,7 +136,11 @@ def _without_trailing_blanks(buffer: io.StringIO) -> str:
 def _put_line(target: rich_console.Console, line: str | Line, view: View) -> None:
     parts = line.parts if isinstance(line, Line) else (line,)
     text = Text.assemble(*map(view.part, parts))
-    if isinstance(line, Line) and not line.wraps:
+    room = target.width - _GAP
+    has_long_path = any(isinstance(part, FilePath) and len(view.part(part)) > room / 2 for part in parts)
+    if has_long_path or (
+        isinstance(line, Line) and not line.wraps
+    ):  # the terminal breaks it, and it can be copied
         target.print(text, soft_wrap=True)
         return
     for piece in text.split("\n", allow_blank=True):

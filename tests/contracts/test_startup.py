@@ -15,7 +15,7 @@ import flowrail
 PACKAGE = Path(flowrail.__file__).parent
 MOST_MODULES = 59
 """Modules with code that `flow step SKILL OUTCOME` may load. The aim is 48."""
-HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
+HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "rich", "importlib.metadata"}
 DATABASES = {"sqlalchemy", "psycopg", "sqlite3", "dbos"}
 PLACEHOLDERS = {"attr.validators", "gettext", "logging", "platform", "tokenize", "urllib.parse"}
 NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"} | PLACEHOLDERS | DATABASES
