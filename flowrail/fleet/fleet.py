@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError
+from flowrail.errors import FlowError, UsageError
 from flowrail.fleet import attempt, targets
 from flowrail.fleet.errors import FleetDatabaseError, NotOpenError
 from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.pool import Pool, check_name, configured_pool
-from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, FleetRecords, FleetSession, Run
-from flowrail.fleet.status import FleetStatus, status_of
+from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, FleetRecords, FleetSession, Run, over_budget
+from flowrail.fleet.status import FleetStatus, PoolStatus, status_of
 from flowrail.fleet.targets import Target
 from flowrail.machines.engine.questions import STOP
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
@@ -98,7 +98,18 @@ class Fleet:
 
     def status(self, *, newest: int) -> FleetStatus:
         """Return what the fleet is doing now, and the records of its *newest* runs."""
-        return status_of(self.records, self.jobs, self.world(), newest=newest)
+        status = status_of(self.records, self.jobs, self.world(), newest=newest)
+        return status._replace(pools=tuple(self._with_budget(pool) for pool in status.pools))
+
+    def _with_budget(self, pool: PoolStatus) -> PoolStatus:
+        """Return the status of a pool as paused, if the budget that is configured here is used up."""
+        try:
+            limits = self.pool(pool.name)
+        except UsageError:
+            return pool  # configured on other machines only
+        if pool.paused is not None or limits.daily_budget is None:
+            return pool
+        return pool._replace(paused=over_budget(pool.name, pool.spent, limits.job_cost, limits.daily_budget))
 
     def schedule(self, pool: Pool) -> list[str]:
         """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts.

@@ -94,15 +94,15 @@ class JobQueue:
         def job(job_id: str, target: str, worktree: bool) -> None:
             run_job(job_id, target, worktree)
 
-        DBOS.listen_queues([_queue(pool.name)])
-        DBOS.launch()
-        DBOS.register_queue(
+        self._client.register_queue(
             _queue(pool.name),
             worker_concurrency=pool.slots,
             global_concurrency=pool.most_running,
             polling_interval_sec=_POLL_SECONDS,
             on_conflict="always_update",
         )
+        DBOS.listen_queues([_queue(pool.name)])
+        DBOS.launch()
 
     @staticmethod
     def stop_listening() -> None:

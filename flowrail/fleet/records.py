@@ -352,9 +352,9 @@ class FleetRecords:
             at = _now(connection)
             if daily_budget is not None:
                 spent = _spent(connection, start.pool, at - DAY)
-                if spent + start.reserved > daily_budget:
-                    reason = f"${spent:.2f} of the daily budget of ${daily_budget:.2f} are spent or reserved"
-                    return PoolState(start.pool, None, reason)
+                exhausted = over_budget(start.pool, spent, start.reserved, daily_budget)
+                if exhausted is not None:
+                    return exhausted
             connection.execute(insert(_STARTS).values(**start._replace(at=at)._asdict()))
         return None
 
@@ -418,6 +418,14 @@ class FleetRecords:
                 f"the database of the fleet failed: {said[0] if said else type(error).__name__}",
                 hint="check that the database can be reached, then run the command again",
             ) from None
+
+
+def over_budget(pool: str, spent: float, cost: float, daily_budget: float) -> PoolState | None:
+    """Return why a run of that cost must wait, if it would exceed the budget."""
+    if spent + cost <= daily_budget:
+        return None
+    reason = f"${spent:.2f} of the daily budget of ${daily_budget:.2f} are spent or reserved"
+    return PoolState(pool, None, reason)
 
 
 def _run(row: Sequence[Any]) -> Run:

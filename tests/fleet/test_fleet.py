@@ -124,6 +124,17 @@ def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_its_sessi
     assert told("status", child)["status"] == "failed"
 
 
+def test_the_status_says_that_a_pool_has_used_up_its_budget() -> None:
+    put_trial()
+    configure(daily_budget=1, job_cost=2.5)
+    run_session("trial")
+
+    (pool,) = told("fleet", "status")["pools"]
+
+    assert (pool["queued"], pool["running"]) == (1, 0)
+    assert pool["paused"]["reason"] == "$0.00 of the daily budget of $1.00 are spent or reserved"
+
+
 def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:
     unapproved = flow("fleet", "worker", "--pool", "claude")
     assert unapproved.status == 7
