@@ -6,7 +6,6 @@ Piped input cannot answer a question, and without a terminal the question is ref
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 
 import click
@@ -53,6 +52,8 @@ def is_for_people() -> bool:
 
 def width() -> int:
     """Return the columns of the terminal."""
+    import shutil  # 1.5 ms with its compressors, which only output for a terminal needs
+
     return max(20, shutil.get_terminal_size().columns)
 
 
