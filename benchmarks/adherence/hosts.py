@@ -213,8 +213,14 @@ def main() -> int:
     parser.add_argument("--tasks", nargs="+", choices=experiment["tasks"], default=experiment["tasks"])
     parser.add_argument("--arms", nargs="+", choices=experiment["arms"], default=experiment["arms"])
     parser.add_argument("--repeats", type=int, default=experiment["repeats"])
+    parser.add_argument(
+        "--no-kills", action="store_true", help="let the host work undisturbed, to try a task"
+    )
     parser.add_argument("--output", type=Path, help="the file for the results")
     words = parser.parse_args()
+    if words.no_kills and words.output and RECORDED in words.output.resolve().parents:
+        parser.error("results without kills are not part of the experiment; use another --output")
+    experiment = {**experiment, "kills": [] if words.no_kills else experiment["kills"]}
     runs: list[HostRun] = []
     for repeat in range(words.repeats):
         for name in words.tasks:
