@@ -20,7 +20,7 @@ from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_WORD = re.compile(r"[\w$-]+")
+_WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
 _AFTER_MARK = 20
 
 

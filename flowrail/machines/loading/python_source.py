@@ -177,7 +177,7 @@ class _Source:
             data,
             name=str(data["name"]) if any_name else self.address,
             place=self.place,
-            origin=lambda path: Place(self.source, self._line(path)),
+            origin=lambda path: Place(self.source, self._position(path)[0]),
             findings=tuple(self.findings),
             has_code=True,
             is_complete=self.is_complete,
@@ -189,23 +189,31 @@ class _Source:
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
             words = [self.ids.get(path[1], words[1]), *words[2:]]
         inside = ".".join(words)
-        return Place(self.source, self._line(path), part=inside)
+        return Place(self.source, *self._position(path), part=inside)
 
-    def _line(self, path: Path) -> int:
+    def _position(self, path: Path) -> tuple[int, int]:
         for length in range(len(path), -1, -1):
             if path[:length] in self.nodes:
                 line, node = self.nodes[path[:length]]
-                return self._line_in_text(line, node, str(path[length])) if length < len(path) else line
-        return 1
+                if length < len(path):
+                    return self._position_in_text(line, node, str(path[length]))
+                return line, self._column(node) if node.lineno == line else 0
+        return 1, 0
 
-    def _line_in_text(self, line: int, node: ast.expr, word: str) -> int:
-        """Return the line of a text that contains *word*, otherwise *line*."""
-        node = self._resolved(node)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                if word in self.lines[number - 1]:
-                    return number
-        return line
+    def _position_in_text(self, line: int, node: ast.expr, word: str) -> tuple[int, int]:
+        """Return the position of *word* in a text, otherwise that of the text."""
+        resolved = self._resolved(node)
+        if isinstance(resolved, ast.Constant) and isinstance(resolved.value, str):
+            for number in range(resolved.lineno, (resolved.end_lineno or resolved.lineno) + 1):
+                start = self._column(resolved) - 1 if number == resolved.lineno else 0
+                if (found := self.lines[number - 1].find(word, start)) >= 0:
+                    return number, found + 1
+        return line, self._column(node) if node.lineno == line else 0
+
+    def _column(self, node: ast.expr) -> int:
+        """Return the column of *node*, whose offset counts bytes."""
+        before = self.lines[node.lineno - 1].encode()[: node.col_offset]
+        return len(before.decode("utf-8", "replace")) + 1
 
     def _resolved(self, node: ast.expr) -> ast.expr:
         """Return the value of a constant that *node* names, otherwise *node*."""

@@ -30,7 +30,14 @@ def read_yaml(
         return ReadWorkflow(Workflow(name, validate=False), (finding,), lambda _path: Place(source))
 
     def place(path: Path) -> Place:
-        return Place(source, *document.position(path))
+        line, column = document.position(path)
+        last = path[-1] if path else None
+        if isinstance(last, str) and last.startswith("$"):  # a placeholder, in the text at that position
+            lines = data.decode().removeprefix("\ufeff").split("\n")[line - 1 :]
+            below, inside = _position_in("\n".join(lines)[column - 1 :], (last,))
+            if inside:
+                line, column = line + below - 1, inside + (column - 1 if below == 1 else 0)
+        return Place(source, line, column)
 
     return read_data(document.value, name=name, place=place, read_text=read_text, text_folder=text_folder)
 
