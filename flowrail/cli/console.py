@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich import console as rich_console
 from rich.cells import cell_len
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -112,7 +112,6 @@ def progress(*, has_color: bool) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
     )
     return Progress(*columns, console=target, transient=True)
 

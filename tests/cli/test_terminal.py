@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support.sandbox import ASKING, flow, home_skills, put_skill, told
 from support.terminal import plain, shown
@@ -112,9 +114,10 @@ WORKFLOW = Workflow("slow", StepDef("first", "First", ["Do it."], decide, next={
 def test_work_of_more_than_a_second_shows_a_bar_that_disappears() -> None:
     put_skill("slow", SLOW, file="workflow.py", where=home_skills())
 
-    out = shown("test", "slow")
+    out = shown("test", "slow", "--color", "never")
 
     assert "slow " in out
+    assert not re.search(r"\x1b\[[0-9;]*m", out)
     assert "━" in out
     assert "\x1b[2K" in out  # the line of the bar is erased
     assert plain(out).rstrip().endswith("1 passed")
