@@ -209,7 +209,8 @@ def test_of_many_processes_that_add_the_same_record_one_wins(open_store: Open) -
 def test_no_acknowledged_record_is_lost_when_the_writer_is_killed(
     open_store: Open, kills: int, tmp_path: Path
 ) -> None:
-    key = started(open_store())
+    reader = open_store()
+    key = started(reader)
     acknowledged = 0
 
     for _ in range(kills):
@@ -224,7 +225,7 @@ def test_no_acknowledged_record_is_lost_when_the_writer_is_killed(
         process.join()
         lines = (tmp_path / "log").read_text().split("\n")[:-1] if (tmp_path / "log").exists() else []
         acknowledged = int(lines[-1]) if lines else 0
-        stored = [entry.seq for entry in open_store().records(key)]
+        stored = [entry.seq for entry in reader.records(key)]
 
         assert stored == list(range(len(stored)))
         assert stored[-1] >= acknowledged
