@@ -315,7 +315,7 @@ def _facts_text(facts: Mapping[str, object]) -> str:
 
 
 def _payload_text(handoff: HandoffTimeline) -> str:
-    """Return the beginning of the payload that was written; empty if there is none or it is gone."""
+    """Return the beginning of the payload that was written; empty if it is missing."""
     if handoff.payload is None or handoff.missing:
         return ""
     try:

@@ -70,6 +70,7 @@ def session() -> str:
         "diagram deploy --session ID --format html",
         "skill record ID",
         "session verify ID",
+        "session trace ID",
         "audit ID",
         "attest ID",
         "watch-once",

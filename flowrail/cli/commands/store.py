@@ -91,7 +91,7 @@ def copy_command(source: str, target: str, as_json: bool) -> None:
 def export_command(session_id: str, file: str, as_json: bool, store: str | None) -> None:
     """Write a session into one file, to move it or to report a problem
 
-    The file contains everything that was recorded, facts and answers included, but no working files.
+    The file contains everything that was recorded, also facts, answers and secrets, but no working files.
     """
     output.to_file(file, stores.export_session(Environment(store=store).store, session_id), mode=0o600)
     if as_json:
