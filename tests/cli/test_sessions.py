@@ -88,7 +88,10 @@ def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
 
     for name, hint in (
         (f"{session[:-1]}1", f"did you mean `{session}`?"),
-        ("../../etc", "see all sessions: flow sessions --all"),
+        (
+            "../../etc",
+            "see all sessions: flow sessions --all; run the command in the project where the session was started",
+        ),
     ):
         status, error = refused(*words, name)
         assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_SESSION", hint)
