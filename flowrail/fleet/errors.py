@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from flowrail.errors import ConflictError, StorageError
+from flowrail.errors import ConflictError, StorageError, TrustError
 
 
 class FleetDatabaseError(StorageError):
     """The database of the fleet did not answer, or refused."""
 
     code = "FLEET_DATABASE_FAILED"
+
+
+class ForeignFleetError(TrustError):
+    """The queue of a fleet came with a clone, was moved, or belongs to another user."""
+
+    code = "FOREIGN_FLEET"
 
 
 class NotOpenError(ConflictError):

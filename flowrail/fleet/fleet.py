@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, UsageError
 from flowrail.fleet import attempt, targets
-from flowrail.fleet.errors import FleetDatabaseError, NotOpenError
+from flowrail.fleet.errors import FleetDatabaseError, ForeignFleetError, NotOpenError
 from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.pool import Pool, check_name, configured_pool
 from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, FleetRecords, FleetSession, Run, over_budget
@@ -25,8 +25,8 @@ from flowrail.operations.environment import (
 )
 from flowrail.operations.running import questions, steps
 from flowrail.operations.running.conversations import release
-from flowrail.storage.files import make_private_dir
-from flowrail.storage.ownership import configuration_path
+from flowrail.storage.files import make_private_dir, write_atomic
+from flowrail.storage.ownership import Owner, configuration_path
 from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"
@@ -45,11 +45,10 @@ class Fleet:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.folder = os.path.join(environment.store_path, FOLDER)
+        self.folder = folder_of(environment)
+        _prepare_folder(environment, self.folder)
         database = environment.database
         if database is None or database.is_sqlite:
-            make_private_dir(environment.store_path)
-            make_private_dir(self.folder)
             queue_url, records_url = (f"sqlite:///{self.folder}/{name}.sqlite" for name in ("queue", "runs"))
         else:
             queue_url = records_url = database.complete_address
@@ -191,6 +190,34 @@ class Fleet:
     def _next_job(target: Target, runs: list[Run]) -> str:
         """Return the id of the next job of a target. It is the same as long as that job has not ended."""
         return f"{target.key}#{sum(run.outcome not in REOPENED for run in runs) + 1}"
+
+
+def folder_of(environment: Environment) -> str:
+    """Return the folder for the files of the fleet of this store: logs, worktrees and, without a server, its tables."""
+    return os.path.join(environment.store_path, FOLDER)
+
+
+def has_fleet(environment: Environment) -> bool:
+    """Return whether there can be a fleet: on one machine, somebody has used it before."""
+    database = environment.database
+    return (database is not None and not database.is_sqlite) or os.path.isdir(folder_of(environment))
+
+
+def _prepare_folder(environment: Environment, folder: str) -> None:
+    """Make the folder of a fleet; refuse one that came with a clone, because its queue says what is run."""
+    make_private_dir(environment.store_path)
+    make_private_dir(folder)
+    owner = Owner(environment.state)
+    if owner.owns(folder, FOLDER):
+        return
+    if any(name.endswith(".sqlite") for name in os.listdir(folder)):
+        raise ForeignFleetError(
+            f"the fleet in {folder} came with a clone, was moved, or belongs to another user",
+            hint=f"delete {folder} to begin a new one; sessions are not in it",
+            folder=folder,
+        )
+    write_atomic(os.path.join(folder, ".gitignore"), b"*\n")
+    owner.claim(folder, FOLDER)
 
 
 def _failures(runs: list[Run], since: float) -> list[Run]:

@@ -149,6 +149,20 @@ def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() 
     assert "changed since it was approved for headless agents: .claude/settings.json" in changed.err
 
 
+def test_a_fleet_that_came_with_a_clone_is_refused_and_looking_makes_no_files() -> None:
+    assert told("fleet", "status")["pools"] == []
+    assert not Path(".flow").exists()
+    put_trial()
+    configure()
+    run_session("trial")
+    Path(".flow/fleet/owner").write_text("of another user\n")
+
+    refused = flow("fleet", "status")
+
+    assert refused.status == 7
+    assert "came with a clone" in refused.err
+
+
 def test_an_unknown_pool_is_refused_with_the_place_to_configure_it() -> None:
     unknown = flow("fleet", "worker", "--pool", "unknown")
 

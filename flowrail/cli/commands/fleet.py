@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from flowrail.cli.environment import environment, named_values
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.fleet import folders, programs
-from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.fleet import Fleet, has_fleet
 from flowrail.fleet.pool import check_name
 from flowrail.fleet.status import FleetStatus
 from flowrail.fleet.worker import Worker
@@ -173,8 +174,10 @@ def run_command(
 def status_command(runs: int, as_json: bool, store: str | None) -> None:
     """Show pools, workers, sessions and the newest runs"""
     here = environment(store, (), conversation="")
-    with _fleet(here) as fleet:
-        status = fleet.status(newest=runs)
+    status = FleetStatus(time.time(), (), (), (), (), ())
+    if has_fleet(here):
+        with _fleet(here) as fleet:
+            status = fleet.status(newest=runs)
     if as_json:
         output.data(_data(status))
     else:
