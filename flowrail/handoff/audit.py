@@ -148,7 +148,7 @@ class SessionTimeline(NamedTuple):
     events: tuple[SessionEvent, ...]
 
 
-class Span(NamedTuple):
+class AuditSpan(NamedTuple):
     """A handoff as a part of a trace."""
 
     span_id: str
@@ -165,7 +165,7 @@ class HandoffTrace(NamedTuple):
     """The handoffs of one piece of work, and the skills that it came through."""
 
     trace_id: str
-    spans: tuple[Span, ...]
+    spans: tuple[AuditSpan, ...]
     skills: tuple[str, ...]
 
 
@@ -358,7 +358,9 @@ def _traces(handoffs: Iterable[HandoffTimeline]) -> Iterator[HandoffTrace]:
         by_trace.setdefault(handoff.trace_id, []).append(handoff)
     for trace_id, members in by_trace.items():
         spans = tuple(
-            Span(h.span_id, h.parent_span_id, h.handoff, h.source, h.target, h.phase, h.started_at, h.seconds)
+            AuditSpan(
+                h.span_id, h.parent_span_id, h.handoff, h.source, h.target, h.phase, h.started_at, h.seconds
+            )
             for h in members
         )
         yield HandoffTrace(trace_id, spans, max((h.chain for h in members), key=len))

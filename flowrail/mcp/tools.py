@@ -100,7 +100,7 @@ class ToolAnswer(NamedTuple):
     data: dict[str, Any]
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """A tool and its arguments."""
 
     tool: str
@@ -577,7 +577,7 @@ _RENAMED = {"as": "holder"}
 _NOT_FOR_TOOLS = frozenset({"json", "format", "all", "root"})
 
 
-def call_of(command: Command, store: str | None) -> Call | None:
+def call_of(command: Command, store: str | None) -> ToolCall | None:
     """Return the call that is equivalent to *command*; `None` if there is no such tool, or not for this *store*."""
     names = _ARGUMENTS.get(command.verb)
     if names is None or command.store not in {None, store}:
@@ -591,7 +591,7 @@ def call_of(command: Command, store: str | None) -> Call | None:
         for name, value in command.options.items()
         if name not in _NOT_FOR_TOOLS and value != {}
     }
-    return Call(tool, {**fixed, **given, **options})
+    return ToolCall(tool, {**fixed, **given, **options})
 
 
 def shown_as_call(store: str | None) -> Callable[[Command], str]:

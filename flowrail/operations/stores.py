@@ -38,7 +38,7 @@ class CopyResult(NamedTuple):
     known: int
 
 
-class Records(Protocol):
+class RecordSource(Protocol):
     """All sessions or all handoffs of a store."""
 
     def stamps(self) -> Mapping[str, object]:
@@ -67,7 +67,7 @@ def copy_store(source: Store, target: Store) -> CopyResult:
     return CopyResult(len(sessions), len(handoffs), known + known_handoffs)
 
 
-def _copy_records(source: Records, target: Records) -> tuple[list[str], int]:
+def _copy_records(source: RecordSource, target: RecordSource) -> tuple[list[str], int]:
     """Copy what the target does not have. Return the ids, and how many it had."""
     copied: list[str] = []
     there = target.stamps()

@@ -32,7 +32,7 @@ from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence_records, working_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
-from flowrail.operations.sessions.session_view import SessionView, view
+from flowrail.operations.sessions.session_view import SessionPage, view
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded
@@ -51,7 +51,7 @@ MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
 
-class Column(NamedTuple):
+class BoardColumn(NamedTuple):
     """One group of the board."""
 
     group: Group
@@ -59,7 +59,7 @@ class Column(NamedTuple):
     more: int
 
 
-class Fact(NamedTuple):
+class ShownFact(NamedTuple):
     """A name and its value as text."""
 
     name: str
@@ -90,7 +90,7 @@ class StepRow(NamedTuple):
     transitions: str
 
 
-class StepEvidence(NamedTuple):
+class ShownEvidence(NamedTuple):
     """The checks of the current step as they are now, or why they cannot be shown.
 
     ``claim`` is the outcome that was reported without enough evidence, if any.
@@ -164,7 +164,7 @@ class Pages:
         for group in Group:
             members = [entry for entry in entries if entry.group is group]
             shown = members[:MOST_ENDED] if group is Group.ENDED else members
-            columns.append(Column(group, shown, len(members) - len(shown)))
+            columns.append(BoardColumn(group, shown, len(members) - len(shown)))
         return self._render(
             "board.html", columns=columns, total=len(entries), store=self._store.path, sent=self._sent()
         )
@@ -185,7 +185,7 @@ class Pages:
             drawing=self._drawing(_without_counts(shown.picture)),
             text=as_text.render(shown.guidance) if shown.guidance else "",
             facts=_facts(shown.then),
-            params=[Fact(name, in_words(value)) for name, value in shown.then.params.items()],
+            params=[ShownFact(name, in_words(value)) for name, value in shown.then.params.items()],
             children=[child for child in entries if child.parent == session_id],
             handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
             evidence=evidence,
@@ -230,7 +230,7 @@ class Pages:
         report = audit(self._store, self._handoffs, with_sessions=False)
         return {handoff.session: handoff for handoff in sorted(report.handoffs, key=lambda h: h.started_at)}
 
-    def _evidence(self, shown: SessionView) -> StepEvidence | None:
+    def _evidence(self, shown: SessionPage) -> ShownEvidence | None:
         """Return the evidence of the current step, if its newest record is shown and it demands any."""
         step = shown.workflow.get(shown.now.step) if shown.now.is_open and shown.is_newest else None
         if step is None or not step.evidence:
@@ -238,7 +238,7 @@ class Pages:
         try:
             current = evidence_records.show(self._world, shown.now.id)
         except FlowError as error:
-            return StepEvidence(problem=f"{error.message}. {error.hint}")
+            return ShownEvidence(problem=f"{error.message}. {error.hint}")
         outcomes = {
             result.check: ", ".join(
                 outcome for outcome, checks in current.outcomes.items() if result.check in checks
@@ -246,7 +246,7 @@ class Pages:
             for result in current.results
         }
         known = shown.now.evidence.get(step.id)
-        return StepEvidence(current.results, outcomes, known.claim if known else "")
+        return ShownEvidence(current.results, outcomes, known.claim if known else "")
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
         store = self._world.shown_store
@@ -284,10 +284,10 @@ def _without_counts(image: Picture) -> Picture:
     return image._replace(trace=image.trace._replace(counted=False)) if image.trace else image
 
 
-def _facts(session: Session) -> list[Fact]:
+def _facts(session: Session) -> list[ShownFact]:
     """Return the facts that steps reported, without the parameters."""
     return [
-        Fact(name, in_words(value))
+        ShownFact(name, in_words(value))
         for name, value in session.state.items()
         if name not in session.params or session.params[name] != value
     ]

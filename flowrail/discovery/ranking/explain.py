@@ -18,7 +18,7 @@ class LocationSeen(NamedTuple):
     paths: tuple[str, ...]
 
 
-class Explanation(NamedTuple):
+class SkillExplanation(NamedTuple):
     """Everything that is known about a name.
 
     ``verdict`` is one sentence. ``candidate`` is the one that is offered, ``hidden`` are those that it hides, and
@@ -48,7 +48,7 @@ class Explanation(NamedTuple):
         }
 
 
-def explain(discovery: Discovery, name: str, *, asked: object = None) -> Explanation:
+def explain(discovery: Discovery, name: str, *, asked: object = None) -> SkillExplanation:
     """Return everything that is known about the skill *name*, which is a folder's name or a label.
 
     *asked* is a `Query` or a synthesis. Without it there is no score.
@@ -66,7 +66,9 @@ def explain(discovery: Discovery, name: str, *, asked: object = None) -> Explana
     notes = [note for note in discovery.notes if note.file in files]
     notes += [note for skill in named for note in skill.notes]
     verdict = _verdict(name, candidates, skipped)
-    return Explanation(name, verdict, places, chosen, hidden, skipped, tuple(notes), _score(chosen, asked))
+    return SkillExplanation(
+        name, verdict, places, chosen, hidden, skipped, tuple(notes), _score(chosen, asked)
+    )
 
 
 def _verdict(name: str, candidates: list[Candidate], skipped: tuple[Skipped, ...]) -> str:

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from flowrail.handoff.audit import (
     AuditReport,
+    AuditSpan,
     HandoffTimeline,
     HandoffTrace,
     SessionTimeline,
-    Span,
     UnreadableJournal,
 )
 from flowrail.handoff.handoff import CheckResult
@@ -203,7 +203,7 @@ def _trace(trace: HandoffTrace) -> str:
     return _article(trace.trace_id, title, table.replace("<th>when", '<th class="span">when'))
 
 
-def _bar(span: Span, left: float, width: float) -> str:
+def _bar(span: AuditSpan, left: float, width: float) -> str:
     style = f"left: {min(left, 0.99):.1%}; width: {min(width, 1.0):.1%}"
     return f'<div class="lane"><div class="bar{_mark(span.phase) or " open"}" style="{style}"></div></div>'
 
@@ -235,7 +235,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>\n{lines}</tbody></table>"
 
 
-def _handoff_link(handoff: HandoffTimeline | Span) -> str:
+def _handoff_link(handoff: HandoffTimeline | AuditSpan) -> str:
     return f'<a href="#{_text(handoff.handoff)}">{_text(handoff.source)} → {_text(handoff.target)}</a>'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.ranking.explain import Explanation
+from flowrail.discovery.ranking.explain import SkillExplanation
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
 from flowrail.discovery.ranking.scores import Score
 from flowrail.formatters.reports.menu import hidden, skipped_section
@@ -20,7 +20,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def report(why: Explanation, menu: Menu, discovery: Discovery) -> Report:
+def report(why: SkillExplanation, menu: Menu, discovery: Discovery) -> Report:
     """Return the verdict on a name, the parts of its score, its declaration and the searched folders."""
     parts: list[Report] = [[title(shortened(why.verdict)), *_suggestion(why, discovery)]]
     if why.candidate:
@@ -33,7 +33,7 @@ def report(why: Explanation, menu: Menu, discovery: Discovery) -> Report:
     return paragraphs(*parts)
 
 
-def data(why: Explanation, menu: Menu) -> dict[str, object]:
+def data(why: SkillExplanation, menu: Menu) -> dict[str, object]:
     """Return the same as plain data, in the form of a menu with at most one candidate."""
     candidate = why.candidate
     place = menu.place(candidate) if candidate else 0
@@ -74,7 +74,7 @@ def _declared(candidate: Candidate) -> Report:
     return section("Declaration", lines)
 
 
-def _places(why: Explanation) -> Report:
+def _places(why: SkillExplanation) -> Report:
     lines = [
         line(
             "  ",
@@ -87,7 +87,7 @@ def _places(why: Explanation) -> Report:
     return section("Searched folders", lines)
 
 
-def _suggestion(why: Explanation, discovery: Discovery) -> list[str]:
+def _suggestion(why: SkillExplanation, discovery: Discovery) -> list[str]:
     if why.candidate or why.skipped:
         return []
     known = [*(skill.skill for skill in discovery.candidates), *(skill.skill for skill in discovery.skipped)]

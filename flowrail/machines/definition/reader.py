@@ -42,7 +42,7 @@ class DocumentProblem(NamedTuple):
     """If the key is unknown: the keys that could have been meant."""
 
 
-class Call(dict[str, object]):
+class PythonCall(dict[str, object]):
     """The arguments of a call in a Python file that is read, not run; ``part`` is the class that is called."""
 
     def __init__(self, part: type[object], arguments: Mapping[str, object]) -> None:
@@ -64,7 +64,7 @@ class Reader:
 
     *place* returns where a path of the data is written. *is_stored* reads what a session stores: it may contain
     markup and marks for code. *has_code* reads a workflow written in Python, run or not: its parts are instances or
-    a `Call`, and functions are allowed.
+    a `PythonCall`, and functions are allowed.
     """
 
     def __init__(
@@ -123,12 +123,12 @@ class Reader:
             return _arguments(data)
         if kind in _BY_POSITION and isinstance(data, (list, tuple)):  # such as ("ok", None) for a rule
             return dict(zip(keys_of(kind), data, strict=False))
-        if isinstance(data, Call) and data.part is kind:
+        if isinstance(data, PythonCall) and data.part is kind:
             return data
-        if isinstance(data, Mapping) and not isinstance(data, Call) and kind in _AS_MAPPING:
+        if isinstance(data, Mapping) and not isinstance(data, PythonCall) and kind in _AS_MAPPING:
             names = {declared.field: name for name, declared in keys_of(kind).items()}
             return {names.get(name, name): value for name, value in data.items()}
-        given = data.part if isinstance(data, Call) else type(data)
+        given = data.part if isinstance(data, PythonCall) else type(data)
         if kind is StepDef and isinstance(data, (list, tuple)):
             return self._wrong(path, "is a list of steps", "put `*` before the list")
         expected = f"a function or {kind.__name__}" if path[-1:] == ("handler",) else kind.__name__

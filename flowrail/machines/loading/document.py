@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail.machines.definition.findings import Finding, Locate, Path, Place, first, in_order
-from flowrail.machines.definition.reader import Call, DocumentProblem, Reader
+from flowrail.machines.definition.reader import DocumentProblem, PythonCall, Reader
 from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
 from flowrail.machines.definition.validation import rule_findings
 from flowrail.machines.definition.validation.shape import independent, path_in_data, shape_finding
@@ -49,7 +49,7 @@ def read(
         return ReadWorkflow(Workflow(name, validate=False, origin=str(place(()))), (finding,), place)
     reader = Reader(place=origin or place, has_code=has_code)
     renamed = {**data, "name": name}
-    workflow: Workflow = reader.part(Call(Workflow, renamed) if has_code else renamed, Workflow, ())
+    workflow: Workflow = reader.part(PythonCall(Workflow, renamed) if has_code else renamed, Workflow, ())
     if "name" not in data:
         reader.problems.append(DocumentProblem(("name",), "is missing", "add it"))
     problems = sorted(reader.problems, key=lambda problem: len(problem.path))

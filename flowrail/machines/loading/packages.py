@@ -32,7 +32,7 @@ class BrokenModuleError(FlowError):
     code = "BROKEN_MODULE"
 
 
-class Place(NamedTuple):
+class WorkflowPlace(NamedTuple):
     """Where a workflow is defined: the module to import, its file, and the line of ``WORKFLOW``."""
 
     module: str
@@ -45,7 +45,7 @@ class Workflows(Mapping[str, Workflow]):
     ``skipped`` names the files that look like one and cannot be read, with the reason.
     """
 
-    def __init__(self, places: Mapping[str, Place], skipped: Mapping[str, str]) -> None:
+    def __init__(self, places: Mapping[str, WorkflowPlace], skipped: Mapping[str, str]) -> None:
         self._places = dict(places)
         self.skipped = dict(skipped)
 
@@ -61,7 +61,7 @@ class Workflows(Mapping[str, Workflow]):
             return _registered[name]
         return _imported(name, place)
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> WorkflowPlace:
         """Return where a workflow is defined, without importing it."""
         return self._places[name]
 
@@ -77,7 +77,7 @@ def discover_workflows(package: str) -> Workflows:
         spec = None
     if spec is None or not spec.submodule_search_locations:
         raise UsageError(f"there is no package `{package}`", hint="name one that Python can import")
-    places: dict[str, Place] = {}
+    places: dict[str, WorkflowPlace] = {}
     skipped: dict[str, str] = {}
     for folder in spec.submodule_search_locations:
         for module, path in _modules(package, folder):
@@ -128,7 +128,7 @@ def _holds_modules(folder: str) -> bool:
     return folder.replace("-", "_").isidentifier() and folder != "__pycache__"
 
 
-def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[str, str]) -> None:
+def _look_into(module: str, path: str, places: dict[str, WorkflowPlace], skipped: dict[str, str]) -> None:
     try:
         data = read_bounded(path, limit=limits.PYTHON_BYTES, what="the module")
     except DocumentError as error:
@@ -147,7 +147,7 @@ def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[s
     if name in places:
         skipped[path] = f"defines `{name}`, which {places[name].path} defines already"
     else:
-        places[name] = Place(module, path)
+        places[name] = WorkflowPlace(module, path)
 
 
 def _assigns(node: ast.stmt) -> bool:
@@ -155,7 +155,7 @@ def _assigns(node: ast.stmt) -> bool:
     return any(isinstance(target, ast.Name) and target.id == "WORKFLOW" for target in targets)
 
 
-def _imported(name: str, place: Place) -> Workflow:
+def _imported(name: str, place: WorkflowPlace) -> Workflow:
     try:
         workflow = getattr(import_module(place.module), "WORKFLOW", None)
     except FlowError:

@@ -18,7 +18,7 @@ from typing import Any
 
 from flowrail.machines.definition.findings import Finding, Path, Place, Suppression
 from flowrail.machines.definition.parts import keys_of
-from flowrail.machines.definition.reader import Call, Reader
+from flowrail.machines.definition.reader import PythonCall, Reader
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.step_parts import AgentRole, Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
@@ -172,7 +172,7 @@ class _Source:
             origin = str(self.findings[-1].place)
             workflow = Workflow(self.address, validate=False, origin=origin)
             return ReadWorkflow(workflow, tuple(self.findings), self.place)
-        data = Call(Workflow, self._workflow(call))
+        data = PythonCall(Workflow, self._workflow(call))
         return read(
             data,
             name=str(data["name"]) if any_name else self.address,
@@ -270,7 +270,7 @@ class _Source:
             text = None if "actions" in data else self.text_of(data["id"])
             if text is not None:
                 data["actions"] = [text]
-        return Call(StepDef, data)
+        return PythonCall(StepDef, data)
 
     def _step_value(self, name: str, node: ast.expr, path: Path) -> object:
         is_function = isinstance(node, ast.Lambda) or (
@@ -305,7 +305,9 @@ class _Source:
             if part is None:
                 raise _ComputedError(node, f"`{_called(node)}(…)`")
             arguments = self._arguments(node, part)
-            return Call(part, {name: self._value(value, (*path, name)) for name, value in arguments.items()})
+            return PythonCall(
+                part, {name: self._value(value, (*path, name)) for name, value in arguments.items()}
+            )
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self._joined(node, path)
         try:

@@ -24,7 +24,7 @@ from flowrail.text.safe_text import shortened
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
 
-class Attempt(NamedTuple):
+class StepAttempt(NamedTuple):
     """One attempt of a step, which ended with a move. ``shown_at`` is the record whose text the agent worked from."""
 
     number: int
@@ -38,11 +38,11 @@ class RepeatedStep(NamedTuple):
 
     step: str
     limit: int | None
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[StepAttempt, ...]
     rules: str
 
 
-class SessionView(NamedTuple):
+class SessionPage(NamedTuple):
     """A session at one of its records.
 
     ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is what the agent
@@ -77,7 +77,7 @@ class SessionView(NamedTuple):
         return self.records[self.seq]
 
 
-def view(store: Store, session_id: str, seq: int | None = None) -> SessionView:
+def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
     """Return a session at record *seq*, or at its newest one. Nothing of the skill is run."""
     subject = of_session(session_id, None, store)
     records = [record.shown for record in subject.records]
@@ -93,7 +93,7 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionView:
     entries = trace.entries if trace else ()
     then = records[shown]
     guidance, why = _guidance(store, subject.workflow, then, computed=_has_functions(store, session_id))
-    return SessionView(
+    return SessionPage(
         workflow=subject.workflow,
         now=records[-1].session,
         then=then.session,
@@ -122,14 +122,14 @@ def _with_titles(drawing: Picture, session: Session) -> Picture:
 
 def _repeated(workflow: Workflow, records: Sequence[TraceEntry]) -> Iterator[RepeatedStep]:
     """Yield the steps with more than one attempt, in the order in which they were first left."""
-    attempts: dict[str, list[Attempt]] = {}
+    attempts: dict[str, list[StepAttempt]] = {}
     refusals = 0
     for record in records:
         if record.kind == "refused":
             refusals += 1
         elif record.outcome is not None and record.step is not None:
             known = attempts.setdefault(record.step, [])
-            known.append(Attempt(len(known) + 1, record.seq - 1, record, refusals))
+            known.append(StepAttempt(len(known) + 1, record.seq - 1, record, refusals))
             refusals = 0
     for step_id, made in attempts.items():
         step = workflow.get(step_id)

@@ -16,7 +16,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import packages
 from flowrail.machines.loading.packages import (
     BrokenModuleError,
-    Place,
+    WorkflowPlace,
     register_workflow,
     registered,
 )
@@ -119,7 +119,9 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
     assert list(found) == ["broken", "first", "second", "third"]
     assert len(found) == 4
     assert found.skipped == {}
-    assert found.place("third") == Place("the_skills.deep.er.three", str(package / "deep/er/three.py"))
+    assert found.place("third") == WorkflowPlace(
+        "the_skills.deep.er.three", str(package / "deep/er/three.py")
+    )
     assert not any(imported(each) for each in ("one", "deep", "broken"))
     assert found["first"].name == "first"
     assert imported("one")
