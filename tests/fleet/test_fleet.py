@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -32,6 +33,18 @@ pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved, worktree_of
 from flowrail.fleet.pool import Pool
+
+ASKING = """\
+name: NAME
+description: Asks the user first. For trying a fleet.
+steps:
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions:
+      - {id: go, header: Go, text: "Go on?", default: "Yes", deadline: DEADLINE, options: [{label: "Yes"}, {label: "No"}]}
+    next: {ok: null}
+"""
 
 
 def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() -> None:
@@ -122,6 +135,26 @@ def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_its_sessi
     assert (shown["state"], waiting) == ("needs you", "waiting")
     assert "3 reports lacked evidence" in shown["detail"]
     assert told("status", child)["status"] == "failed"
+
+
+def test_a_session_waits_for_the_user_until_an_answer_or_the_default_at_its_deadline() -> None:
+    put_skill("patient", ASKING.replace("DEADLINE", "3600"))
+    put_skill("hasty", ASKING.replace("DEADLINE", "1"))
+    configure()
+    by_person, _ = run_session("patient"), run_session("hasty")
+    fleet = Fleet(Environment(conversation=""))
+
+    fleet.schedule(Pool(POOL))
+    before = {known["session"]: known["state"] for known in told("fleet", "status")["sessions"]}
+    assert flow("answer", by_person, "go=Yes").status == 0
+    time.sleep(1.1)
+    fleet.schedule(Pool(POOL))
+    fleet.close()
+
+    assert before[by_person] == "needs you"
+    after = told("fleet", "status")
+    assert {known["state"] for known in after["sessions"]} == {"queued"}
+    assert after["pools"][0]["queued"] == 2
 
 
 def test_the_status_says_that_a_pool_has_used_up_its_budget() -> None:
