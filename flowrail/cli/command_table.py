@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from flowrail.errors import UsageError, require_extra
+from flowrail.errors import ExtraMissingError, UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
 
 
@@ -31,10 +31,30 @@ class Entry(NamedTuple):
         if self.commands:
             return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=self.commands)
         if self.extra:
-            require_extra(*self.extra)
+            try:
+                require_extra(*self.extra)
+            except ExtraMissingError as error:
+                return _refusing(name, self.help, error)
         module, _, function = self.target.partition(":")
         command: click.Command = getattr(import_module(f"flowrail.cli.commands.{module}"), function)
         return command
+
+
+def _refusing(name: str, about: str, error: ExtraMissingError) -> click.Command:
+    """Return a command whose extra is missing: its help says what to install, and running it is refused."""
+
+    def refuse(words: tuple[str, ...]) -> None:
+        del words
+        raise error
+
+    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="...")
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[words],
+        help=f"{about}\n\nThe command needs an extra: {error.hint}",
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 class UnknownCommandError(UsageError):

@@ -241,3 +241,14 @@ def test_a_stdout_that_is_full_is_told() -> None:
         )
 
     assert done.returncode != 0
+
+
+def test_without_its_extra_a_command_has_a_help_and_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    shown = flow("fleet", "worker", "--help")
+    ran = flow("fleet", "worker", "--pool", "claude")
+
+    assert shown.status == 0
+    assert "The command needs an extra: pip install 'flowrail[fleet]'" in shown.out
+    assert ran.status == 2
+    assert "[EXTRA_MISSING]" in ran.err

@@ -109,7 +109,10 @@ WITHOUT_JSON: dict[tuple[str, ...], str] = {
     ("help",): "prints help",
 }
 """Commands whose answer cannot be one JSON document, with the reason."""
-WITHOUT_FORMAT = {("skill", "schema"): "a schema is JSON"}
+WITHOUT_FORMAT = {
+    ("skill", "schema"): "a schema is JSON",
+    ("session", "trace"): "a trace is JSON",
+}
 READS_OF_A_SESSION = {
     *(("status",), ("resume",), ("history",), ("watch",), ("attest",), ("session", "verify")),
     *(("evidence", "show"), ("finding", "list"), ("skill", "record")),

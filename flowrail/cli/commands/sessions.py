@@ -161,6 +161,9 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
 @click.command("trace", epilog=options.examples("flow session trace problem-analysis-k3x9q2"))
 @options.session_argument
 @options.store
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
 def trace_command(session_id: str, store: str | None) -> None:
     """Print a session as a trace of OpenTelemetry
 
@@ -168,7 +171,9 @@ def trace_command(session_id: str, store: str | None) -> None:
     handoffs with the sessions that took over. The ids are the same each time. To send it to a collector:
 
     \b
-      flow session trace ID | curl -H 'Content-Type: application/json' -d @- http://localhost:4318/v1/traces
+      flow session trace ID > trace.json
+      curl -H 'Content-Type: application/json' -d @trace.json \\
+        http://localhost:4318/v1/traces
 
     Workers of `flow fleet` send the trace of each session that ends, if OTEL_EXPORTER_OTLP_ENDPOINT is set.
     """
