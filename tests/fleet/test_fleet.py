@@ -110,6 +110,7 @@ def test_claude_code_and_codex_are_started_as_they_expect_and_their_runs_are_in_
     (run,) = status["runs"]
     assert (run["outcome"], run["cost"], run["tokens"]) == ("finished", cost, tokens)
     assert run["command"].startswith(program)
+    assert ("--max-budget-usd 2.5" in run["command"]) == (program == "claude")
     assert (path, headers["key"]) == ("/v1/traces", "a b")
     spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
     assert [span["name"] for span in spans] == ["small", "first", "second", f"agent of pool {POOL}"]
