@@ -104,7 +104,7 @@ def play(demo: Demo) -> None:
         f'flow finding add {session} --severity MUST --text "perf: faster for whom?" --place CHANGES.md:2'
     )
     demo.run(demo.printed(session, "ok") + " --format text", shown=1)
-    demo.run(demo.printed(session, "done") + " --format text", shown=3)
+    demo.run(demo.printed(session, "done") + " --format text", shown=4)
     changes.write_text("## 1.4.0\n- Logging in takes half as long.\n", encoding="utf-8")
     demo.run(demo.printed(session, "ok") + " --format text", shown=1)
     demo.run(f"flow finding resolve {session} F1", shown=1)

@@ -73,7 +73,9 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="re-verify">' in shown
         assert "<action>Fixing anything here</action>" in shown
         assert "Then it is reviewed again." in shown
-        assert "In this round MUST, SHOULD, COULD block: F1, F2." in shown
+        assert (
+            "The gate does not pass: F1, F2 (severity MUST or SHOULD or COULD blocks in this round)." in shown
+        )
         assert "Decide." in shown
     assert agent.here["actions"][0].startswith("<state_banner")
     assert agent.here["loop"] == {
@@ -128,7 +130,7 @@ def test_a_gate_that_passes_says_so() -> None:
     agent.to_gate()
 
     assert 'mode="passed"' in agent.shown()
-    assert "findings are recorded in this round" in agent.shown()
+    assert "The gate passes: no finding blocks." in agent.shown()
     assert agent.report("done")["step"]["id"] == "tell"
 
 

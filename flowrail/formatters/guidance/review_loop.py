@@ -23,10 +23,17 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
     banner = format_state_banner(loop.name, loop.round, loop.mode, limit=loop.limit)
     found = ", ".join(loop.blocking)
     named = ", ".join(loop.severities)
-    blocked = _UNREVIEWED if loop.unreviewed else f"In this round {named} block: {found}."
+    blocked = (
+        _UNREVIEWED
+        if loop.unreviewed
+        else f"The gate does not pass: {found}. Severities that block in this round: {named}."
+    )
     match loop.mode:
         case "passed":
-            return [banner, f"No {named} findings are recorded in this round."], [_PASSED]
+            return [
+                banner,
+                f"The gate passes: no finding blocks. Severities that block in this round: {named}.",
+            ], [_PASSED]
         case "re-verify" if loop.severities:
             back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"
             again = f"{back}. Then it is reviewed again."
