@@ -300,6 +300,10 @@ def test_after_a_step_the_engine_logs_if_logging_is_configured() -> None:
     run(STEP, NOTHING_ELSE, LOGGED)
 
 
+def test_a_step_compiles_no_function_to_read_a_session() -> None:
+    run(STEP, "import linecache\nassert not [name for name in linecache.cache if 'cattrs generated' in name]")
+
+
 def test_a_module_that_is_already_imported_gets_no_placeholder() -> None:
     run("import gettext, logging, platform, tokenize, attr.validators", STEP, THE_REAL_OTHERS, LOGGED)
 
