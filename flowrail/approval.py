@@ -85,7 +85,7 @@ def how_to_approve(skill: str, root: str = "") -> str | Hint:
     """Return a hint with the command that approves *skill*, with its *root* if it needs one."""
     if not is_name(skill):
         return "rename its folder first: use letters, digits, `.`, `_` and `-`"
-    return Hint("a person types: ", typed("skill trust", skill, root))
+    return Hint("a person runs: ", typed("skill trust", skill, root))
 
 
 def typed(verb: str, skill: str, root: str = "") -> Command:
@@ -113,7 +113,7 @@ def require(
     if approved is not None and approved.digest == content.digest:
         return content
     if approved is None:
-        what = f"{why}, and is not approved"
+        what = f"{why} and has not been approved"
     else:
         changes = ", ".join(_changes(approved.files, content.files)[:10])
         what = f"{why}, and it changed since it was approved: {changes}"
@@ -190,7 +190,7 @@ def require_command(
         what = "may not run commands in this project"
     raise TrustError(
         f"skill `{skill}` {what}",
-        hint=Hint("a person types: ", Command("skill trust", skill, commands=True, root=root or None)),
+        hint=Hint("a person runs: ", Command("skill trust", skill, commands=True, root=root or None)),
         skill=skill,
         folder=content.folder,
     )

@@ -50,12 +50,12 @@ def test_every_change_ends_the_approval_and_is_named(folder: Path, state: str, w
     with pytest.raises(TrustError) as caught:
         approval.require(str(folder), state, skill="a-skill", why="is code")
     assert caught.value.message == f"skill `a-skill` is code, and it changed since it was approved: {what}"
-    assert str(caught.value.hint) == "a person types: flow skill trust a-skill"
+    assert str(caught.value.hint) == "a person runs: flow skill trust a-skill"
     assert caught.value.details["digest"] == approval.snapshot(str(folder)).digest
 
 
 def test_a_folder_without_approval_is_refused(folder: Path, state: str) -> None:
-    with pytest.raises(TrustError, match="is code, and is not approved") as caught:
+    with pytest.raises(TrustError, match="is code and has not been approved") as caught:
         approval.require(str(folder), state, skill="a-skill", why="is code")
 
     assert caught.value.exit_status == 7
@@ -105,7 +105,7 @@ def test_the_same_content_elsewhere_is_not_approved(folder: Path, state: str, tm
     other = tmp_path / "other"
     folder.rename(other)
 
-    with pytest.raises(TrustError, match="is not approved"):
+    with pytest.raises(TrustError, match="has not been approved"):
         approval.require(str(other), state, skill="a-skill", why="is code")
 
 
@@ -177,7 +177,7 @@ def test_a_damaged_approval_counts_as_none(folder: Path, state: str, content: st
     kept.write_text(content)
 
     assert approval.approval_of(str(folder), state) is None
-    with pytest.raises(TrustError, match="is not approved"):
+    with pytest.raises(TrustError, match="has not been approved"):
         approval.require(str(folder), state, skill="a-skill", why="is code")
 
 

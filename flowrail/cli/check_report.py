@@ -50,9 +50,9 @@ def plain_report(reports: Sequence[CheckReport], changes: Sequence[WorkflowChang
             yield f"{one_line(where)}: {one_line(finding.message)}"
             yield f"    {one_line(finding.remedy)}"
     yield from map(_change, changes or ())
-    found = sum(len(report.findings) for report in reports)
+    found = _counted(Counter(finding.severity for report in reports for finding in report.findings))
     changed = "" if changes is None else f", {len(changes) or 'nothing'} changed"
-    yield f"{_checked(reports)} checked, {found or 'nothing'} found{changed}"
+    yield f"{_checked(reports)} checked{f': {found}' if found else ', nothing found'}{changed}"
 
 
 def terminal_report(
@@ -74,8 +74,7 @@ def terminal_report(
             yield ""
     yield from map(_change, changes or ())
     if severities:
-        found = ", ".join(count(severities[kind], kind) for kind in ("error", "warning") if severities[kind])
-        verdict = Span(found, Style.BAD if severities["error"] else Style.WARNING)
+        verdict = Span(_counted(severities), Style.BAD if severities["error"] else Style.WARNING)
         yield line(verdict, f" in {_checked(reports)}")
         yield line(Span(f"{Command('explain', codes[0])} says more about {codes[0]}", Style.MUTED))
     else:
@@ -174,6 +173,11 @@ def _change(change: WorkflowChange) -> str:
     step = f" step `{change.step}`" if change.step else ""
     stops = "; sessions at this step stop" if change.stops else ""
     return f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}"
+
+
+def _counted(severities: Mapping[str, int]) -> str:
+    """Return the numbers of findings, such as `1 error, 2 warnings`; empty if there are none."""
+    return ", ".join(count(severities[kind], kind) for kind in ("error", "warning") if severities.get(kind))
 
 
 def _checked(reports: Sequence[CheckReport]) -> str:

@@ -133,7 +133,7 @@ def _confirmed(result: EvidenceResult, context: Context) -> EvidenceResult:
         stale = ", but what it looks at has changed since it was approved" if said is not None else ""
         return result._replace(
             found=f"{result.found}, not approved by a person{stale}",
-            remedy=f"a person types: {context.command('approve', result.check)}",
+            remedy=f"a person runs: {context.command('approve', result.check)}",
         )
     return result
 
@@ -303,7 +303,7 @@ def _how_to_run(check: EvidenceCheck, line: str, context: Context) -> str:
     if check.lowest_level is Level.CHECKED:
         return f"run: {by_us}"
     if check.lowest_level is Level.APPROVED:
-        return f"a person types: {context.command('approve', check.id)}"
+        return f"a person runs: {context.command('approve', check.id)}"
     return (
         f"run exactly `{line}` as one command of its own; if your host does not report commands, run: {by_us}"
     )

@@ -65,7 +65,7 @@ def require_approved(project: str, state: str, *, worktree: str = "") -> None:
         what = f"changed since it was approved for headless agents: {', '.join(changed)}"
     raise TrustError(
         f"{os.path.realpath(project)} {what}",
-        hint=Hint("a person types: ", Command("fleet trust")),
+        hint=Hint("a person runs: ", Command("fleet trust")),
         folder=os.path.realpath(project),
     )
 

@@ -381,7 +381,7 @@ class Tools:
                 [each["name"], str(each["total_steps"]), _takes(each["params"]), _first(each["description"])]
                 for each in items
             ]
-            return ToolAnswer(table(["skill", "steps", "params", "what for"], rows), {"skills": items})
+            return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
         context = self.handoff_context
         found = context.discover()
         kept = world.store.read(session).session if session else None

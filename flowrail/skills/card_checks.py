@@ -68,7 +68,7 @@ def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInt
 def _no_card(file: WorkflowFile) -> Iterator[Finding]:
     """Yield a finding if a skill in a location of hosts has no SKILL.md; elsewhere it needs none."""
     if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == SKILLS_FOLDER:
-        what = f"{CARD} is missing, so no host finds `{file.address}`"
+        what = f"{CARD} is missing, so agents cannot discover `{file.address}`"
         hint = f"write one with `name`, `description` and `{_beginning(file)}`"
         yield Finding("FR182", "warning", what, hint, Place(file.path, 1))
 

@@ -94,7 +94,7 @@ def test_a_pipe_gets_two_lines_for_each_finding() -> None:
     assert len(lines) == 2 * 3 + 1
     assert lines[0].endswith("workflow.yaml:3: error FR102: step `first` leads to unknown step `secnd`")
     assert lines[1] == "    did you mean `second`?"
-    assert lines[-1] == "1 workflow checked, 3 found"
+    assert lines[-1] == "1 workflow checked: 3 errors"
 
 
 @pytest.mark.usefixtures("_broken")

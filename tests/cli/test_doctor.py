@@ -261,7 +261,7 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
 
     assert (found["severity"], found["place"]) == ("warning", str(folder))
     assert "`py` is not approved" in found["message"]
-    assert found["remedy"] == "a person types: flow skill trust py"
+    assert found["remedy"] == "a person runs: flow skill trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
     assert "that need approval: 1 approved\n" in flow("doctor").out

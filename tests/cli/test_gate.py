@@ -74,7 +74,8 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         assert "<action>Fixing anything here</action>" in shown
         assert "Then it is reviewed again." in shown
         assert (
-            "The gate does not pass: F1, F2 (severity MUST or SHOULD or COULD blocks in this round)." in shown
+            "The gate does not pass: F1, F2. Severities that block in this round: MUST, SHOULD, COULD."
+            in shown
         )
         assert "Decide." in shown
     assert agent.here["actions"][0].startswith("<state_banner")
@@ -146,7 +147,7 @@ def test_always_failing_asks_after_five_rounds() -> None:
         "Stop",
     ]
     assert agent.here["loop"]["mode"] == "ask-user"
-    assert [way["waits_for"] for way in agent.here["next"]] == [["the user's answer to limit"]]
+    assert [way["waits_for"] for way in agent.here["next"]] == [["the user's answer to `limit`"]]
     root = ET.fromstring(agent.shown())  # noqa: S314 - our own output
     assert len(root.findall("questions/question/option")) == 4
 

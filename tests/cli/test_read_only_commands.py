@@ -71,7 +71,7 @@ def test_a_check_with_mistakes_fails_and_names_them() -> None:
     assert first.startswith(f"{folder}/workflow.yaml:4:")
     assert ": error FR102: " in first
     assert remedy.startswith("    ")
-    assert last == "1 workflow checked, 1 found"
+    assert last == "1 workflow checked: 1 error"
     assert [finding["code"] for finding in data["findings"]] == ["FR102"]
     assert set(data["findings"][0]) == {
         "workflow",

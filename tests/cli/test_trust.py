@@ -48,8 +48,8 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     for words in (["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
-        assert error["message"] == "skill `py` is Python code of this project, and is not approved"
-        assert error["hint"] == "a person types: flow skill trust py"
+        assert error["message"] == "skill `py` contains Python code and has not been approved"
+        assert error["hint"] == "a person runs: flow skill trust py"
         assert error["details"] == {
             "skill": "py",
             "folder": str(folder),
@@ -70,13 +70,13 @@ def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_sho
     folder = put_canary(where=place)
 
     status, error = refused("step", "py", "--root", "my skills")
-    assert (status, error["hint"]) == (7, f"a person types: flow skill trust py --root '{place}'")
+    assert (status, error["hint"]) == (7, f"a person runs: flow skill trust py --root '{place}'")
     words = ["skill", "trust", "py", "--root", str(place)]
     unasked = process(*words, before="import os; os.setsid()")
     assert (unasked.status, unasked.err.splitlines()[1].strip()) == (7, error["hint"])
 
     ran = flow(*words, "--digest", snapshot(str(folder)).digest)
-    assert f"`flow skill untrust py --root '{place}'` takes that back" in ran.out
+    assert f"to withdraw the approval: flow skill untrust py --root '{place}'" in ran.out
     assert told("step", "py", "--root", "my skills")["source"] == "extra"
 
 

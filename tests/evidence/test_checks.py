@@ -22,7 +22,7 @@ def test_a_report_without_evidence_is_refused_with_a_line_for_each_check() -> No
 
     assert ran.status == 4
     assert ran.err == (
-        "flow: `ok` of step `build` lacks evidence: 0 of 2 checks passed\n"
+        "flow: cannot accept `ok` for step `build`: 0 of 2 evidence checks passed\n"
         "    plan: expected plan.md (changed in this step, at least 10 bytes, containing '## Risks'); "
         "found no such file; write plan.md\n"
         "    parts: expected at least 3 files matching reports/*.md; found 1 file; write 2 more files [EVIDENCE_MISSING]\n"

@@ -179,7 +179,7 @@ def test_no_command_runs_before_a_person_approved_it_for_this_content_and_projec
 
     def is_refused() -> bool:
         status, error = refused("evidence", "run", session, "tests")
-        assert error["hint"] == "a person types: flow skill trust built --commands"
+        assert error["hint"] == "a person runs: flow skill trust built --commands"
         return (status, error["code"], Path("ran").exists()) == (7, "NOT_TRUSTED", False)
 
     assert is_refused()

@@ -143,7 +143,9 @@ def test_the_work_of_a_sub_agent_is_checked_when_it_finishes() -> None:
     ended = told(*finish)
 
     assert (status, error["code"]) == (4, "EVIDENCE_MISSING")
-    assert error["message"].startswith("`ok` of dispatch `d0-1` lacks evidence: 0 of 1 checks passed")
+    assert error["message"].startswith(
+        "cannot accept `ok` for dispatch `d0-1`: 0 of 1 evidence checks passed"
+    )
     assert claimed["evidence"] == ["reports/api.md (changed in this step, containing '## Findings')"]
     assert "reports/api.md" in text
     assert ended["status"] == "done"

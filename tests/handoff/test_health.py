@@ -122,7 +122,7 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     assert "is not approved" in error["message"]
     assert not canary.exists()
 
-    command = error["message"].partition("a person types: ")[2].split()
+    command = error["message"].partition("a person runs: ")[2].split()
     assert command == ["flow", "skill", "trust", "digger"]
     digest = approval.snapshot(str(project_skills() / "digger")).digest
     allowed = told(*command[1:], "--digest", digest)

@@ -188,9 +188,9 @@ def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: P
 
 
 def test_settings_without_our_hooks_are_left_alone() -> None:
-    assert "none found" in flow("hook", "uninstall").out
+    assert "has no hooks of flow" in flow("hook", "uninstall").out
     put('{"model":   "opus"}')
-    assert "none found" in flow("hook", "uninstall").out
+    assert "has no hooks of flow" in flow("hook", "uninstall").out
     assert PROJECT.read_text() == '{"model":   "opus"}'
     PROJECT.write_bytes(b"\xff\xfe{}")
     assert flow("hook", "install", "--json").status == 2

@@ -214,7 +214,7 @@ def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
     assert ran.status == 0
     assert "demo: step `tell` `fail` is new, to `look`; sessions at this step stop\n" in ran.out
-    assert ran.out.endswith("1 workflow checked, 1 found, 1 changed\n")
+    assert ran.out.endswith("1 workflow checked: 1 warning, 1 changed\n")
     assert data["changes"][0] == {
         "workflow": "demo",
         "step": "tell",

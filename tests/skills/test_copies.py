@@ -61,9 +61,9 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
     status, error = refused("step", SKILL)
 
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
-    assert f"differs from it: {named}, and is not approved" in error["message"]
+    assert f"differs from it: {named} and has not been approved" in error["message"]
     again = f"flow install {SKILL} --to {installed.parent} --force"
-    assert error["hint"] == f"a person types: flow skill trust {SKILL}; or undo the change: {again}"
+    assert error["hint"] == f"a person runs: flow skill trust {SKILL}; or undo the change: {again}"
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
 
 

@@ -140,4 +140,4 @@ def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str 
     names = [result.check for result in seen]
     typed = Command(f"evidence {verb}", session_id, *names, reason="REASON", store=store)
     question = f"{verb.capitalize()} {'this check' if len(seen) == 1 else 'these checks'}?"
-    terminal.ask(question, shown=shown, hint=Hint("a person types: ", typed), checks=names)
+    terminal.ask(question, shown=shown, hint=Hint("a person runs: ", typed), checks=names)

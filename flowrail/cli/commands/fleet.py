@@ -231,7 +231,7 @@ def trust_command(digest: str | None) -> None:
     output.text(shown)
     if digest is None:
         seen = terminal.is_shown_to_person()
-        hint = Hint("a person types: ", Command("fleet trust"))
+        hint = Hint("a person runs: ", Command("fleet trust"))
         question = "Let workers run agents in this folder as you, without asking?"
         terminal.ask(question, shown="" if seen else shown, hint=hint, digest=content.digest)
     elif digest != content.digest:

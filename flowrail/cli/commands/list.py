@@ -36,8 +36,8 @@ def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
     if as_json:
         output.data({"skills": items})
     else:
-        titles = ("skill", "steps", "gates", "params", "source", "what for")
-        head = columns(*titles, wraps=("params", "source", "what for"), optional=("gates", "params"))
+        titles = ("skill", "steps", "gates", "params", "source", "purpose")
+        head = columns(*titles, wraps=("params", "source", "purpose"), optional=("gates", "params"))
         output.report([Table(head, [_skill_row(item) for item in items])])
 
 

@@ -232,7 +232,7 @@ def trust_command(
         output.data({**about_it, "allowed": True})
         return
     back = approval.typed("skill untrust", skill, named_root(found))
-    output.text(f"{skill} may run as it is now; `{back}` takes that back")
+    output.text(f"{skill} may now run, until its content changes; to withdraw the approval: {back}")
 
 
 def _trust_commands(
@@ -255,7 +255,7 @@ def _trust_commands(
     lines += [f"  {each.workflow}, step {each.step}, check {each.check}: {each.line}" for each in listed]
     shown = "\n".join(f"{'  ' * line.startswith(' ')}{one_line(line)}" for line in lines)
     hint = Hint(
-        "a person types: ", Command("skill trust", skill, commands=True, root=named_root(found) or None)
+        "a person runs: ", Command("skill trust", skill, commands=True, root=named_root(found) or None)
     )
     question = f"Allow `flow evidence run` to run {count(len(distinct), 'command')} as you in this project?"
     _approved_by_person(question, shown, digest_now, digest, hint, as_json)
@@ -266,7 +266,9 @@ def _trust_commands(
         output.data({**about_it, "commands": commands, "allowed": True})
         return
     back = approval.typed("skill untrust", skill, named_root(found))
-    output.text(f"`flow evidence run` may run these commands in {project}; `{back}` takes that back")
+    output.text(
+        f"`flow evidence run` may now run these commands in {project}; to withdraw the approval: {back}"
+    )
 
 
 def _approved_by_person(

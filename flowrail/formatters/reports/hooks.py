@@ -42,7 +42,9 @@ def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()
 def installed(done: SettingsChange, permissions: Sequence[str], *, asked: bool, dry_run: bool) -> str:
     """Return what was added, whether the host must be restarted, and which commands the agent may run."""
     path, host = one_line(done.file.path), done.file.host
-    lines = [f"hooks of flow in {path}: {'added' if done.changed else 'already there'}"]
+    lines = [
+        f"added the hooks of flow to {path}" if done.changed else f"{path} has the hooks of flow already"
+    ]
     if dry_run:
         lines = ["nothing was written"]
     elif done.changed:
@@ -73,8 +75,10 @@ def uninstalled(done: SettingsChange, *, dry_run: bool) -> str:
         return "nothing was written"
     path = one_line(done.file.path)
     if not done.changed:
-        return f"hooks of flow in {path}: none found"
-    return f"hooks of flow in {path}: removed{'' if done.after is not None else ', with the file'}"
+        return f"{path} has no hooks of flow"
+    if done.after is None:
+        return f"removed the hooks of flow, and the file {path}"
+    return f"removed the hooks of flow from {path}"
 
 
 def difference(done: SettingsChange) -> str:

@@ -91,7 +91,7 @@ CODES = {
     "FR179": "dispatches over a list do not mention the item",
     "FR180": "a default without effect",
     "FR181": "a text asks for a fact that the step does not accept",
-    "FR182": "no host finds the skill",
+    "FR182": "agents cannot discover the skill",
     "FR183": "the handoff block in SKILL.md does not match the handoff schema",
     "FR184": "a check of `evidence` proves little",
     "FR190": "a value is computed and was not checked",

@@ -82,11 +82,11 @@ class EvidenceMissingError(ConflictError):
         show = Command("evidence show", session)
         asked = Hint("a person must decide now; show the question: ", Command("resume", session))
         claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
-        passed = f"{len(demanded) - len(missing)} of {len(demanded)} checks passed"
+        passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
         again = "provide it, then report the same outcome again"
         hint = Hint(again) if dispatch else Hint(again, "; see all checks: ", show)
         super().__init__(
-            f"`{outcome}` of {claimed} lacks evidence: {passed}\n" + "\n".join(lines),
+            f"cannot accept `{outcome}` for {claimed}: {passed}\n" + "\n".join(lines),
             hint=asked if asks_person else hint,
             session=session,
             step=step,

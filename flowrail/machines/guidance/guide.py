@@ -30,6 +30,7 @@ from flowrail.machines.engine.outcome import (
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, ReceivedWork, Session
+from flowrail.text.phrases import listed
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
 
@@ -279,7 +280,7 @@ def handed_back(session: Session, place: str | None) -> WorkResult:
 def _waits_for(guidance: Guidance) -> tuple[str, ...]:
     """Return what must happen before anything can be reported."""
     asked = [question.id for question in guidance.questions if question.answer is None]
-    answers = (f"the user's answer to {', '.join(asked)}",) if asked else ()
+    answers = (f"the user's answer to {listed(asked)}",) if asked else ()
     join = guidance.join
     if join is None or join.met or not join.open:
         return answers

@@ -261,7 +261,7 @@ def _require_approval(world: World, at: _AtStep, check: EvidenceCheck, folder: s
         raise TrustError(
             f"workflow `{name}` is defined by a program, so its commands cannot be approved",
             hint=Hint(
-                "a person types: ",
+                "a person runs: ",
                 Command("evidence approve", at.session.id, check.id, store=world.shown_store),
             ),
             skill=name,

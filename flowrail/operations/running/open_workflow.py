@@ -343,7 +343,7 @@ def allowed_contents(
         return None
     root = os.path.dirname(found.folder) if tried else named_root(found)
     if file.is_python:
-        why = "is Python code of this project"
+        why = "contains Python code"
         return approval.require(found.folder, state, skill=found.name, why=why, root=root).contents
     if not found.hides_own:
         return None

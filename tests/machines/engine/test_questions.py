@@ -91,7 +91,7 @@ def test_entering_a_step_opens_its_questions_and_the_session_waits() -> None:
 
     assert session.status == "waiting"
     assert [(each.id, each.is_open) for each in session.questions] == [("go", True), ("really", True)]
-    assert [way.waits_for for way in guide(flow, session).next] == [("the user's answer to go, really",)]
+    assert [way.waits_for for way in guide(flow, session).next] == [("the user's answer to `go`, `really`",)]
 
 
 @pytest.mark.parametrize("outcome", [*REPORTED, "done"])

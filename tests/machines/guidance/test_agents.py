@@ -101,7 +101,7 @@ def test_questions_of_agents_stand_beside_those_of_the_step() -> None:
     (question,) = shown.questions
     assert (question.session, question.source) == ("dull-one-abc234", "agent")
     assert str(question.command) == "flow answer dull-one-abc234 db=OPTION --store '/a b/.flow'"
-    assert shown.next[0].waits_for == ("the user's answer to db", "all of d0-1 … d0-3")
+    assert shown.next[0].waits_for == ("the user's answer to `db`", "all of d0-1 … d0-3")
     assert without.questions == ()
 
 

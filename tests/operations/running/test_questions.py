@@ -38,7 +38,7 @@ def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team
         f"flow answer {child} db=Redis --store {store}",
         f"flow answer {child} db=Postgres --store {store}",
     ]
-    assert all("the user's answer to db" in way.waits_for for way in above.next)
+    assert all("the user's answer to `db`" in way.waits_for for way in above.next)
     assert team.told(child).status == "waiting"
 
 
