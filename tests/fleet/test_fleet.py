@@ -134,7 +134,7 @@ def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_its_sessi
     fleet.close()
 
     assert (shown["state"], waiting) == ("needs you", "waiting")
-    assert "3 reports lacked evidence" in shown["detail"]
+    assert shown["detail"].endswith("Second, behave=lie: 3 reports lacked evidence (`seen`). What next?")
     assert told("status", child)["status"] == "failed"
 
 

@@ -269,13 +269,13 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
     )
 
 
-def evidence_question(step: StepDef, missing: Sequence[str], *, refusals: int) -> AskedQuestion:
-    """Return the question that a step raises whose evidence is missing after several reports."""
+def evidence_question(name: str, missing: Sequence[str], *, refusals: int) -> AskedQuestion:
+    """Return the question that a step raises whose evidence is missing after several reports; *name* is its title."""
     checks = phrases.listed(missing)
     return AskedQuestion(
         id=EVIDENCE,
         header="Evidence",
-        text=f"{step.name}: {phrases.count(refusals, 'report')} lacked evidence ({checks}). What next?",
+        text=f"{name}: {phrases.count(refusals, 'report')} lacked evidence ({checks}). What next?",
         options=(
             AnswerOption("Try again", RETRY, "Provide the evidence, then report again."),
             AnswerOption("Waive", WAIVE, "Continue without it. A person types the command, with a reason."),

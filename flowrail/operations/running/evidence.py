@@ -27,6 +27,7 @@ from flowrail.operations.environment import World
 from flowrail.operations.running import working_files
 from flowrail.operations.running.conversations import ownership_note
 from flowrail.operations.running.open_workflow import OpenedWorkflow
+from flowrail.text import placeholders
 
 T = TypeVar("T")
 
@@ -86,7 +87,7 @@ def advanced(
         after = follow(workflow, step, session, report, now=now, call=call, evidence=results)
         return session, after if after.revision == session.revision else _without_results(after, step)
     except EvidenceMissingError as refusal:
-        after, refused = _refused(step, session, refusal)
+        after, refused = _refused(workflow, step, session, refusal)
     note: RecordNote = {
         "claim": refused.outcome,
         "missing": [each.check for each in refused.results if each.is_demanded and not each.is_satisfied],
@@ -145,7 +146,7 @@ def context_of(
 
 
 def _refused(
-    step: StepDef, session: Session, refusal: EvidenceMissingError
+    workflow: Workflow, step: StepDef, session: Session, refusal: EvidenceMissingError
 ) -> tuple[Session, EvidenceMissingError]:
     """Return *session* with a refused claim on record, and the refusal to raise.
 
@@ -157,7 +158,8 @@ def _refused(
     if evidence.refusals < step.tries:
         return session, refusal
     missing = [result.check for result in refusal.results if result.is_demanded and not result.is_satisfied]
-    question = questions.evidence_question(step, missing, refusals=evidence.refusals)
+    name = placeholders.fill(step.name, _values(workflow, step, session, {}))
+    question = questions.evidence_question(name, missing, refusals=evidence.refusals)
     others = [each for each in session.questions if each.id != question.id]
     refused = EvidenceMissingError(
         session=session.id,
