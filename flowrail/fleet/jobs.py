@@ -12,6 +12,7 @@ from contextlib import suppress
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions, error
 
 from flowrail.fleet.pool import Pool
+from flowrail.fleet.records import database_errors
 
 _APPLICATION, _VERSION, _WORKFLOW = "flowrail-fleet", "1", "job"
 _POLL_SECONDS = 0.5
@@ -21,14 +22,22 @@ RunJob = Callable[[str, str, bool], None]
 
 
 class JobQueue:
-    """The jobs in the database at *url*. Its tables are created if they do not exist."""
+    """The jobs in the database at *url*. Its tables are created if they do not exist.
+
+    If the database does not answer, methods raise `FleetDatabaseError`. DBOS would wait for it, up to a minute longer
+    than it is away: long enough for a worker to be lost.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        DBOS.migrate(url)
-        self._client = DBOSClient(
-            system_database_url=url, serializer=DBOSPortableJSONSerializer(), application_name=_APPLICATION
-        )
+        with database_errors():
+            DBOS.migrate(url)
+            self._client = DBOSClient(
+                system_database_url=url,
+                serializer=DBOSPortableJSONSerializer(),
+                application_name=_APPLICATION,
+                retry_connection_errors=False,
+            )
 
     def enqueue(
         self, job: str, target: str, pool: str, *, delay: float = 0.0, worktree: bool = False
@@ -45,15 +54,12 @@ class JobQueue:
         }
         if delay:
             options["delay_seconds"] = delay
-        with suppress(error.DBOSQueueDeduplicatedError):
+        with database_errors(), suppress(error.DBOSQueueDeduplicatedError):
             self._client.enqueue(options, job, target, worktree)
 
-    def queued(self, pool: str) -> int:
-        """Return how many jobs of a pool have not been started."""
-        waiting = self._client.list_workflows(
-            queue_name=_queue(pool), status=["ENQUEUED", "DELAYED"], load_input=False, load_output=False
-        )
-        return len(waiting)
+    def unfinished(self, pool: str) -> int:
+        """Return how many jobs of a pool have not ended."""
+        return len(self._workers_of_jobs(pool, "ENQUEUED", "DELAYED", "PENDING"))
 
     def resume(self, pool: str, *, of: str = "", unless_of: Collection[str] = ()) -> list[str]:
         """Put jobs that have started back into the queue of their pool, and return their ids.
@@ -61,17 +67,20 @@ class JobQueue:
         Those *of* one worker, or those of all workers but *unless_of*. The name of the queue keeps the limits of the
         pool: without it, DBOS would start the jobs at once.
         """
-        started = self._client.list_workflows(
-            status="PENDING", queue_name=_queue(pool), load_input=False, load_output=False
-        )
-        jobs = [
-            workflow.workflow_id
-            for workflow in started
-            if (workflow.executor_id == of if of else workflow.executor_id not in unless_of)
-        ]
-        for job in jobs:
-            self._client.resume_workflow(job, queue_name=_queue(pool))
+        started = self._workers_of_jobs(pool, "PENDING")
+        jobs = [job for job, worker in started.items() if (worker == of if of else worker not in unless_of)]
+        with database_errors():
+            for job in jobs:
+                self._client.resume_workflow(job, queue_name=_queue(pool))
         return jobs
+
+    def _workers_of_jobs(self, pool: str, *statuses: str) -> dict[str, str | None]:
+        """Return the ids of the jobs of a pool with these statuses, each with the worker that has it or had it."""
+        with database_errors():
+            found = self._client.list_workflows(
+                queue_name=_queue(pool), status=[*statuses], load_input=False, load_output=False
+            )
+        return {workflow.workflow_id: workflow.executor_id for workflow in found}
 
     def close(self) -> None:
         """Close all connections."""

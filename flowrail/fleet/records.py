@@ -214,7 +214,7 @@ class FleetRecords:
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
-        with self._errors():
+        with database_errors():
             try:
                 _METADATA.create_all(self._engine)
             except DBAPIError:  # two workers created them at the same time
@@ -405,19 +405,22 @@ class FleetRecords:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with self._errors(), self._engine.begin() as connection:
+        with database_errors(), self._engine.begin() as connection:
             yield connection
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except SQLAlchemyError as error:
-            said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
-            raise FleetDatabaseError(
-                f"the database of the fleet failed: {said[0] if said else type(error).__name__}",
-                hint="check that the database can be reached, then run the command again",
-            ) from None
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Raise `FleetDatabaseError` for an error of the database."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
+        problem = said[0].removeprefix("connection failed: ") if said else type(error).__name__
+        raise FleetDatabaseError(
+            f"the database of the fleet failed: {problem}",
+            hint="check that the database can be reached, then run the command again",
+        ) from None
 
 
 def over_budget(pool: str, spent: float, cost: float, daily_budget: float) -> PoolState | None:

@@ -48,11 +48,12 @@ def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: in
     workers, known, running = records.workers(), records.sessions(newest_ended=newest), records.running()
     paused = {state.pool: state for state in records.paused()}
     names = sorted({session.pool for session in known} | {worker.pool for worker in workers} | set(paused))
+    at_work_in = {name: sum(start.pool == name for start in running) for name in names}
     pools = tuple(
         PoolStatus(
             name,
-            jobs.queued(name),
-            sum(start.pool == name for start in running),
+            max(0, jobs.unfinished(name) - at_work_in[name]),
+            at_work_in[name],
             sum(worker.pool == name for worker in workers),
             sum(worker.slots for worker in workers if worker.pool == name),
             records.spent(name),

@@ -66,7 +66,7 @@ class Worker:
         fleet, pool = self._fleet, self._pool
         fleet.records.register(self.id, pool.name, self._machine, os.getpid(), pool.slots)
         fleet.jobs.listen(pool, self.id, self._run_job)
-        replaced = False
+        replaced = is_away = False
         try:
             while not self._stop.is_set():
                 try:
@@ -75,8 +75,13 @@ class Worker:
                         break
                     if fleet.records.take_turn(f"{pool.name} jobs", BEAT_SECONDS / 2):
                         self._send_traces(fleet.schedule(pool))
+                    if is_away:
+                        is_away = False
+                        self._say("the database answers again")
                 except StorageError as error:
-                    self._say(f"waiting for the database: {error.message}")
+                    if not is_away:
+                        is_away = True
+                        self._say(f"waiting for the database: {error.message}")
                 self._stop.wait(BEAT_SECONDS)
         finally:
             self._end()

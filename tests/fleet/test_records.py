@@ -9,11 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.databases import postgres
 
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
+from flowrail.fleet.errors import FleetDatabaseError
+from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.records import FleetRecords, Run, RunOutcome, Start
 from flowrail.operations.environment import Environment
+from flowrail.storage.database import Database
 
 POOL = "claude"
 
@@ -92,6 +96,22 @@ def test_one_of_the_workers_looks_for_those_that_are_lost(records: FleetRecords)
     assert [worker.id for worker in lost] == ["worker-1"]
     assert not records.beat("worker-1")
     assert records.workers() == []
+
+
+def test_a_queue_whose_database_is_away_says_so_at_once_and_works_when_it_is_back() -> None:
+    with postgres() as server:
+        jobs = JobQueue(Database(server.address()).complete_address)
+        server.stop()
+        with pytest.raises(FleetDatabaseError, match="Connection refused"):
+            jobs.enqueue("job-1", "session", POOL)
+        with pytest.raises(FleetDatabaseError):
+            jobs.resume(POOL)
+        server.start()
+
+        jobs.enqueue("job-1", "session", POOL)
+
+        assert jobs.unfinished(POOL) == 1
+        jobs.close()
 
 
 def test_a_record_that_is_written_twice_counts_once(records: FleetRecords) -> None:

@@ -79,7 +79,7 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
                 os.kill(frozen, signal.SIGCONT)
             return ended(session)(now)
 
-        status = until(is_done, seconds=240)
+        status = until(is_done)
         if many:
             status = until(lambda now: "fenced" in outcomes(now, late))
 

@@ -21,6 +21,7 @@ from support.sandbox import ENTRY, flow, put_skill, told
 AGENT = Path(__file__).parent / "stand_in_agent.py"
 PROGRAMS = Path(__file__).parent / "programs"
 POOL = "stand-ins"
+_STUCK_SECONDS = 120
 
 TRIAL = """\
 name: NAME
@@ -114,15 +115,22 @@ def run_session(skill: str, *words: str) -> str:
     return str(told("fleet", "run", skill, "--pool", POOL, *words)["session"])
 
 
-def until(holds: Callable[[dict[str, Any]], object], *, seconds: float = 60) -> dict[str, Any]:
-    """Return the status of the fleet as soon as something *holds* of it. Its database may be away meanwhile."""
-    deadline = time.monotonic() + seconds
+def until(holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """Return the status of the fleet as soon as something *holds* of it; fail if nothing changes for two minutes.
+
+    Its database may be away meanwhile.
+    """
+    newest: object = None
+    deadline = time.monotonic() + _STUCK_SECONDS
     while True:
         ran = flow("fleet", "status", "--runs", "1000", "--json")
         if ran.status == 0:
             status: dict[str, Any] = ran.data
             if holds(status):
                 return status
+            progress = [status[part] for part in ("sessions", "running", "runs")]
+            if progress != newest:
+                newest, deadline = progress, time.monotonic() + _STUCK_SECONDS
         assert time.monotonic() < deadline, ran
         time.sleep(0.3)
 

@@ -53,8 +53,8 @@ def main() -> int:
 
 def steps(session: str, kind: str) -> int:
     """Report each step of a session until it ends or waits for others."""
+    state = json.loads(flow("status", session, "--json").stdout)
     while True:
-        state = json.loads(flow("status", session, "--json").stdout)
         waits = state["questions"] or any(
             item["status"] in {"pending", "claimed"} for item in state["dispatches"]
         )
@@ -69,10 +69,11 @@ def steps(session: str, kind: str) -> int:
         words = shlex.split(chosen["command"])[1:]
         for want in chosen["wants"]:
             words += ["-s", f"{want['name']}={want['example']}"]
-        done = flow(*words)
+        done = flow(*words, "--json")
         if done.returncode:
             print("All done, everything works." if kind == "lie" else done.stderr, flush=True)
             return 0 if kind == "lie" else 1
+        state = json.loads(done.stdout)
 
 
 def flow(*words: str) -> subprocess.CompletedProcess[str]:
