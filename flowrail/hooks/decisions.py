@@ -264,7 +264,8 @@ def _topic(session: Session) -> str:
     """Return what a session is about, with its skill."""
     if not session.topic:
         return _plain(session.skill)
-    return f'"{_plain(session.topic)}" ({_plain(session.skill)})'
+    topic = shortened(session.topic, _LONGEST_NAME).replace("`", "'")  # commands are between back quotes
+    return f'"{topic}" ({_plain(session.skill)})'
 
 
 def _position(seen: _Seen) -> str:

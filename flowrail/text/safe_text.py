@@ -183,22 +183,24 @@ def parts(text: str) -> list[str | Markup]:
 
 
 def xml_text(text: str) -> str:
-    """Return *text* as the content of an element."""
+    """Return *text* with entities, for a title, a page or an attribute."""
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 class Verbatim(str):
-    """Text that its reader copies as it is, such as a command: in XML it has no entities."""
+    """Text in which no elements are looked for, such as a command."""
 
     __slots__ = ()
 
 
 def xml_verbatim(text: str) -> str:
-    """Return *text* as the content of an element without entities: as CDATA if it has special characters."""
+    """Return *text* as the content of an element that its reader can copy: as CDATA if it has special characters."""
     shown = visible(text)
     if not any(sign in shown for sign in "&<>"):
         return shown
-    return f"<![CDATA[{shown.replace(']]>', ']]]]><![CDATA[>')}]]>"
+    inside = shown.strip("\n")
+    before, _, after = shown.partition(inside)
+    return f"{before}<![CDATA[{inside.replace(']]>', ']]]]><![CDATA[>')}]]>{after}"
 
 
 def xml_attribute(text: str) -> str:
@@ -235,7 +237,7 @@ def content(text: str) -> str:
     """Return *text* as it is written inside an element."""
     if isinstance(text, Verbatim):
         return xml_verbatim(text)
-    return "".join(part if isinstance(part, Markup) else xml_text(part) for part in parts(text))
+    return "".join(part if isinstance(part, Markup) else xml_verbatim(part) for part in parts(text))
 
 
 def element(tag: str, text: str, /, **values: object) -> Markup:

@@ -45,7 +45,7 @@ def test_what_a_prompt_has_no_place_for_is_told_below_it() -> None:
     put_lead("free", FREE)
     put_skill("bare", FREE.replace("JOIN", "all"), texts={"prompt.md": "Look, $depth deep.\n"})
     put_skill("own", FREE.replace("JOIN", "all").replace("over: areas, prompt: prompt.md, ", ""))
-    below = '<context>\n<var name="item">a &lt; b</var>\n</context>'
+    below = '<context>\n<var name="item"><![CDATA[a < b]]></var>\n</context>'
     expected = {
         "free": "Look at a < b, 2 deep.",
         "bare": f"Look, 2 deep.\n{below}",

@@ -140,11 +140,12 @@ def test_a_report_into_the_session_of_another_conversation_is_refused(name: str)
 
 
 def test_a_session_of_another_conversation_is_shown_without_instructions_and_commands() -> None:
+    put_skill("long", LONG.replace("title: One,", "title: One, evidence: {ok: [{id: notes, file: $notes}]},"))
     theirs = begin(A)
 
     shown = within(B, "resume", theirs)
 
-    assert (shown["next"], shown["step"]["id"]) == ([], "one")
+    assert (shown["next"], shown["evidence"], shown["step"]["id"]) == ([], [], "one")
     assert "Leave it alone unless the user asks" in shown["actions"][0]
     assert shown["take_over_command"] == f"flow resume {theirs} --take-over"
     with conversation(B):

@@ -50,6 +50,23 @@ def test_a_command_that_passed_is_evidence_until_the_files_that_it_reads_change(
     assert report(session) == {}
 
 
+def test_a_resumed_step_shows_the_result_of_the_newest_run() -> None:
+    demand({**SCRIPT, "reads": ["src/**"]})
+    write("src/a.py", "a = 1\n")
+    write("check.py", "")
+    allow_commands()
+    session = begin()
+    assert report(session) == {"tests": "not_run"}
+
+    shown = [told("resume", session)["evidence"][0]["verdict"]]
+    run(session)
+    shown += [told("resume", session)["evidence"][0]["verdict"]]
+    write("src/a.py", "a = 2\n")
+    shown += [told("resume", session)["evidence"][0]["verdict"]]
+
+    assert shown == ["not_run", "pass", "stale"]
+
+
 def test_a_command_without_reads_counts_for_one_revision() -> None:
     demand(SCRIPT)
     write("check.py", "")

@@ -13,18 +13,25 @@ from support.sandbox import flow, project_skills, put_skill, refused, told
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
 
-def test_resuming_keeps_the_baseline_and_shows_what_was_missing() -> None:
+def test_resuming_keeps_the_baseline_and_shows_what_is_missing_now() -> None:
     demand(PLAN, {"id": "parts", "files": "*.txt"})
     write("plan.md", "old")
     session = begin()
     write("a.txt", "part")
-    report(session)
+    assert report(session) == {"plan": "fail"}
+
+    before = verdicts(session)
     write("plan.md", "new")
+    after = verdicts(session)
 
-    shown = {check["id"]: check["verdict"] for check in told("resume", session)["evidence"]}
-
-    assert shown == {"plan": "fail", "parts": "pass"}
+    assert before == {"plan": "fail", "parts": "pass"}
+    assert after == {"plan": "pass", "parts": "pass"}
     assert report(session) == {}
+
+
+def verdicts(session: str) -> dict[str, str]:
+    """Return the verdicts that a resumed step shows."""
+    return {check["id"]: check["verdict"] for check in told("resume", session)["evidence"]}
 
 
 def test_a_fork_keeps_the_baseline() -> None:

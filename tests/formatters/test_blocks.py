@@ -225,7 +225,7 @@ def test_a_block_among_plain_strings_is_not_escaped_again() -> None:
 
     outer = block_step.format_current_action(["if a < b:", "", inner])
 
-    assert outer == f"<current_action>\nif a &lt; b:\n\n{inner}\n</current_action>"
+    assert outer == f"<current_action>\n<![CDATA[if a < b:]]>\n\n{inner}\n</current_action>"
 
 
 def test_a_block_that_was_cut_or_joined_is_a_plain_string_again() -> None:

@@ -58,10 +58,15 @@ def test_a_fence_becomes_the_same_as_a_call(name: str) -> None:
 
     told = with_blocks(fill(text, {}), lambda _: "MUST: wrong.\nCOULD: taste & style.")
 
-    assert "".join(told[1:-1]) == made
+    assert _same_content("".join(told[1:-1])) == _same_content(made)
     assert isinstance(told[1], Markup) == (name in SAMPLES)
     assert (told[0], told[-1]) == ("Before.\n", "\nAfter.")
     assert problems(text) == []
+
+
+def _same_content(block: str) -> str:
+    """Return the same form for blocks that differ only in how special characters are written."""
+    return ET.canonicalize(block) if "<![CDATA[" in block else block
 
 
 def test_every_block_has_a_fence() -> None:

@@ -37,8 +37,9 @@ WORKFLOW = Workflow(
 )
 """
 SECOND = 'StepDef("second", "Second", text, next={Outcome.OK: None}),'
-FORBIDDEN = "<forbidden>\n<action>a &lt; b</action>\n</forbidden>"
-SHOWN = f"Look at &lt;forbidden&gt;:\n\n{FORBIDDEN}\n\n<expected_output>\n<item>c</item>\n</expected_output>\nThen stop."
+FORBIDDEN = "<forbidden>\n<action><![CDATA[a < b]]></action>\n</forbidden>"
+EXPECTED = "<expected_output>\n<item>c</item>\n</expected_output>"
+SHOWN = f"<![CDATA[Look at <forbidden>:]]>\n\n{FORBIDDEN}\n\n{EXPECTED}\nThen stop."
 
 
 def put_joined(more: str, second: str) -> None:
@@ -48,7 +49,7 @@ def put_joined(more: str, second: str) -> None:
 
 def test_blocks_joined_into_one_text_are_still_blocks() -> None:
     assert format_current_action(["\n".join(["Do < it.", format_forbidden(["a < b"])])]) == (
-        f"<current_action>\nDo &lt; it.\n{FORBIDDEN}\n</current_action>"
+        f"<current_action>\n<![CDATA[Do < it.]]>\n{FORBIDDEN}\n</current_action>"
     )
     assert FORBIDDEN in format_step_output(
         "x.py", 1, 2, "T", [f"Do it: {format_forbidden(['a < b'])} and stop."]
@@ -72,7 +73,7 @@ def test_blocks_that_a_function_joins_are_blocks_and_values_are_text() -> None:
     moved = process("step", "joined", "ok", "-s", f"found={FORBIDDEN.replace('a ', 'b ')}")
 
     assert f"\n{FORBIDDEN}\n" in moved.out
-    assert "Now &lt;forbidden&gt;\n&lt;action&gt;b" in moved.out
+    assert "<![CDATA[Now <forbidden>\n<action><![CDATA[b < b]]]]><![CDATA[>" in moved.out
 
 
 def test_blocks_of_a_step_whose_text_is_an_agents_prompt_are_blocks() -> None:

@@ -27,7 +27,7 @@ def one_own() -> str:
 
 
 def several() -> str:
-    start(B, "the invoice export")
+    start(B, "the `invoice` export")
     start(None, "an old idea")
     ended = start(A, "rename the module")
     within(A, "step", "small", "fail", "--session", ended)

@@ -31,7 +31,7 @@ from flowrail.machines.guidance.guide import (
     wants_of,
 )
 from flowrail.machines.sessions.session import CLAIMED
-from flowrail.text.safe_text import attributes, content, xml_text, xml_verbatim
+from flowrail.text.safe_text import attributes, content, xml_verbatim
 
 LAUNCH = (
     "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its whole task "
@@ -74,7 +74,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
 def _body(guidance: Guidance, show: Show) -> list[str]:
     parts: list[str] = []
     if guidance.briefing is not None:
-        parts.append(f"<briefing>{xml_text(briefing_text(guidance.briefing))}</briefing>")
+        parts.append(f"<briefing>{xml_verbatim(briefing_text(guidance.briefing))}</briefing>")
     step = guidance.step
     if step is not None:
         where = attributes(
@@ -85,11 +85,11 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
             attempt=step.attempt if step.limit or step.attempt > 1 else None,
             limit=step.limit,
         )
-        parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")
+        parts.append(f"<step_header{where}>{xml_verbatim(step.title)}</step_header>")
     text = "\n".join(map(content, pieces(guidance, show)))
     parts.append("<current_action>\n" + text.strip("\n") + "\n</current_action>")
     if guidance.forbids:
-        parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
+        parts.append(f"<not_in_this_step>{xml_verbatim(', '.join(guidance.forbids))}</not_in_this_step>")
     parts += [
         *_answers(guidance),
         *_dispatches(guidance, show),
@@ -123,14 +123,14 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
     if not join.total:
         yield f"<launch>{NOBODY}</launch>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
-        yield "<launch>" + xml_text(LAUNCH) + "</launch>"
+        yield f"<launch>{LAUNCH}</launch>"
     if any(each.again for each in guidance.dispatches):
-        yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
+        yield f"<launch>{LAUNCH_AGAIN}</launch>"
     asked = any(each.answer is None for each in guidance.questions)
     if not (asked or join.met) and any(each.status == CLAIMED for each in guidance.dispatches):
-        yield "<launch>" + xml_text(RELAUNCH) + "</launch>"
+        yield f"<launch>{RELAUNCH}</launch>"
     if join.met and join.open:
-        yield "<launch>" + xml_text(ENOUGH) + "</launch>"
+        yield f"<launch>{ENOUGH}</launch>"
     most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
     for each in guidance.dispatches:
         about = attributes(
@@ -159,8 +159,8 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
 def _answers(guidance: Guidance) -> Iterator[str]:
     for answer in guidance.answers:
         about = attributes(id=answer.id, reason=answer.reason or None)
-        words = xml_text("; ".join(answer.answer))
-        yield f"<user_said{about}><text>{xml_text(answer.question)}</text>{words}</user_said>"
+        words = xml_verbatim("; ".join(answer.answer))
+        yield f"<user_said{about}><text>{xml_verbatim(answer.question)}</text>{words}</user_said>"
 
 
 def _questions(guidance: Guidance, show: Show) -> Iterator[str]:
@@ -179,10 +179,10 @@ def _questions(guidance: Guidance, show: Show) -> Iterator[str]:
             until=each.due if each.answer is None else None,
         )
         if each.answer is not None:
-            said = xml_text("; ".join(each.answer))
-            yield f"<answered{about}><text>{xml_text(each.text)}</text>{said}</answered>"
+            said = xml_verbatim("; ".join(each.answer))
+            yield f"<answered{about}><text>{xml_verbatim(each.text)}</text>{said}</answered>"
             continue
-        yield f"<question{about}><text>{xml_text(each.text)}</text>"
+        yield f"<question{about}><text>{xml_verbatim(each.text)}</text>"
         for option in each.options:
             said = attributes(label=option.label, description=option.description or None)
             yield f"<option{said}>{xml_verbatim(shown(option.command, show))}</option>"
@@ -194,7 +194,7 @@ def _findings(guidance: Guidance, show: Show) -> Iterator[str]:
     shown, more = findings_of(guidance, show)
     for each in shown:
         about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
-        yield f"<finding{about}>{xml_text(each.text)}</finding>"
+        yield f"<finding{about}>{xml_verbatim(each.text)}</finding>"
     if more:
         yield f"<more_findings>{xml_verbatim(more)}</more_findings>"
 
@@ -214,7 +214,7 @@ def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
         if check.command:
             name = "if_your_host_does_not_report_it" if check.run else "run"
             commands.append(f"<{name}>{xml_verbatim(show(check.command))}</{name}>")
-        yield f"<check{about}>{xml_text(check.expected)}{''.join(commands)}</check>"
+        yield f"<check{about}>{xml_verbatim(check.expected)}{''.join(commands)}</check>"
     yield "</evidence>"
 
 
@@ -233,7 +233,7 @@ def _want(want: Want, *how: str) -> str:
     head = attributes(
         name=want.name, type=want.type, example=example_text(want.example), required=want.required
     )
-    about = [xml_text(want.description)] if want.description else []
+    about = [xml_verbatim(want.description)] if want.description else []
     return f"<want{head}>{': '.join([*how, *about])}</want>"
 
 

@@ -68,6 +68,7 @@ LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "When you report, the checks of the outcome that the report leads to must pass."
+_VERDICTS = " Each verdict is the result now."
 _RUN_EXACTLY = " Run a command exactly as it is printed, as one command of its own: no pipe, no `cd`, not in the background."
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Printed if a report has so many facts that a command line gets unwieldy."""
@@ -99,7 +100,9 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
 
 def about_evidence(guidance: Guidance) -> str:
     """Return what to do with the checks of a step."""
-    return f"{_EVIDENCE}{_RUN_EXACTLY if any(check.run for check in guidance.evidence) else ''}"
+    has_verdicts = any(check.verdict for check in guidance.evidence)
+    runs = any(check.run for check in guidance.evidence)
+    return f"{_EVIDENCE}{_VERDICTS if has_verdicts else ''}{_RUN_EXACTLY if runs else ''}"
 
 
 def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:

@@ -18,7 +18,7 @@ from flowrail.text.placeholders import fill
 class EvidenceView(NamedTuple):
     """A check of the current step. ``run`` is the line that the agent runs itself, ``command`` runs it for the agent.
 
-    ``verdict`` is the result when a report was refused last, empty if none was.
+    ``verdict`` is the result now if the step was resumed, and empty if it was not or if a pass does not suffice.
     """
 
     id: str
@@ -48,7 +48,6 @@ def views(
 ) -> Iterator[EvidenceView]:
     """Yield the checks of a step."""
     known = session.evidence.get(step.id)
-    verdicts = {result.check: result.verdict for result in known.results} if known else {}
     waived = {each.check for each in known.confirmations if each.waived} if known else set()
     for check in step.checks.values():
         by_agent = bool(check.run) and check.lowest_level.rank <= Level.OBSERVED.rank
@@ -61,7 +60,7 @@ def views(
             expected=expected(check, lambda path: fill(path, values)),
             run=line_of(check.run) if by_agent else None,
             command=Command("evidence run", session.id, check.id, store=store) if by_us else None,
-            verdict=verdicts.get(check.id, ""),
+            verdict="",
             waived=check.id in waived,
         )
 

@@ -7,15 +7,25 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
 from flowrail.machines.sessions.store import Store
+from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import reconciled
+from flowrail.operations.running.evidence import with_verdicts
 
 MOST_STEPS = 12
 """A briefing names at most this many reports, the newest."""
 MOST_FOUND = 12
 
 
-def briefing_of(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
-    """Return what an agent must know to continue *session*."""
+def briefed(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
+    """Return *guidance* with what an agent must know to continue *session*: a briefing, and verdicts of now."""
+    briefing = _briefing(world.store, session, workflow, guidance, world.now())
+    checks = guidance.evidence
+    if checks and world.demands_evidence:
+        checks = with_verdicts(world, workflow, session, checks)
+    return guidance._replace(briefing=briefing, evidence=checks)
+
+
+def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
     done, earlier = _done(store, session)
     session = reconciled(store, session).shown
     memories = [*session.memory, *(memory for dispatch in session.dispatches for memory in dispatch.memory)]

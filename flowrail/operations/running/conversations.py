@@ -287,7 +287,7 @@ def _resume_command(world: World) -> Callable[[str], Command]:
 
 def _other_conversation(world: World, kept: StoredSession) -> OtherConversationError:
     session = kept.session
-    own = _own_session(world)
+    own = _own_session(world, session.skill)
     parts: list[str | Command] = []
     if own is not None:
         resume = Command("resume", own.session.id, store=world.shown_store)
@@ -303,10 +303,10 @@ def _other_conversation(world: World, kept: StoredSession) -> OtherConversationE
     )
 
 
-def _own_session(world: World) -> StoredSession | None:
-    """Return the caller's own session that was active last, if one is open."""
-    own = [kept for kept in _open_top_level(world) if _owns(world, kept)]
-    return _newest_first(own)[0] if own else None
+def _own_session(world: World, skill: str) -> StoredSession | None:
+    """Return the caller's own open session that moved last, one of *skill* if there is one."""
+    own = _newest_first([kept for kept in _open_top_level(world) if _owns(world, kept)])
+    return next((kept for kept in own if kept.session.skill == skill), own[0] if own else None)
 
 
 def _open_top_level(world: World) -> list[StoredSession]:

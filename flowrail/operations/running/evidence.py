@@ -6,12 +6,13 @@ Only steps that demand evidence come here. Nothing here runs a command of a proj
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
 from flowrail.evidence.evaluate import Context, Records, evaluate
+from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -19,6 +20,7 @@ from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import follow
 from flowrail.machines.engine.outcome import Call, in_context, names_in
 from flowrail.machines.engine.reports import EvidenceMissingError
+from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.secrets import Secrets
 from flowrail.machines.sessions.session import Dispatched, RecordNote, Report, Session
@@ -110,6 +112,22 @@ def results_of(
     """Return the results of the checks of *step* with reported *facts*, without secrets."""
     results = evaluate(step.checks.values(), context_of(world, workflow, step, session, facts))
     return hidden(session._replace(state={**session.state, **facts}), results)
+
+
+def with_verdicts(
+    world: World, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
+) -> tuple[EvidenceView, ...]:
+    """Return the checks of the current step with their results now; nothing is recorded."""
+    step = workflow.step(str(session.step))
+    if step.id not in session.evidence:
+        session = entered(world, workflow, session)
+    results = {result.check: result for result in results_of(world, workflow, step, session, {})}
+    return tuple(
+        view._replace(verdict=result.verdict)
+        if (result := results[view.id]).is_satisfied or result.verdict != Verdict.PASS
+        else view
+        for view in views
+    )
 
 
 def hidden(session: Session, value: T) -> T:

@@ -358,10 +358,9 @@ def _look(world: World, kept: StoredSession) -> Answer:
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)
     if kept.session.is_open:
-        from flowrail.operations.running.briefing import briefing_of  # only a resumed step reads the journal
+        from flowrail.operations.running.briefing import briefed  # only a resumed step reads the journal
 
-        briefing = briefing_of(world.store, kept.session, opened.workflow, answer.guidance, world.now())
-        answer = answer._replace(guidance=answer.guidance._replace(briefing=briefing))
+        answer = answer._replace(guidance=briefed(world, kept.session, opened.workflow, answer.guidance))
     return _without_lost_work(world, kept.session, answer) if kept.session.parent else answer
 
 
@@ -389,6 +388,7 @@ def _bare(guidance: Guidance, text: str) -> Guidance:
     """Return *guidance* with *text* instead of its instructions, and without work and commands."""
     bare = guidance._replace(actions=(text,), next=(), dispatches=(), join=None, questions=(), answers=())
     bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, forbids=())
+    bare = bare._replace(evidence=())
     return bare._replace(ask_command=None, launcher_command=None)
 
 
