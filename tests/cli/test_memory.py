@@ -76,10 +76,10 @@ def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
     team.report("ok")
 
     assert memory(team.id) == [
-        ("found", "a is slow", "first", "d0-1"),
-        ("remember", "a is slow: told", "second", "d0-1"),
-        ("found", "b leaks", "first", "d0-2"),
-        ("remember", "b leaks: told", "second", "d0-2"),
+        ("found", "a is slow", "first", "a (d0-1)"),
+        ("remember", "a is slow: told", "second", "a (d0-1)"),
+        ("found", "b leaks", "first", "b (d0-2)"),
+        ("remember", "b leaks: told", "second", "b (d0-2)"),
     ]
     assert flow("session", "verify", team.id).status == 0
 
@@ -93,7 +93,7 @@ def test_what_an_agent_found_is_in_the_briefing_and_the_history_before_the_sessi
 
     text = flow("resume", team.id, "--format", "text").out
 
-    assert "Also found: d0-1: a is slow." in text
+    assert "Also found: a (d0-1): a is slow." in text
     assert "Remember: check IPv6." in text
     assert "d0-1 ok; found: a is slow; remember: check IPv6" in flow("history", team.id).out
 
@@ -108,7 +108,7 @@ def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
     )
     team.report("ok")
 
-    assert memory(team.id) == [("found", "a is slow", "look", "d0-1")]
+    assert memory(team.id) == [("found", "a is slow", "look", "a (d0-1)")]
     assert "d0-1 ok; found: a is slow" in flow("history", team.id).out
 
 

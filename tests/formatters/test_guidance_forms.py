@@ -24,7 +24,7 @@ from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Dispatched, Move, Report, Session
+from flowrail.machines.sessions.session import Dispatched, Move, Report, Session, WorkingFile
 from flowrail.machines.sessions.store import StoredSession
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import one_line, visible
@@ -57,7 +57,7 @@ BRIEFING = Briefing(
     now="2026-01-02T14:00:00Z",
     done=(DoneStep("look", "iterate", "the pool is exhausted"), DoneStep("look", "ok")),
     earlier=3,
-    found=("d1-2: the cache is cold",),
+    found=("billing (d1-2): the cache is cold",),
     remember=("the user wants no downtime", "ask before deploying."),
     dispatches=(
         *(
@@ -68,6 +68,8 @@ BRIEFING = Briefing(
         Dispatched("d0-4", "explore"),
         Dispatched("d0-5", "explore"),
     ),
+    notes_path=".flow/sessions/a-skill-abc234/work/notes.md",
+    notes=WorkingFile(".flow/sessions/a-skill-abc234/work/notes.md", 6_140, "2026-01-02T13:57:00Z", 180.0),
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 from support.loops import NOW, fan, found, report, review_loop
 from support.workflows import step, workflow
 
+from flowrail import Arg
 from flowrail.command import Command
 from flowrail.formatters.guidance import as_text, as_xml
 from flowrail.machines.engine.advance import start
@@ -41,6 +42,17 @@ def two_ways(**parts: Any) -> Guidance:
 
 def test_what_surrounds_a_step_with_two_ways_on_is_small() -> None:
     assert surrounding(two_ways()) <= MOST
+
+
+def test_so_it_is_if_a_fact_decides() -> None:
+    told = two_ways(
+        limit=None,
+        reports={"traced": Arg(choices=("no", "yes"), required=True)},
+        rules=[("ok", "traced == 'yes'"), ("iterate", None)],
+    )
+
+    assert [case.facts for case in told.next] == [{"traced": "no"}, {"traced": "yes"}]
+    assert surrounding(told) <= MOST
 
 
 def test_what_surrounds_a_sub_agents_later_step_is_as_small() -> None:

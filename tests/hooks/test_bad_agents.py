@@ -142,7 +142,7 @@ class BadAgent(Host):
         self.refused[error["code"]] += 1
         assert ran.status in {2, 4}, (line, ran)
         commands = [command for command in COMMAND.findall(error["hint"]) if not OPEN_VALUE.search(command)]
-        for command in commands[:1]:
+        for command in commands:
             with copy_of_the_store(), conversation(self.name, self.variable):
                 assert flow(*words_of(command)).status == 0, (line, ran)
         assert COMMAND.search(error["hint"]), (line, ran)

@@ -7,18 +7,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.agent import words_of
 from support.agents import put_lead
 from support.golden import as_in_golden_file
-from support.hooks import A, B, claude_code, context, denied, hook, reason, shell, within
-from support.sandbox import SMALL, put_skill
+from support.hooks import A, B, claude_code, context, conversation, denied, hook, reason, shell, within
+from support.sandbox import SMALL, flow, put_skill
 
 TOPICAL = SMALL.replace("steps:", "params: {topic: {type: string, default: ''}}\nsteps:").replace(
     "title: First,", "title: First, forbids: [Edit],"
 )
+QUESTIONS = b"""\
+<needs_user_input><question id="which" header="Which"><text>Which?</text>
+<option label="One"/><option label="Two"/></question></needs_user_input>"""
 
 
-def start(conversation: str | None, topic: str) -> str:
-    return str(within(conversation, "start", "small", "-p", f"topic={topic}")["session"])
+def start(caller: str | None, topic: str) -> str:
+    return str(within(caller, "start", "small", "-p", f"topic={topic}")["session"])
 
 
 def one_own() -> str:
@@ -83,3 +87,6 @@ def test_a_hook_text_is_as_in_its_golden_file(name: str) -> None:
     shown = re.sub(r"\b((?:small|lead|lead-one)-)[a-z0-9]{6}\b", r"\1k3x9q2", shown)
     assert as_in_golden_file(f"hooks/{name}.txt", shown)
     assert all(len(part) <= 1_000 for part in text.split("\n- "))
+    for line in re.findall(r"`(flow [^`]+)`", text):
+        with conversation(A):
+            assert flow(*words_of(line), stdin=QUESTIONS).status == 0, line

@@ -24,6 +24,7 @@ from flowrail.formatters.guidance.content import (
     shown,
     variables,
 )
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.guidance.guide import (
     Guidance,
     OfferedTransition,
@@ -144,7 +145,9 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
             holder=each.holder,
             until=each.expires_at if each.status == CLAIMED else None,
             lease="over" if each.lease_over else None,
-            outcome=each.outcome,
+            outcome=None
+            if each.outcome == Outcome.OK
+            else each.outcome,  # `ok` is not the verdict in the result
             result=result_of(each, most) if each.again and each.result else None,
         )
         inside = (
@@ -244,10 +247,8 @@ def _how_to_append(want: Want) -> str:
 
 
 def _case(offer: OfferedTransition, show: Show) -> str:
-    facts = " ".join(f"{name}={value}" for name, value in offer.facts.items())
     head = attributes(
         outcome=offer.outcome,
-        facts=facts or None,
         to=offer.to if offer.to is not None else ("(end)" if offer.ends else "decided when reported"),
         capped=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,

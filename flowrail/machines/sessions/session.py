@@ -62,7 +62,8 @@ class Report(NamedTuple):
 class Memory(NamedTuple):
     """Something that a report found, or asked to remember. It is no fact: no rule or condition sees it.
 
-    ``source`` is the dispatch whose agent reported it, and empty if this session's own agent did.
+    ``source`` names the sub-agent that reported it, by its item or its role, and is empty if this session's own
+    agent did.
     """
 
     kind: str

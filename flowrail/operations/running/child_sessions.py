@@ -27,7 +27,10 @@ from flowrail.machines.sessions.session import (
     newest_memories,
 )
 from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.text.phrases import in_words
+from flowrail.text.safe_text import shortened
 
+LONGEST_ITEM = 40
 MOST_DEEP = 64
 """Levels of agents that are followed; real ones are a few levels deep."""
 
@@ -160,7 +163,9 @@ def finished_dispatch(
 ) -> Dispatched:
     """Return *dispatch* finished. It keeps the newest part of its agent's *memory*."""
     share = max(1, MOST_FROM_AGENTS // total)
-    kept = tuple(entry._replace(source=dispatch.id) for entry in newest_memories(memory, share))
+    of = dispatch.agent if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_ITEM)
+    source = f"{of} ({dispatch.id})"
+    kept = tuple(entry._replace(source=source) for entry in newest_memories(memory, share))
     return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=kept)
 
 
