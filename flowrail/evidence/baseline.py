@@ -65,5 +65,5 @@ def relative(path: str, folder: str, values: Mapping[str, object]) -> str:
     filled = os.path.normpath(os.path.join(folder, fill(path, values))) if path else ""
     work = os.path.normpath(os.path.join(folder, str(values.get("work") or os.curdir)))
     if "\0" in filled or not any(filled.startswith(f"{root}{os.sep}") for root in (folder, work)):
-        raise UnreadableError(f"{fill(path, values)[:80]} is not a path in the project")
+        raise UnreadableError(f"{fill(path, values)[:80] or path} is not a path in the project")
     return os.path.relpath(filled, folder)

@@ -50,7 +50,8 @@ class Context(NamedTuple):
 
     def command(self, verb: str, check: str) -> str:
         """Return the command that does *verb* to a check."""
-        return str(Command(f"evidence {verb}", self.session, check, store=self.store))
+        reason = "REASON" if verb == "approve" else None
+        return str(Command(f"evidence {verb}", self.session, check, reason=reason, store=self.store))
 
     @property
     def folder(self) -> str:
@@ -113,7 +114,7 @@ def _result(check: EvidenceCheck, context: Context) -> EvidenceResult:
                 verdict=finding.verdict, found=finding.found, remedy=finding.remedy, files=shown, state=state
             )
     except UnreadableError as error:
-        result = result._replace(found=str(error), remedy="make it readable")
+        result = result._replace(found=str(error), remedy="correct that, or ask the user")
     return _confirmed(result, context)
 
 
@@ -154,19 +155,27 @@ def _problem_in(
     check: EvidenceCheck, path: str, data: bytes, digest: str, context: Context
 ) -> tuple[str, str] | None:
     """Return what is wrong with one file and what to do, if anything is."""
-    if (
-        check.changed
-        and named_path(check, context.folder, context.values) not in context.baseline(check).digests
-    ):
-        return f"{path} was not looked at when the step was entered", _NO_BASELINE
-    if check.changed and context.baseline(check).digests.get(path, "") == digest:
-        return f"{path} is as it was when the step was entered", f"change {path}"
+    unchanged = _unchanged(check, path, digest, context)
+    if unchanged:
+        return unchanged
     if len(data) < check.min_bytes:
         return f"{path} has {count(len(data), 'byte')}", f"write more in {path}"
     missing = [text for text in check.contains if text.encode() not in data]
     if missing:
         return f"{path} does not contain {joined([repr(text) for text in missing])}", f"add it to {path}"
     return _problem_of_citations(path, data, context.folder) if check.citations else None
+
+
+def _unchanged(check: EvidenceCheck, path: str, digest: str, context: Context) -> tuple[str, str] | None:
+    """Return that a file has not changed and what to do, if the check wants it changed."""
+    if not check.changed:
+        return None
+    before = context.baseline(check).digests
+    if named_path(check, context.folder, context.values) not in before:
+        return f"{path} was not looked at when the step was entered", _NO_BASELINE
+    if before.get(path, "") == digest:
+        return f"{path} is as it was when the step was entered", f"change {path}"
+    return None
 
 
 def _problem_of_citations(path: str, data: bytes, folder: str) -> tuple[str, str] | None:
@@ -211,10 +220,9 @@ def _json(check: EvidenceCheck, context: Context) -> _Finding:
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
     known = {path: files.digest_of(data)}
-    if check.changed and context.baseline(check).digests.get(path, "") == known[path]:
-        return _Finding(
-            Verdict.FAIL, f"{path} is as it was when the step was entered", f"change {path}", known
-        )
+    unchanged = _unchanged(check, path, known[path], context)
+    if unchanged:
+        return _Finding(Verdict.FAIL, *unchanged, known)
     wrong = json_schema.problems(data, check.schema)
     if wrong:
         return _Finding(Verdict.FAIL, joined(wrong), f"fix {path}", known)
@@ -244,13 +252,15 @@ def _git(check: EvidenceCheck, context: Context) -> _Finding:
 def _records(check: EvidenceCheck, context: Context) -> _Finding:
     records = context.records
     if "review" in check.records and not records.submitted:
-        remedy = (
-            "record its findings with `flow finding add`, or that there are none with `flow finding none`"
+        add, none = (
+            Command(f"finding {word}", context.session, store=context.store) for word in ("add", "none")
         )
+        remedy = f"record its findings with `{add}`, or, if it found nothing, run: {none}"
         return _Finding(Verdict.FAIL, "the review recorded nothing", remedy, state="nothing")
     if "findings" in check.records and records.open_findings:
         found = f"open: {joined(records.open_findings)}"
-        return _Finding(Verdict.FAIL, found, "resolve them with `flow finding resolve`", state=found)
+        resolve = Command("finding resolve", context.session, store=context.store)
+        return _Finding(Verdict.FAIL, found, f"fix them, then: {resolve} ID", state=found)
     return _Finding(Verdict.PASS, "recorded", state="recorded")
 
 

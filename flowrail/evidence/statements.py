@@ -76,7 +76,9 @@ def _check(result: EvidenceResult) -> dict[str, object]:
         "reason": result.reason,
         "by": result.by,
     }
-    return {name: value for name, value in known.items() if value not in ("", None, [], False)}
+    return {
+        name: value for name, value in known.items() if value is not False and value not in ("", None, [])
+    }
 
 
 def _link(record: Record, move: Move) -> dict[str, object]:

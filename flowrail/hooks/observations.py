@@ -27,7 +27,8 @@ def observe(glance: SessionGlance, command: str, hook_input: HookInput, environm
         line=command,
         folder=hook_input.cwd,
         succeeded=not failed,
-        output=hook_input.error if failed else str(hook_input.response.get("stdout", "")),
+        output=hook_input.error if failed else _output(hook_input),
+        seconds=hook_input.seconds,
         event=EVENTS[POST_TOOL_USE_FAILURE if failed else POST_TOOL_USE],
     )
     store = Store(glance.folder.path, Owner(environment.state), named=glance.folder.named)
@@ -44,3 +45,9 @@ def observe(glance: SessionGlance, command: str, hook_input: HookInput, environm
     )
     with suppress(FlowError, LockTimeoutError):
         record(world, glance.id, observed)
+
+
+def _output(hook_input: HookInput) -> str:
+    """Return what a command printed: `flow evidence run` looks at both streams, too."""
+    printed = (str(hook_input.response.get(stream) or "") for stream in ("stdout", "stderr"))
+    return "\n".join(text for text in printed if text)

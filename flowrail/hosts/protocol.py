@@ -39,7 +39,8 @@ class HookInput(NamedTuple):
     """The input of a hook: which conversation and agent, where, and what happens.
 
     ``background`` is whether the host still runs background tasks, `None` if the host does not say. ``response`` is the
-    answer of a tool that succeeded, ``error`` that of one that failed.
+    answer of a tool that succeeded, ``error`` that of one that failed. ``seconds`` is how long it took, `None` if the
+    host does not say.
     """
 
     host: str | None = None
@@ -52,6 +53,7 @@ class HookInput(NamedTuple):
     response: Mapping[str, Any] = {}
     error: str = ""
     interrupted: bool = False
+    seconds: float | None = None
 
     @property
     def conversations(self) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
     if not isinstance(received, dict):
         return None
     given, tasks = received.get("tool_input"), received.get("background_tasks")
-    response = received.get("tool_response")
+    response, took = received.get("tool_response"), received.get("duration_ms")
     return HookInput(
         host=usable(received.get("session_id")) or host_id(environ),
         agent=usable(received.get("agent_id")),
@@ -80,6 +82,7 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
         response=response if isinstance(response, dict) else {},
         error=_text(received, "error"),
         interrupted=received.get("is_interrupt") is True,
+        seconds=took / 1000 if isinstance(took, int | float) else None,
     )
 
 

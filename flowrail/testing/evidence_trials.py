@@ -1,6 +1,6 @@
-"""Try the evidence of a workflow where it must not pass: in an empty project, and in projects that are known to be bad.
+"""Try the evidence of a workflow where it must not pass: in projects that are empty, or known to be bad.
 
-A check that passes in an empty project cannot fail. Commands run only if a person approved them for the project.
+A check that passes before any work is done cannot fail. Commands run only if a person approved them for the project.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail import approval
@@ -22,24 +23,30 @@ from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.evidence import CommandRun, StepEvidence
 
+_OF_FILES = frozenset({"file", "files", "json"})
+_SAYS_NOTHING = "{}"
 _FILES_OF_THE_SESSION = {"notes": "notes.md", "work": "work", "item": "item", "session": "session"}
 
 
 class Trial(NamedTuple):
-    """A check that passed where it must not; ``bad`` is the known-bad project, empty for an empty one."""
+    """A check that passed where it must not; ``bad`` is the known-bad project, if it is one.
+
+    If the project ``had_file``, it was empty but for a file that has the right name and says nothing.
+    """
 
     step: str
     check: str
     bad: str = ""
+    had_file: bool = False
 
     @property
     def problem(self) -> str:
         """What is wrong, as a sentence."""
-        where = (
-            f"it passes in `{self.bad}`, which is known to be bad"
-            if self.bad
-            else "it passes in an empty project"
-        )
+        where = "it passes in an empty project"
+        if self.bad:
+            where = f"it passes in `{self.bad}`, which is known to be bad"
+        elif self.had_file:
+            where = "it passes with a file that was there before and says nothing"
         return f"evidence `{self.check}` of step `{self.step}` cannot fail: {where}"
 
 
@@ -66,18 +73,25 @@ class _Trier:
             return False
         return True
 
-    def passes(self, check: EvidenceCheck, values: Mapping[str, object], bad: str = "") -> bool:
-        """Return whether *check* passes in an empty project, or in one with the files of the folder *bad*."""
+    def passes(
+        self, check: EvidenceCheck, values: Mapping[str, object], bad: str = "", *, had_file: bool = False
+    ) -> bool:
+        """Return whether *check* passes in an empty project, or in one with the files of the folder *bad*.
+
+        If the project *had_file*, the file of the check existed before the step.
+        """
         with tempfile.TemporaryDirectory(prefix="flow-evidence-") as project:
             try:
                 output_of(project, ("init", "-q"), self.environ)
             except GitFailedError:
                 os.mkdir(os.path.join(project, ".git"))  # without git, checks of git fail in any case
+            if had_file:
+                _write_file(check, project, values)
             before = baseline.take([check], project, values, self.environ, at="")
             if bad:
                 shutil.copytree(os.path.join(self.folder, bad), project, dirs_exist_ok=True, symlinks=True)
             evidence = StepEvidence(before, before)
-            if check.run:
+            if check.run and check.lowest_level is not Level.CLAIMED:
                 evidence = evidence.with_run(self._run(check, before.folder, values))
             context = Context(evidence, values, self.environ, Records(), "session", 0)
             result = evaluate([check], context)[0]
@@ -102,7 +116,7 @@ def try_evidence(
     untried: list[str] = []
     for step in workflow.steps:
         for check in _checks(step):
-            if check.run and not trier.may_run(workflow, check):
+            if check.run and check.lowest_level is not Level.CLAIMED and not trier.may_run(workflow, check):
                 untried.append(check.id)
             else:
                 passed += _tried(trier, step, check, _values(workflow))
@@ -127,8 +141,24 @@ def _tried(
     for bad in check.known_bad:
         if not os.path.isdir(os.path.join(trier.folder, bad)) or trier.passes(check, values, bad):
             yield Trial(step.id, check.id, bad)
-    if not check.known_bad and trier.passes(check, values):
+    if check.known_bad:
+        return
+    if trier.passes(check, values):
         yield Trial(step.id, check.id)
+    elif check.kind in _OF_FILES and trier.passes(check, values, had_file=True):
+        yield Trial(step.id, check.id, had_file=True)
+
+
+def _write_file(check: EvidenceCheck, project: str, values: Mapping[str, object]) -> None:
+    """Write a file that the path or pattern of *check* matches."""
+    with suppress(UnreadableError):
+        path = (
+            baseline.named_path(check, project, values).replace("**/", "").replace("*", "x").replace("?", "x")
+        )
+        file = os.path.join(project, path)
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(file, "w", encoding="utf-8") as written:
+            written.write(_SAYS_NOTHING)
 
 
 def _values(workflow: Workflow) -> dict[str, object]:

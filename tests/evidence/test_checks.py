@@ -172,6 +172,23 @@ def test_json_must_match_the_schema_of_the_skill() -> None:
     assert report(session) == {}
 
 
+def test_json_whose_path_is_reported_cannot_pass_for_a_change() -> None:
+    demand(
+        {"id": "verdict", "json": "$where", "schema": "schemas/v.json", "changed": True},
+        schemas__v_json='{"required": ["passed"]}',
+    )
+    file = Path(".claude/skills/built/workflow.yaml")
+    file.write_text(
+        file.read_text().replace("    tries:", "    reports: {where: {type: string}}\n    tries:")
+    )
+    write("old.json", '{"passed": true}')
+    session = begin()
+
+    ran = flow("step", "built", "ok", "--session", session, "-s", "where=old.json")
+
+    assert (ran.status, "old.json was not looked at when the step was entered" in ran.err) == (4, True)
+
+
 def test_a_schema_that_refers_to_another_place_fetches_nothing() -> None:
     schema = '{"$ref": "http://127.0.0.1:9/schema.json"}'
     demand({"id": "verdict", "json": "out.json", "schema": "schemas/v.json"}, schemas__v_json=schema)
@@ -267,7 +284,14 @@ def test_a_review_must_be_submitted_and_its_findings_resolved() -> None:
     demand({"id": "review", "records": {"review": "submitted", "findings": "resolved"}})
     session = begin()
 
-    assert report(session) == {"review": "fail"}
+    ran = flow("step", "built", "ok", "--session", session)
+    shown = told("resume", session)
+    assert (
+        f"with `flow finding add {session}`, or, if it found nothing, run: flow finding none {session}"
+        in ran.err
+    )
+    assert shown["finding_command"] == f"flow finding add {session}"
+    assert shown["evidence"][0]["command"] == f"flow finding none {session}"
     told("finding", "add", session, "--severity", "MUST", "--text", "wrong")
     assert report(session) == {"review": "fail"}
     told("finding", "resolve", session, "F1")

@@ -153,6 +153,7 @@ def test_the_work_of_a_sub_agent_is_checked_when_it_finishes() -> None:
     assert error["message"].startswith(
         "cannot accept `ok` for dispatch `d0-1`: 0 of 1 evidence checks passed"
     )
+    assert error["hint"] == "provide it, then report the same outcome again; if you cannot, report `fail`"
     assert claimed["evidence"] == ["reports/api.md (changed in this step, containing '## Findings')"]
     assert "reports/api.md" in text
     assert ended["status"] == "done"

@@ -53,6 +53,7 @@ def test_exactly_the_declared_command_is_evidence(line: str) -> None:
     assert report(session) == {}
     check = told("history", session)["steps"][-1]["evidence"][0]
     assert (check["level"], check["verdict"], check["event"]) == ("observed", "pass", "PostToolUse")
+    assert check["seconds"] == 0.012
 
 
 @pytest.mark.parametrize(
@@ -149,13 +150,14 @@ def test_an_interrupted_run_is_neither_success_nor_failure() -> None:
     assert report(session) == {"tests": "not_run"}
 
 
-def test_the_output_must_match() -> None:
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_the_output_must_match(stream: str) -> None:
     demand({**TESTS, "output": ["\\d+ passed"]})
     session = begin()
 
-    succeeded("pytest -q", stdout="no tests ran")
+    succeeded("pytest -q", stdout="", response={stream: "no tests ran"})
     assert report(session) == {"tests": "fail"}
-    succeeded("pytest -q", stdout="12 passed in 0.1s")
+    succeeded("pytest -q", stdout="", response={stream: "12 passed in 0.1s"})
 
     assert report(session) == {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from support.evidence import begin, demand, report, write
@@ -44,6 +45,16 @@ def test_history_status_audit_and_diagrams_show_what_was_checked() -> None:
     assert page.status == 0, page
     assert "2 of 3 checked, 1 observed" in Path("page.html").read_text()
     assert "claimed ok, 2 of 3 checked, 1 observed" in drawn
+
+
+def test_an_attestation_has_the_level_and_the_exit_status_of_a_command() -> None:
+    session = session_with_a_refused_and_an_accepted_claim()
+
+    statement = json.loads(flow("attest", session).out)
+
+    checks = {check["id"]: check for check in statement["predicate"]["checks"]}
+    assert (checks["plan"]["level"], "exitStatus" in checks["plan"]) == ("checked", False)
+    assert (checks["tests"]["level"], checks["tests"]["exitStatus"]) == ("observed", 0)
 
 
 def test_coverage_lists_the_checks_that_never_refused_anything() -> None:

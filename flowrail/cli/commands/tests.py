@@ -57,8 +57,8 @@ def test_command(
     findings or none, and evidence counts as passed. Sessions are in a temporary folder. Project
     skills in Python run only if they are approved.
 
-    Each check of evidence is also tried in an empty project, or in its known-bad ones, where it must
-    not pass. Exits 1 if a walk fails or evidence cannot fail. For JUnit XML, run
+    Each check of evidence is also tried in an empty project and with a file that says nothing, or in
+    its known-bad projects, where it must not pass. Exits 1 if a walk fails or evidence cannot fail. For JUnit XML, run
     `pytest --flow --junitxml FILE`.
     """
     del run_code  # walks run the code in any case

@@ -19,6 +19,7 @@ from flowrail.formatters.guidance.content import (
     in_short,
     item_of,
     pieces,
+    purpose_of,
     shown,
     variables,
 )
@@ -176,8 +177,7 @@ def _evidence(guidance: Guidance, show: Show) -> Lines:
         lines.append(f"  {needed_for}: {check.id}{about}: {one_line(check.expected)}")
         lines += [command(f"run: {visible(check.run)}", 4)] if check.run else []
         if check.command:
-            otherwise = "if your host does not report it" if check.run else "run"
-            lines.append(command(f"{otherwise}: {visible(show(check.command))}", 4))
+            lines.append(command(f"{purpose_of(check)}: {visible(show(check.command))}", 4))
     return lines
 
 

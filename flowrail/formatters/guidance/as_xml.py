@@ -20,6 +20,7 @@ from flowrail.formatters.guidance.content import (
     how_to_ask,
     item_of,
     pieces,
+    purpose_of,
     result_of,
     shown,
     variables,
@@ -215,7 +216,7 @@ def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
         )
         commands = [f"<run>{xml_verbatim(check.run)}</run>"] if check.run else []
         if check.command:
-            name = "if_your_host_does_not_report_it" if check.run else "run"
+            name = purpose_of(check).replace(" ", "_")
             commands.append(f"<{name}>{xml_verbatim(show(check.command))}</{name}>")
         yield f"<check{about}>{xml_verbatim(check.expected)}{''.join(commands)}</check>"
     yield "</evidence>"

@@ -23,6 +23,7 @@ from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, 
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult
+    from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
     from flowrail.machines.sessions.session import RecordedFinding
 
@@ -96,6 +97,13 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
         ),
     ]
     return " ".join(lines)
+
+
+def purpose_of(check: EvidenceView) -> str:
+    """Return when the command of a check is to be run."""
+    if check.kind == "records":
+        return "if the review found nothing"
+    return "if your host does not report it" if check.run else "run"
 
 
 def about_evidence(guidance: Guidance) -> str:

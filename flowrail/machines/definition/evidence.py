@@ -128,7 +128,7 @@ class EvidenceCheck(DefinitionPart):
         ),
     ] = DEFAULT_TIMEOUT
     output: Annotated[
-        Sequence[str], Key("For `run`: regular expressions that its standard output must match.")
+        Sequence[str], Key("For `run`: regular expressions that its output must match, on either stream.")
     ] = ()
     known_bad: Annotated[
         Sequence[str],

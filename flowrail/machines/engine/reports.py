@@ -84,7 +84,11 @@ class EvidenceMissingError(ConflictError):
         claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
         again = "provide it, then report the same outcome again"
-        hint = Hint(again) if dispatch else Hint(again, "; see all checks: ", show)
+        hint = (
+            Hint(f"{again}; if you cannot, report `fail`")
+            if dispatch
+            else Hint(again, "; see all checks: ", show)
+        )
         super().__init__(
             f"cannot accept `{outcome}` for {claimed}: {passed}\n" + "\n".join(lines),
             hint=asked if asks_person else hint,

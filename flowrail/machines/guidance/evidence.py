@@ -19,6 +19,7 @@ class EvidenceView(NamedTuple):
     """A check of the current step. ``run`` is the line that the agent runs itself, ``command`` runs it for the agent.
 
     ``verdict`` is the result now if the step was resumed, and empty if it was not or if a pass does not suffice.
+    For a review, ``command`` records that it found nothing.
     """
 
     id: str
@@ -51,7 +52,11 @@ def views(
     waived = {each.check for each in known.confirmations if each.waived} if known else set()
     for check in step.checks.values():
         by_agent = bool(check.run) and check.lowest_level.rank <= Level.OBSERVED.rank
-        by_us = bool(check.run) and session.id and check.lowest_level is not Level.APPROVED
+        command = None
+        if "review" in check.records:
+            command = Command("finding none", session.id, store=store)
+        elif check.run and check.lowest_level is not Level.APPROVED:
+            command = Command("evidence run", session.id, check.id, store=store)
         yield EvidenceView(
             id=check.id,
             outcomes=tuple(outcome for outcome, checks in step.evidence.items() if check in checks),
@@ -59,7 +64,7 @@ def views(
             level=str(check.lowest_level),
             expected=expected(check, lambda path: fill(path, values)),
             run=line_of(check.run) if by_agent else None,
-            command=Command("evidence run", session.id, check.id, store=store) if by_us else None,
+            command=command if session.id else None,
             verdict="",
             waived=check.id in waived,
         )

@@ -233,7 +233,8 @@ def guide(
 
         agents = tuple(agent.shown for agent in from_agents)
         guidance = with_others(guidance, workflow, step, session, agents, store=store, place=place, now=now)
-    if reviewed or (session.parent is not None and session.parent.review):
+    demanded = any("review" in check.records for check in step.checks.values()) if step.evidence else False
+    if reviewed or demanded or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
     return guidance._replace(next=tuple(_ways(workflow, moving, step, store, guidance)))
 

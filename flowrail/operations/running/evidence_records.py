@@ -40,13 +40,14 @@ class UnknownCheckError(UsageError):
 
 
 class ObservedCommand(NamedTuple):
-    """A shell line that a host saw end: in which folder, how, and what it printed."""
+    """A shell line that a host saw end: in which folder, how, what it printed, and how long it took if that is known."""
 
     line: str
     folder: str
     succeeded: bool
     output: str
     event: str
+    seconds: float | None = None
 
 
 class _AtStep(NamedTuple):
@@ -144,6 +145,7 @@ def _observed(
         by=world.by,
         exit_status=0 if observed.succeeded else None,
         event=observed.event,
+        seconds=observed.seconds,
         output_digest=digest_of(observed.output.encode("utf-8", "replace")),
         output=_kept_output(at.session, verdict, observed.output),
         problem=problem,
@@ -262,7 +264,9 @@ def _require_approval(world: World, at: _AtStep, check: EvidenceCheck, folder: s
             f"workflow `{name}` is defined by a program, so its commands cannot be approved",
             hint=Hint(
                 "a person runs: ",
-                Command("evidence approve", at.session.id, check.id, store=world.shown_store),
+                Command(
+                    "evidence approve", at.session.id, check.id, reason="REASON", store=world.shown_store
+                ),
             ),
             skill=name,
         )
