@@ -138,6 +138,7 @@ class SessionTimeline(NamedTuple):
 
     session: str
     skill: str
+    topic: str
     status: str
     revision: int
     trace_id: str | None
@@ -341,6 +342,7 @@ def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
     return SessionTimeline(
         session=session.id,
         skill=session.skill,
+        topic=session.shown.topic,
         status=session.status,
         revision=session.revision,
         trace_id=session.received.trace_id if session.received else None,

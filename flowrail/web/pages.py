@@ -66,6 +66,15 @@ class ShownFact(NamedTuple):
     value: str
 
 
+class ShownStep(NamedTuple):
+    """A step that the agent was shown, and the newest record after which it was."""
+
+    number: int | None
+    id: str
+    title: str
+    seq: int
+
+
 class Lane(NamedTuple):
     """The handoffs of one piece of work, from its first skill to its last."""
 
@@ -194,6 +203,7 @@ class Pages:
             sent={},
             files=working_files.listed(self._world, shown.now),
             rows=_path(shown.records),
+            shown_steps=_shown_steps(shown),
             titles={node.id: _title(node) for node in shown.picture.nodes},
         )
 
@@ -295,6 +305,15 @@ def _facts(session: Session) -> list[ShownFact]:
 
 def _title(node: Node) -> str:
     return f"{node.number} · {node.title}" if node.number else node.title
+
+
+def _shown_steps(shown: SessionPage) -> list[ShownStep]:
+    newest = {record.to: record.seq for record in shown.records if record.to}
+    return [
+        ShownStep(node.number, node.id, _title(node), newest[node.id])
+        for node in shown.picture.nodes
+        if node.id in newest
+    ]
 
 
 def _path(records: Sequence[TraceEntry]) -> list[Mapping[str, object]]:

@@ -93,7 +93,7 @@ def test_every_language_shows_it() -> None:
     assert "here now, entered twice, 1 min 30 s" in svg.render(seen).replace("</text>", " ")
     for document in (markdown, restructured_text):
         text = document.render([WorkflowPicture(made, seen)])
-        assert "active, at 1 Look, after 1 move" in text.replace("\\", "")
+        assert "active, at 1 · Look, after 1 move" in text.replace("\\", "")
         assert "Revision" in text
     data = as_data(seen)["session"]
     assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]

@@ -87,14 +87,16 @@ def session_summary(picture: Picture) -> str:
     trace = picture.trace
     if trace is None:
         return ""
-    titles = {node.id: f"{node.number or ''} {node.title}".strip() for node in picture.nodes}
+    titles = {
+        node.id: f"{node.number} · {node.title}" if node.number else node.title for node in picture.nodes
+    }
     place = f", at {titles.get(trace.current, trace.current)}" if trace.current else ""
     moves = sum(bool(entry.path) for entry in trace.entries)
     summary = (
         f"Session {trace.session}: {trace.status}{place}, after {moves} {'move' if moves == 1 else 'moves'}."
     )
     left = [titles[node.id] for node in picture.nodes if node.is_step and trace.state(node) == "left"]
-    return f"{summary} Left: {', '.join(left)}." if left else summary
+    return f"{summary} Still to come: {', '.join(left)}." if left else summary
 
 
 def agent_workflows(picture: Picture) -> list[str]:

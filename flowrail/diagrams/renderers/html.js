@@ -178,7 +178,7 @@
     const { last } = now, title = (id) => titles[id] || id || "";
     const what = last.outcome ? `${title(last.step)}: ${last.outcome}${last.capped ? " (at the limit)" : ""} → ${last.to ? title(last.to) : last.status}`
       : `${last.kind}${last.note ? ` ${last.note}` : ""}${last.to ? `, at ${title(last.to)}` : ""}`;
-    $("told").textContent = `${record + 1} of ${session.path.length} · revision ${last.revision} · ${last.at} · ${what}`
+    $("told").textContent = `record ${record} of ${session.path.length - 1} · ${last.at.slice(0, 16).replace("T", " ")} UTC · ${what}`
       + `${last.seconds === null ? "" : ` · took ${words(last.seconds)}`}`;
     range.setAttribute("aria-valuetext", $("told").textContent);
   }

@@ -117,11 +117,12 @@ def _handoff(handoff: HandoffTimeline) -> Report:
 
 def _session(session: SessionTimeline) -> Report:
     received = f" · received {shortened(session.handoff)}" if session.handoff else ""
+    topic = f" · {shortened(session.topic)}" if session.topic else ""
     head = line(
         Span(session.session, Style.TITLE),
         " · ",
         status(shortened(session.status)),
-        f" · revision {session.revision} · {duration(session.seconds)}{received}",
+        f"{topic} · revision {session.revision} · {duration(session.seconds)}{received}",
     )
     rows: list[list[Part]] = [
         [

@@ -177,7 +177,8 @@ def _session(session: SessionTimeline) -> str:
         ]
         for event in session.events
     ]
-    title = f"{_text(session.skill)} {_tag(session.status)} {_code(session.session)}"
+    name = f"{session.skill}: {session.topic}" if session.topic else session.skill
+    title = f"{_text(name)} {_tag(session.status)} {_code(session.session)}"
     return _article(session.session, title, _facts(facts), _table(_SESSION_COLUMNS, rows))
 
 

@@ -100,7 +100,18 @@ function prepare() {
   }
   const slider = document.getElementById("at");
   if (slider) slider.addEventListener("change", () => load(`?at=${slider.value}`, { push: true }));
+  nameCells();
   refreshTimes();
+}
+
+// On a phone, each row of a table is a block, and each cell has the name of its column.
+function nameCells() {
+  for (const table of main().querySelectorAll("table")) {
+    const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const row of table.tBodies[0].rows) {
+      for (const cell of row.cells) cell.dataset.label = names[cell.cellIndex];
+    }
+  }
 }
 
 function applyFilter(text) {

@@ -224,7 +224,7 @@ def test_a_session_is_scrubbed_through(page: Page) -> None:
     assert "Look: iterate → Look" in page.tab.run("document.getElementById('told').textContent")
     page.tab.run("document.getElementById('range').focus()")
     page.tab.press("Home", number=36)
-    assert "1 of 4 · revision 0" in page.tab.run(
+    assert "record 0 of 3 · " in page.tab.run(
         "document.getElementById('range').getAttribute('aria-valuetext')"
     )
     assert page.tab.run("document.querySelectorAll('.lines .taken').length") == 1
