@@ -82,7 +82,8 @@ def _table(entries: Iterable[BoardEntry], now: str) -> Table:
     table.add_column(no_wrap=True, justify="right", style="dim")
     for entry in entries:
         topic = f": {one_line(entry.topic)}" if entry.topic else ""
-        position = entry.position.text if entry.position else entry.status
+        is_open = entry.group is not Group.ENDED
+        position = entry.position.text if entry.position and is_open else entry.status
         age = ago(entry.active_at, now) if entry.active_at else ""
         table.add_row(Text(f"  {entry.skill}{topic}"), Text(one_line(position)), age)
         if _has_second_row(entry):

@@ -159,16 +159,17 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
 
 
 @click.command("trace", epilog=options.examples("flow session trace problem-analysis-k3x9q2"))
-@options.session_argument
+@options.optional_session
 @options.store
 @click.option(
     "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
 )
-def trace_command(session_id: str, store: str | None) -> None:
+def trace_command(session_id: str | None, store: str | None) -> None:
     """Print a session as a trace of OpenTelemetry
 
     Prints OTLP in JSON, with a span for the session, for each step, for the sessions of its sub-agents, and for its
-    handoffs with the sessions that took over. The ids are the same each time. To send it to a collector:
+    handoffs with the sessions that took over. Without ID, of this conversation's open session. The ids are the same
+    each time. To send it to a collector:
 
     \b
       flow session trace ID > trace.json
@@ -177,7 +178,8 @@ def trace_command(session_id: str, store: str | None) -> None:
 
     Workers of `flow fleet` send the trace of each session that ends, if OTEL_EXPORTER_OTLP_ENDPOINT is set.
     """
-    output.data(otlp(spans_of(world(store=store).store, session_id), version=__version__))
+    here = world(store=store)
+    output.data(otlp(spans_of(here.store, session_or_own(here, session_id)), version=__version__))
 
 
 @click.command("rewind", epilog=options.examples("flow session rewind problem-analysis-k3x9q2 --to 2"))

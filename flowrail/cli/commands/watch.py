@@ -88,15 +88,17 @@ def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
 
     known: dict[str, BoardEntry] | None = None
     shown: list[BoardEntry] = []
-    drawn_at = 0.0
+    drawn_at, size = 0.0, None
     with Live(
         console=console.live_console(has_color=terminal.has_color()), screen=True, auto_refresh=False
     ) as live:
         for entries in boards:
-            if entries is None and time.monotonic() - drawn_at < REDRAW_SECONDS:
+            is_same = entries is None and live.console.size == size
+            if is_same and time.monotonic() - drawn_at < REDRAW_SECONDS:
                 continue
             shown = shown if entries is None else entries
-            live.update(board_table.board_view(shown, here.now, live.console.size), refresh=True)
+            size = live.console.size
+            live.update(board_table.board_view(shown, here.now, size), refresh=True)
             drawn_at = time.monotonic()
             if known is not None and _notify(known, shown, notify):
                 live.console.bell()

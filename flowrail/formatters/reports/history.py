@@ -13,7 +13,7 @@ from flowrail.machines.engine.migration import MigrationPlan
 from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
-from flowrail.text.phrases import seconds_between
+from flowrail.text.phrases import duration, seconds_between
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
@@ -78,7 +78,7 @@ def report(records: Iterable[Record]) -> Iterator[Table]:
             item["kind"] if item["kind"] != "move" else item["step"],
             _outcome_part(item),
             item["to"] or f"({item['status']})",
-            "" if item["seconds"] is None else f"{item['seconds']:.1f} s",
+            duration(item["seconds"]),
         ]
         for item in items(records, in_full=False)
     )

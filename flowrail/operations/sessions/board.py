@@ -98,10 +98,10 @@ class BoardEntry(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What a person should know besides the position: the open question, sub-agents, findings, evidence."""
-        reason = self.reason if self.group is Group.NEEDS_YOU else ""
+        """What a person should know besides the position: the open question or missing evidence, sub-agents, findings."""
+        reason = self.reason if self.group is Group.NEEDS_YOU else self.evidence
         findings = count(self.findings, "open finding") if self.findings else ""
-        return "; ".join(part for part in (reason, self.agents.text, findings, self.evidence) if part)
+        return "; ".join(part for part in (reason, self.agents.text, findings) if part)
 
 
 class Board:
@@ -206,7 +206,7 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
         active_at=record.at,
         revision=session.revision,
         questions=questions if session.is_open else (),
-        agents=_agents(session.dispatches),
+        agents=_agents(session.dispatches) if session.is_open else AgentCount(),
         findings=sum(finding.is_open for finding in session.findings),
         evidence=_lacking(evidence) if session.is_open else "",
         parent=session.parent.session if session.parent else None,
