@@ -98,7 +98,7 @@ def test_holding_is_on_record_and_moves_nothing() -> None:
         ("held", 0, {"times": 2}),
     ]
     assert flow("session", "verify", session).status == 0
-    assert "held   time 2" in flow("history", session).out
+    assert "held   kept from ending its turn, time 2" in flow("history", session).out
     after = told("status", session)
     assert {**after, "head": before["head"]} == before
     assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
@@ -427,6 +427,7 @@ def test_a_conversation_that_ended_leaves_its_sessions_to_others() -> None:
     assert "Belongs to no conversation." in begin(B)
     assert stop(B) == ""
     assert [each["kind"] for each in told("history", session)["steps"]] == ["start", "released"]
+    assert "the conversation ended" in flow("history", session).out
     assert within(B, "step", "small", "ok", "--session", session)["revision"] == 1
     assert stop(B)
     assert flow("session", "verify").status == 0

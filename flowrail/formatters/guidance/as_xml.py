@@ -251,7 +251,7 @@ def _case(offer: OfferedTransition, show: Show) -> str:
     head = attributes(
         outcome=offer.outcome,
         to=offer.to if offer.to is not None else ("(end)" if offer.ends else "decided when reported"),
-        capped=offer.capped or None,
+        limit_reached=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,
     )
     return f"<case{head}>{xml_verbatim(shown(offer.command, show))}</case>"

@@ -145,7 +145,9 @@ def _note_text(kind: str, note: Mapping[str, Any]) -> str:
     if kind == "rewind":
         text = f"from revision {note['from']} to {note['to']}"
     elif kind == "held":
-        text = f"time {note.get('times')}"
+        text = f"kept from ending its turn, time {note.get('times')}"
+    elif kind == "released":
+        text = "the conversation ended"
     elif kind == "fork" and "into" in note:
         text = f"at revision {note['at']} into {note['into']}"
     elif kind == "fork":
