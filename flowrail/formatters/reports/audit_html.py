@@ -233,7 +233,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return ""
     heads = "".join(f"<th>{name}</th>" for name in head)
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>\n{lines}</tbody></table>"
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{lines}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="group" aria-label="Table, scrollable">{table}</div>'
 
 
 def _handoff_link(handoff: HandoffTimeline | AuditSpan) -> str:
