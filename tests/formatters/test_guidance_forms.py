@@ -136,7 +136,7 @@ def test_all_forms_hold_the_same_ways_on(
             assert way["command"] in lines
             assert shlex.split(way["command"])[:2] == ["flow", "step"]
         for case, way in zip(cases, plain["next"], strict=True):
-            leads = way["to"] or ("(end)" if way["ends"] else "decided when reported")
+            leads = way["to"] or ("(end)" if way["ends"] else "decided from your report")
             assert case.get("to") == leads
         here = definition.get(session.step)
         if here is None:

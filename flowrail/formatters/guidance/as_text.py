@@ -220,7 +220,7 @@ def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
 
 def _offer(offer: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
-    to = f"to {offer.to}" if offer.to else ("ends the run" if offer.ends else "decided when reported")
+    to = f"to {offer.to}" if offer.to else ("ends the run" if offer.ends else "decided from your report")
     waits = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
     return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
 

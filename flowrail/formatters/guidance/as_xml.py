@@ -250,7 +250,7 @@ def _how_to_append(want: Want) -> str:
 def _case(offer: OfferedTransition, show: Show) -> str:
     head = attributes(
         outcome=offer.outcome,
-        to=offer.to if offer.to is not None else ("(end)" if offer.ends else "decided when reported"),
+        to=offer.to if offer.to is not None else ("(end)" if offer.ends else "decided from your report"),
         limit_reached=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,
     )
