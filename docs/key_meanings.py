@@ -310,6 +310,7 @@ MEANINGS = {
     "uninstalled": "what was removed, and what remains",
     "unread": "sessions that could not be read",
     "unreadable": "journals that cannot be read, and why",
+    "only_changes": "whether rounds after the first review only what changed",
     "unreviewed": "whether the review of the round failed without a finding",
     "untried": "checks whose commands were not tried, because they are not approved",
     "updated": "the files or entries that were updated",

@@ -26,8 +26,8 @@ steps:
 class Agent:
     """An agent that follows the loop, and finds something in every round."""
 
-    def __init__(self) -> None:
-        put_skill("loop", LOOP)
+    def __init__(self, workflow: str = LOOP) -> None:
+        put_skill("loop", workflow)
         self.here: Any = told("start", "loop")
         self.session = self.here["session"]
 
@@ -89,6 +89,7 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         "blocking": ["F1", "F2"],
         "fixed_in": "Do the work",
         "unreviewed": False,
+        "only_changes": False,
     }
     assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]
 
@@ -123,6 +124,18 @@ def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() 
     assert "a MUST" not in agent.shown()
     assert "Review everything from the start" in agent.shown()
     assert "<action>Telling the reviewer what was found before</action>" in agent.shown()
+
+
+def test_later_rounds_may_review_only_the_changes_with_the_findings_at_hand() -> None:
+    agent = Agent(LOOP.replace("review: review}", "review: review, later_rounds: changes}"))
+    agent.to_gate("MUST")
+    agent.report("done")
+
+    again = agent.report("ok")
+
+    assert [each["text"] for each in again["findings"]] == ["a MUST"]
+    assert "Review what changed since the last round" in agent.shown()
+    assert "Telling the reviewer" not in agent.shown()
 
 
 def test_a_gate_that_passes_says_so() -> None:

@@ -62,7 +62,7 @@ LONGEST_VALUE = 120
 
 MANY = 4
 ANSWER = (
-    "The work is done. Your whole answer is the lines below, word for word. Before them, write only what the last "
+    "The work is done. End your answer with the lines below, word for word. Above them, write only what the last "
     "step asked you to give:"
 )
 LONG_TEXT = 1_000

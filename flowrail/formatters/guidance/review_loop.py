@@ -38,6 +38,8 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
             back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"
             again = f"{back}. Then it is reviewed again."
             return [banner, blocked, again], [_STOP]
+        case "re-verify" if loop.only_changes:
+            return [banner, "Review what changed since the last round, and what refers to it."], []
         case "re-verify":
             return [banner, "Review everything from the start, as if this were the first review."], [
                 _KEEP_SECRET

@@ -207,6 +207,15 @@ class GateConfig(DefinitionPart):
     review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
     limit: Annotated[int, Key("How many rounds before the user is asked.", rank=2, schema={"minimum": 1})] = 5
     policy: Annotated[str | None, Key("Which severities block in which round.", is_name=True, rank=3)] = None
+    later_rounds: Annotated[
+        str,
+        Key(
+            "What rounds after the first review: `everything`, or only `changes` and what refers to them.",
+            is_name=True,
+            rank=4,
+            schema={"enum": ["everything", "changes"]},
+        ),
+    ] = "everything"
 
 
 class Policy:

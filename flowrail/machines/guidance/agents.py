@@ -50,6 +50,8 @@ def with_others(
     if loop is not None and loop.mode == FIX:
         review = reviews.gates(workflow)[loop.gate].review
     found = reviews.round_findings(session, review)
+    if loop is not None and loop.only_changes and loop.mode == REVERIFY and step.gate is None:
+        found = tuple(each for each in session.findings if each.is_open and each.review == review)
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = agents.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
@@ -134,6 +136,7 @@ def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode
         limit=session.allowed(gate.id, gate.bound or 1),
         mode=mode,
         severities=tuple(each for each in Severity if each in severities),
+        only_changes=gate.gate.later_rounds == "changes",
     )
 
 

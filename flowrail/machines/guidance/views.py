@@ -86,6 +86,8 @@ class LoopView(NamedTuple):
     fixed_in: str | None = None
     unreviewed: bool = False
     """Whether the review of the round failed without recording a finding."""
+    only_changes: bool = False
+    """Whether rounds after the first review only what changed."""
 
 
 class DoneStep(NamedTuple):
