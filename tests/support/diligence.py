@@ -1,14 +1,17 @@
-"""A diligent agent: before it reports a step of a bundled skill, it writes the files that the evidence demands."""
+"""A diligent agent: before it reports a step of a bundled skill, it provides the evidence that the step demands."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from flowrail.cli.main import main
 from flowrail.skills.catalog import bundled_folder
 
 
@@ -23,14 +26,16 @@ def provide_evidence(words: Sequence[str]) -> None:
     for folder in [store / "sessions" / named] if named else sorted((store / "sessions").glob("*")):
         definition, snapshot = folder / "definition.json", folder / "session.json"
         if definition.is_file() and snapshot.is_file() and '"evidence"' in definition.read_text():
-            _write_files(json.loads(definition.read_text()), json.loads(snapshot.read_text()), folder)
+            _provide(json.loads(definition.read_text()), json.loads(snapshot.read_text()), folder)
 
 
-def _write_files(definition: dict[str, Any], snapshot: dict[str, Any], folder: Path) -> None:
+def _provide(definition: dict[str, Any], snapshot: dict[str, Any], folder: Path) -> None:
     session = snapshot["session"]
     steps = {step["id"]: step for step in definition["workflow"]["steps"]}
     evidence = steps.get(session["step"], {}).get("evidence", {})
     for check in (check for checks in evidence.values() for check in checks):
+        if "records" in check:
+            _submit_review(session, folder)
         pattern = check.get("file") or check.get("files")
         if pattern is None:
             continue
@@ -50,6 +55,13 @@ def _write_file(path: Path, check: dict[str, Any], revision: int, folder: Path) 
         lines += f"\n{path.relative_to(folder.parents[2])}:1"
     text = f"{before}\n{lines}\nat revision {revision}, {len(before)}"
     path.write_text(f"{text:.<{check.get('min_bytes', 1)}}\n")
+
+
+def _submit_review(session: dict[str, Any], folder: Path) -> None:
+    """Record that the review found nothing, unless it did."""
+    if not any(finding["revision"] == session["revision"] for finding in session["findings"]):
+        with redirect_stdout(io.StringIO()):
+            assert main(["finding", "none", session["id"], "--store", str(folder.parents[1])]) == 0
 
 
 def _option(words: Sequence[str], name: str) -> str | None:
