@@ -222,7 +222,12 @@ def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironmen
     if not session.is_open:
         return _result(seen, now)
     progress = agents_progress(session.dispatches, now)
-    about = f"- {_topic(session)}, {_position(seen)}, last report {ago(session.moved_at, now)}."
+    last = (
+        f"last report {ago(session.moved_at, now)}"
+        if session.revision
+        else f"started {ago(session.started_at, now)}"
+    )
+    about = f"- {_topic(session)}, {_position(seen)}, {last}."
     about += f" {progress}." if progress else ""
     about += " Waits for the user's answer." if session.status == WAITING else ""
     resume = _command("resume", seen.glance)

@@ -326,7 +326,7 @@ def briefing_text(briefing: Briefing) -> str:
     ]
     sentences += [_sentence("Parameters", ", ".join(others))] if others else []
     started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
-    sentences.append(f"Started {started}, last report {moved}.")
+    sentences.append(f"Started {started}{f', last report {moved}' if briefing.done else ''}.")
     earlier = f"{briefing.earlier} earlier reports, then " if briefing.earlier else ""
     done = earlier + ", ".join(map(_done, briefing.done)) if briefing.done else "nothing yet"
     sentences.append(_sentence("Done so far", done))
