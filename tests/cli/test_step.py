@@ -308,7 +308,7 @@ def test_a_report_after_the_end_is_refused() -> None:
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
     assert error["message"] == f"session `{here['session']}` is failed"
-    assert "start a new one: flow start small" in error["hint"]
+    assert error["hint"] == f"show how it ended: flow resume {here['session']}"
 
 
 @pytest.mark.parametrize(

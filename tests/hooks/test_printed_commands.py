@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from support.agent import words_of
 from support.habits import Chance, Failing, Last
-from support.sandbox import BUNDLED, flow, params_of, put_skill
-from support.team import Habit, Team, Told
+from support.hooks import conversation
+from support.host import ForgetfulHost
+from support.sandbox import BUNDLED, Ran, copy_of_the_store, flow, params_of, put_skill
+from support.team import Habit, Told
 
 QUESTIONS = """\
 <needs_user_input><question id="tried" header="Tried"><text>Which?</text>
 <option label="One"/><option label="Two"/></question></needs_user_input>"""
 
-
-@contextmanager
-def copy_of_the_store() -> Iterator[None]:
-    """Undo every change to the project's store."""
-    store, kept = Path(".flow").resolve(), Path("../kept").resolve()
-    shutil.copytree(store, kept)
-    try:
-        yield
-    finally:
-        shutil.rmtree(store)
-        kept.rename(store)
+IN_A_TEXT = re.compile(r"`(flow [^`\n]+)`")
+A_VALUE_IS_OPEN = re.compile(r"\b(?:SESSION|TARGET|PATH|NAME|TEXT|ID)\b|…")
 
 
-class TryingTeam(Team):
+class TryingHost(ForgetfulHost):
     """Agents at work, each printed command of whom is tried at once, on a copy of the store."""
 
     def __init__(self, habit: Habit) -> None:
         super().__init__(habit)
         self.tried: set[str] = set()
         self.waiting: dict[tuple[str, str, int], set[str]] = {}
+
+    def _ran(self, line: str, *, refused: bool = False) -> Ran:
+        ran = super()._ran(line, refused=refused)
+        for command in IN_A_TEXT.findall(ran.out):
+            if not A_VALUE_IS_OPEN.search(command):
+                self.try_(command)
+        return ran
 
     def _seen(self, out: str) -> Told:
         seen = super()._seen(out)
@@ -47,7 +45,7 @@ class TryingTeam(Team):
 
     def try_(self, line: str, stdin: str = "") -> None:
         self.tried.add(line)
-        with copy_of_the_store():
+        with copy_of_the_store(), conversation(self.name, self.variable):
             ran = flow(*words_of(line), stdin=stdin.encode())
         assert (ran.status, ran.err) == (0, ""), (line, ran)
 
@@ -76,7 +74,10 @@ class TryingTeam(Team):
 
 
 RUNS = [
-    *((skill, Habit()) for skill in ("perspective-swarm", "problem-analysis")),
+    *(
+        (skill, Habit())
+        for skill in ("codebase-analysis", "perspective-swarm", "planner", "problem-analysis")
+    ),
     *(("doc-sync", habit) for habit in (Last(), Chance(0), Chance(1))),
 ]
 LONG_RUNS = [
@@ -97,11 +98,11 @@ LONG_RUNS = [
     ],
 )
 def test_each_printed_command_of_a_run_works_on_a_copy_of_its_session(skill: str, habit: Habit) -> None:
-    team = TryingTeam(habit)
+    host = TryingHost(habit)
 
-    team.run(f"flow start {skill} {params_of(skill)}".rstrip())
+    host.run(f"flow start {skill} {params_of(skill)}".rstrip())
 
-    assert team.tried
+    assert host.tried
 
 
 FAN = """\
@@ -126,9 +127,9 @@ class OnlyTheFirstSucceeds(Habit):
 @pytest.mark.parametrize("habit", [Habit(), OnlyTheFirstSucceeds()], ids=["all succeed", "one succeeds"])
 def test_values_with_special_characters_are_printed_as_a_shell_takes_them(habit: Habit) -> None:
     put_skill("fan", FAN, texts={"steps/look.agent.md": "Look at $item.\n"})
-    team = TryingTeam(habit)
+    host = TryingHost(habit)
 
-    end = team.run("flow start fan")
+    end = host.run("flow start fan")
 
     printed = flow("start", "fan", "--format", "xml").out
     assert "<![CDATA[flow step fan ok -s 'team=R&D' " in printed

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
@@ -111,3 +112,67 @@ class Host(Team):
             assert why.startswith("You are not finished: ")
             assert f"flow resume {told.session} " in why
             self.held[here] += 1
+
+
+class AgentDiedError(Exception):
+    """A sub-agent is gone, without an answer."""
+
+
+class ForgetfulHost(Host):
+    """Compacts the lead's context after every second command; every third sub-agent dies after its second one."""
+
+    def __init__(self, habit: Habit | None = None) -> None:
+        super().__init__(habit)
+        self.launched = 0
+        self.died = 0
+        self.leads: list[str] = []
+        self.used: Counter[str] = Counter()
+
+    def _go_on(self, told: Told) -> Told:
+        self.leads.append(told.session)
+        try:
+            return super()._go_on(told)
+        finally:
+            self.leads.pop()
+
+    def _to_launch(self, told: Told) -> list[Work]:
+        gone = [work for work in told.work if work.status == "claimed"]
+        return super()._to_launch(told) or ([] if told.met else gone)
+
+    def _work(self, work: Work) -> str:
+        self.launched += 1
+        depth = len(self.leads)
+        try:
+            return super()._work(work)
+        except AgentDiedError:
+            self.died += 1
+            del self.leads[depth:]
+            return f"flow resume {self.leads[-1]} --store {Path.cwd() / '.flow'}"
+
+    def _ran(self, line: str, *, refused: bool = False) -> Ran:
+        if self.agents:
+            agent = self.agents[-1]
+            self.used[agent] += 1
+            if self.launched % 3 == 0 and self.used[agent] == 3:
+                raise AgentDiedError
+        return super()._ran(line, refused=refused)
+
+    def between(self, told: Told) -> Told:
+        self.mine = self.mine or told.session
+        self._stop(told)
+        if self.agents or told.status not in {"active", "waiting"} or self.commands % 2:
+            return told
+        text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
+        (resume,) = RESUME.findall(text)
+        self.compacted += 1
+        return self._told(resume)
+
+    def _stop(self, told: Told) -> None:
+        if self.agents:
+            said = self.says("subagent-stop", self.name, agent_id=self.agents[-1])
+            why = reason(hook("subagent-stop", said))
+        else:
+            why = reason(hook("stop", self.says("stop", self.name, background_tasks=[])))
+        if why:
+            assert why.startswith("You are not finished: ")
+            assert f"flow resume {told.session} " in why

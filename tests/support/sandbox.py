@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -123,6 +124,18 @@ def flow(*words: str, stdin: bytes = b"", terminal: bool = False) -> Ran:
     ran = Ran(status, out.getvalue(), err.getvalue())
     assert "UNKNOWN_COMMAND" not in ran.err + ran.out, (words, "a test runs a command that does not exist")
     return ran
+
+
+@contextmanager
+def copy_of_the_store() -> Iterator[None]:
+    """Undo every change to the project's store."""
+    store, kept = Path(".flow").resolve(), Path("../kept").resolve()
+    shutil.copytree(store, kept)
+    try:
+        yield
+    finally:
+        shutil.rmtree(store)
+        kept.rename(store)
 
 
 def told(*words: str, stdin: bytes = b"") -> Any:

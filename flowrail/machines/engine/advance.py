@@ -278,7 +278,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
 def current_step(workflow: Workflow, session: Session) -> StepDef:
     """Return the current step of *session*; refuse if it has ended or the step is gone."""
     if not session.is_open:
-        raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
+        raise SessionEndedError(session=session.id, status=session.status)
     step = workflow.get(session.step)
     if step is None:
         raise StepGoneError(session=session.id, step=session.step, steps=[each.id for each in workflow.steps])

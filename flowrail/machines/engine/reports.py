@@ -117,15 +117,10 @@ class SessionEndedError(ConflictError):
 
     code = "SESSION_ENDED"
 
-    def __init__(self, *, session: str, skill: str, status: str) -> None:
+    def __init__(self, *, session: str, status: str) -> None:
         super().__init__(
             f"session `{session}` is {status}",
-            hint=Hint(
-                "see its history: ",
-                Command("history", session),
-                "; start a new one: ",
-                Command("start", skill),
-            ),
+            hint=Hint("show how it ended: ", Command("resume", session)),
             session=session,
             status=status,
         )

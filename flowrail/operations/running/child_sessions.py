@@ -105,7 +105,7 @@ def lost_dispatch(
 def check_still_working(store: Store, session: Session) -> None:
     """Refuse further reports from a child that has ended or has lost its dispatch."""
     if not session.is_open:
-        raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
+        raise SessionEndedError(session=session.id, status=session.status)
     check_still_dispatched(store, session)
 
 
