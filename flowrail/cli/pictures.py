@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from flowrail.cli import options, output, streams, terminal
-from flowrail.diagrams.renderers import dot, html, markdown, mermaid, png, restructured_text, svg, text
+from flowrail.diagrams.renderers import html, markdown, mermaid, png, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
 from flowrail.text.report import plain_text
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from flowrail.diagrams.model import Picture
     from flowrail.diagrams.renderers.document import WorkflowPicture
 
-FORMS = ("text", "mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
+FORMS = ("text", "mermaid", "svg", "png", "md", "html", "json")
 _WIDE = 120
-WITH_OTHERS = frozenset({"md", "rst", "html"})
+WITH_OTHERS = frozenset({"md", "html"})
 """Formats that hold several workflows."""
 _EXTENSIONS = {
-    "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "dot": "dot", "gv": "dot", "svg": "svg", "png": "png",
-    "md": "md", "rst": "rst", "html": "html", "htm": "html", "json": "json",
+    "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "svg": "svg", "png": "png",
+    "md": "md", "html": "html", "htm": "html", "json": "json",
 }  # fmt: skip
 
 form = options.stacked(
@@ -44,11 +44,6 @@ session = click.option(
     metavar="ID",
     help="Show this session: its step, its path, the steps left.",
     shell_complete=options.complete("sessions"),
-)
-link = click.option(
-    "--link",
-    metavar="TEMPLATE",
-    help="The files for the workflows of sub-agents, such as {workflow}.svg (mermaid, dot, svg).",
 )
 into = click.option(
     "-o",
@@ -76,27 +71,17 @@ def format_of(form: str | None, into: str | None) -> str:
     return _EXTENSIONS[extension]
 
 
-def put(
-    drawn: Sequence[WorkflowPicture], form: str, *, link: str | None = None, into: str | None = None
-) -> None:
+def put(drawn: Sequence[WorkflowPicture], form: str, *, into: str | None = None) -> None:
     """Draw and print, or write to a file."""
     streams.together()
     if form in WITH_OTHERS:
-        put_document(_together(drawn, form), into)
+        put_document((html if form == "html" else markdown).render(drawn), into)
     else:
-        _put_picture(drawn[0].picture, form, link=link, into=into)
+        _put_picture(drawn[0].picture, form, into=into)
 
 
-def _together(drawn: Sequence[WorkflowPicture], form: str) -> str:
-    if form == "html":
-        return html.render(drawn)
-
-    return markdown.render(drawn) if form == "md" else restructured_text.render(drawn)
-
-
-def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:
+def _put_picture(picture: Picture, form: str, *, into: str | None = None) -> None:
     """Draw one picture and print it, or write it to a file."""
-    links = _links(picture, link)
     made: str | bytes
     if form == "text":
         drawing = text.draw(picture, terminal.width() if into is None else _WIDE)
@@ -104,10 +89,8 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
             output.report(drawing)
             return
         made = plain_text(drawing)
-    elif form == "dot":
-        made = dot.render(picture, links=links)
     elif form == "svg":
-        made = svg.render(picture, links=links)
+        made = svg.render(picture)
     elif form == "png":
         if into is None and sys.stdout.isatty():
             raise UsageError("a PNG cannot be shown on a terminal", hint="add -o FILE")
@@ -119,7 +102,7 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
         if len(picture.arrows) > mermaid.MOST_ARROWS:
             note = f"{len(picture.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: use svg or html"
             output.notes([note])
-        made = mermaid.render(picture, links=links)
+        made = mermaid.render(picture)
     put_document(made, into)
 
 
@@ -138,10 +121,3 @@ def put_document(made: str | bytes, into: str | None) -> None:
         streams.put_bytes(made)
     else:
         output.text(made)
-
-
-def _links(picture: Picture, link: str | None) -> Mapping[str, str]:
-    if link is None:
-        return {}
-    runs = dict.fromkeys(node.run for node in picture.nodes if node.run is not None)
-    return {run: link.replace("{workflow}", run.replace("/", "-")) for run in runs}

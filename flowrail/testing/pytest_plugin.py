@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
     from flowrail.testing.run import Run
-    from flowrail.testing.walks.stage import InProcessStage
+    from flowrail.testing.walks.stage import Stage
 
 COLLECTING = "flowrail-collecting"
 
@@ -78,7 +78,7 @@ def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
 
 
 @pytest.fixture
-def flow_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> InProcessStage:
+def flow_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """Run commands as an agent would, in this process, with a store for this test.
 
     ``flow_stage.run(Command("start", "my-skill")).data["next"][0]["command"]`` is the next `Command`.

@@ -19,7 +19,7 @@ from flowrail.operations.environment import World
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.testing.record.replay import finished
-from flowrail.testing.walks.stage import InProcessStage
+from flowrail.testing.walks.stage import Stage
 
 
 def load(address: str, *, root: str | None = None, start: str | None = None) -> Workflow:
@@ -33,11 +33,11 @@ def load(address: str, *, root: str | None = None, start: str | None = None) -> 
     return open_skill(address, roots, state_folder(os.environ, home)).workflow
 
 
-def stage_in(folder: str, start: str) -> InProcessStage:
+def stage_in(folder: str, start: str) -> Stage:
     """Return a stage with its store in *folder*; skills are searched from *start*."""
     home = os.path.expanduser("~")
     store = os.path.join(folder, "store")
-    return InProcessStage(
+    return Stage(
         World(
             store=Store(store, Owner(os.path.join(folder, "state"))),
             roots=skill_roots(start, home, os.environ),

@@ -19,7 +19,7 @@ from flowrail.operations.environment import World
 from flowrail.skills.catalog import listing, workflows
 from flowrail.testing.walks.play import Player
 from flowrail.testing.walks.run import plan_walks, stage_for
-from flowrail.testing.walks.stage import InProcessStage, Reply
+from flowrail.testing.walks.stage import Reply, Stage
 
 MOST_PRINTED = 4096
 """Bytes of an answer that shows a step or hands out work."""
@@ -34,7 +34,7 @@ class Printed(NamedTuple):
     text: int
 
 
-class MeasuringStage(InProcessStage):
+class MeasuringStage(Stage):
     """Keeps the longest answer of each step and each dispatch."""
 
     def __init__(self, world: World, longest: dict[str, Printed]) -> None:
@@ -73,10 +73,8 @@ def measured(skill: str, state: Path) -> dict[str, Printed]:
     files = [file for found in listing(()) if found.name == skill for file in workflows(found)]
     longest: dict[str, Printed] = {}
 
-    def make_stage(world: World) -> MeasuringStage:
-        return MeasuringStage(world._replace(shown_store=None), longest)
-
-    with stage_for(files, (), str(state), now=_now, make_stage=make_stage) as stage:
+    with stage_for(files, (), str(state), now=_now) as plain:
+        stage = MeasuringStage(plain.world._replace(shown_store=None), longest)
         player = Player(stage)
         for file in files:
             plan, result = plan_walks(stage.workflow, file.address, call_plainly)

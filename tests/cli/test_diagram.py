@@ -28,10 +28,8 @@ steps:
     ("form", "start"),
     [
         ("mermaid", "flowchart TD\n"),
-        ("dot", "digraph workflow {\n"),
         ("svg", "<svg "),
         ("md", "# asking\n"),
-        ("rst", ".. _asking:\n"),
         ("html", "<!DOCTYPE html>\n"),
         ("json", "{\n"),
     ],
@@ -46,7 +44,7 @@ def test_a_workflow_is_drawn_in_every_language_the_same_each_time(form: str, sta
     assert ran.out == flow("diagram", "asking", "--format", form).out
 
 
-@pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "md", "rst", "html"])
+@pytest.mark.parametrize("form", ["mermaid", "svg", "md", "html"])
 def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
     put_skill("asking", ASKING)
     session = told("step", "asking")["session"]
@@ -107,17 +105,6 @@ def test_documents_hold_what_agents_run_and_can_leave_it_out() -> None:
     assert "## fanning/look\n" not in flow("diagram", "fanning", "--format", "md", "--alone").out
 
 
-def test_links_are_made_by_a_template() -> None:
-    put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
-
-    for form, made in (
-        ("svg", '<a href="fanning-look.svg">'),
-        ("dot", 'URL="fanning-look.svg"'),
-        ("mermaid", 'click s1 href "fanning-look.svg"'),
-    ):
-        assert made in flow("diagram", "fanning", "--format", form, "--link", "{workflow}.svg").out
-
-
 def test_a_picture_is_written_where_it_is_wanted(tmp_path: Path) -> None:
     put_skill("small")
     file = tmp_path / "small.svg"
@@ -143,7 +130,7 @@ def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:
     assert flow("diagram", "small", "--format", "png", terminal=True).status == 2
 
 
-ALL_FORMS = ["mermaid", "dot", "svg", "md", "rst", "html", "json"]
+ALL_FORMS = ["mermaid", "svg", "md", "html", "json"]
 
 
 @pytest.mark.parametrize("form", ALL_FORMS)

@@ -87,7 +87,6 @@ def test_the_format_follows_from_the_file() -> None:
         ("x.svg", b"<svg"),
         ("x.html", b"<!DOCTYPE html>"),
         ("x.mmd", b"flowchart TD"),
-        ("x.dot", b"digraph"),
         ("x.png", b"\x89PNG"),
         ("x.txt", "○  1 Look".encode()),
         ("x", b"flowchart TD"),

@@ -156,14 +156,6 @@ def test_walks_take_transitions_that_lacking_evidence_decides() -> None:
     assert (result["status"], result["missing"], result["walks"] > 1) == ("passed", [], True)
 
 
-def test_processes_do_not_walk_what_demands_evidence() -> None:
-    demand({"id": "plan", "file": "plan.md", "changed": True})
-
-    result = told("test", "built", "--subprocess")["results"][0]
-
-    assert (result["status"], "leave out --subprocess" in result["reason"]) == ("skipped", True)
-
-
 def test_a_review_may_say_that_it_found_nothing() -> None:
     demand({"id": "review", "records": {"review": "submitted"}})
     session = begin()

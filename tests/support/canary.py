@@ -33,7 +33,7 @@ NAMES += [
     "_yaml",
 ]
 """Modules that are imported by flowrail, by Python or by tools, and are now the project's too."""
-PROGRAMS = ("git", "sh", "python3", "flow", "less", "dot")
+PROGRAMS = ("git", "sh", "python3", "flow", "less")
 
 
 def canary() -> Path:

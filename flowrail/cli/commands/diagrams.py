@@ -46,8 +46,7 @@ class StaleError(FlowError):
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @pictures.form
 @pictures.session
-@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, rst, html).")
-@pictures.link
+@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, html).")
 @pictures.into
 @click.option(
     "--open",
@@ -73,7 +72,6 @@ def diagram_command(
     form: str | None,
     session_id: str | None,
     alone: bool,
-    link: str | None,
     into: str | None,
     opens: bool,
     pages: tuple[str, ...],
@@ -93,7 +91,6 @@ def diagram_command(
         others = {
             "--session": session_id,
             "--alone": alone,
-            "--link": link,
             "--output": into,
             "--open": opens,
         }
@@ -128,7 +125,7 @@ def diagram_command(
     drawn = [
         WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
     ]
-    pictures.put(drawn, form, link=link, into=into)
+    pictures.put(drawn, form, into=into)
     if opens:
         webbrowser.open(f"file://{quote(os.path.abspath(str(into)))}")
     return 0

@@ -25,7 +25,6 @@ from flowrail.testing.record.python_test import source
 from flowrail.testing.record.script import script
 from flowrail.testing.walks import report
 from flowrail.testing.walks.run import FAILED, run_walks
-from flowrail.testing.walks.subprocess_stage import SubprocessStage
 from flowrail.text.report import plain_text
 
 
@@ -33,7 +32,6 @@ from flowrail.text.report import plain_text
     "test", epilog=options.examples("flow test problem-analysis", "flow test .claude/skills --strict")
 )
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
-@click.option("--subprocess", "processes", is_flag=True, help="Run each command as a process of its own.")
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")
 @click.option(
     "--strict", is_flag=True, help="Fail also if a transition is not taken or a step not entered by any walk."
@@ -44,7 +42,6 @@ from flowrail.text.report import plain_text
 def test_command(
     targets: tuple[str, ...],
     run_code: bool,
-    processes: bool,
     walk: str | None,
     strict: bool,
     as_json: bool,
@@ -75,7 +72,6 @@ def test_command(
                 now=here.now,
                 call=call_limited,
                 only=walk,
-                make_stage=SubprocessStage if processes else None,
                 progress=bar,
             )
         )
@@ -92,7 +88,7 @@ def test_command(
 TOO_LARGE = (
     "the workflow is too large for all of it to be walked: a way that was never taken may be one not tried"
 )
-DRAWN = ("mermaid", "dot", "svg", "png")
+DRAWN = ("mermaid", "svg", "png")
 
 
 @click.command(

@@ -1,6 +1,6 @@
 """The content of a document about workflows: their pictures, tables and the state of a session.
 
-`markdown`, `restructured_text`, `html` and the Sphinx extension write it in their languages.
+`markdown`, `html` and the Sphinx extension write it in their languages.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ _CLASSES = (
 )
 
 
-def render(picture: Picture, *, links: Mapping[str, str] | None = None) -> str:
-    """Return *picture* as Mermaid; *links* are addresses of the workflows of sub-agents."""
-    return "\n".join(_lines(picture, links or {}))
+def render(picture: Picture) -> str:
+    """Return *picture* as Mermaid."""
+    return "\n".join(_lines(picture))
 
 
 def quoted(*lines: str) -> str:
@@ -54,7 +54,7 @@ def _is_letter(char: str) -> bool:
     return char > "\u00a0" and char.isprintable()
 
 
-def _lines(picture: Picture, links: Mapping[str, str]) -> Iterator[str]:
+def _lines(picture: Picture) -> Iterator[str]:
     names = picture.names
     yield "flowchart TD"
     for number, (phase, nodes) in enumerate(picture.bands, start=1):
@@ -67,20 +67,12 @@ def _lines(picture: Picture, links: Mapping[str, str]) -> Iterator[str]:
             yield "    end"
     for arrow in picture.arrows:
         yield _arrow(picture, arrow, names)
-    for node in picture.nodes:
-        if node.run is not None and node.run in links:
-            yield f"    click {names[node.id]} href {quoted_address(links[node.run])}"
     for definition in _CLASSES:
         name = definition.split()[1]
         marked = [names[node.id] for node in picture.nodes if name in _classes(picture, node)]
         if marked:
             yield f"    {definition}"
             yield f"    class {','.join(marked)} {name}"
-
-
-def quoted_address(address: str) -> str:
-    """Return a quoted address."""
-    return '"' + "".join(char if char not in '"\\<> \n' else f"%{ord(char):02X}" for char in address) + '"'
 
 
 def _label(picture: Picture, node: Node) -> list[str]:

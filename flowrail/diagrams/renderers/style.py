@@ -56,9 +56,7 @@ ROOT .end{text-anchor:start}
 ROOT .done .shape{stroke:var(--good);stroke-width:2.5}
 ROOT .here .shape{fill:var(--here-soft);stroke:var(--here);stroke-width:4}
 ROOT .agents.here .shape{stroke-width:2.5}
-ROOT .off{opacity:.5}
-ROOT a{cursor:pointer}
-ROOT a .title{text-decoration:underline}"""
+ROOT .off{opacity:.5}"""
 
 
 def page_colours() -> str:

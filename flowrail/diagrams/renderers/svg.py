@@ -6,7 +6,7 @@ The style is inside the picture and applies to its id, so that one page can cont
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
 from flowrail.diagrams.layout.layout import Layout, PlacedNode, RoutedLine, layout
@@ -14,29 +14,24 @@ from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Pictur
 from flowrail.diagrams.renderers.shapes import shape
 from flowrail.diagrams.renderers.style import style
 from flowrail.text.phrases import count
-from flowrail.text.safe_text import attributes, xml_attribute, xml_text
+from flowrail.text.safe_text import xml_attribute, xml_text
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")
 TIPS = ("plain", "fail", "iterate", "taken")
 
 
-def render(
-    picture: Picture, *, name: str = "flow", links: Mapping[str, str] | None = None, scheme: str = "auto"
-) -> str:
+def render(picture: Picture, *, name: str = "flow", scheme: str = "auto") -> str:
     """Return *picture* as an SVG document.
 
-    *name* is its id, of letters, digits, `_` and `-`; *links* are addresses of the workflows of sub-agents;
-    *scheme* is one of those of `style`.
+    *name* is its id, of letters, digits, `_` and `-`; *scheme* is one of those of `style`.
     """
     if not _ID.fullmatch(name):
         raise ValueError(f"{name[:60]!r} is not an id")
-    return "\n".join(_document(picture, layout(picture), name, links or {}, scheme))
+    return "\n".join(_document(picture, layout(picture), name, scheme))
 
 
-def _document(
-    picture: Picture, at: Layout, name: str, links: Mapping[str, str], scheme: str
-) -> Iterator[str]:
+def _document(picture: Picture, at: Layout, name: str, scheme: str) -> Iterator[str]:
     wide, high = _n(at.width), _n(at.height)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {wide} {high}" width="{wide}" '
@@ -68,7 +63,7 @@ def _document(
             yield _label(picture, arrow, line)
     yield '</g><g class="nodes">'
     for node, place in zip(picture.nodes, at.nodes, strict=True):
-        yield _node(picture, node, place, links)
+        yield _node(picture, node, place)
     yield "</g></svg>"
 
 
@@ -115,15 +110,12 @@ def _line_class(picture: Picture, arrow: Arrow) -> str:
     return f"line {kind}{taken}"
 
 
-def _node(picture: Picture, node: Node, at: PlacedNode, links: Mapping[str, str]) -> str:
+def _node(picture: Picture, node: Node, at: PlacedNode) -> str:
     state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
     maybe = " maybe" if node.when is not None else ""
     rows = list(_rows(node, at))
     inner = f"<title>{xml_text(_tooltip(picture, node))}</title>{shape(node.kind, at)}{' '.join(rows)}"
-    group = f'<g class="node {node.kind}{maybe}{state}" data-id="{xml_attribute(node.id)}">{inner}</g>'
-    if node.run is not None and node.run in links:
-        return f"<a{attributes(href=links[node.run])}>{group}</a>"
-    return group
+    return f'<g class="node {node.kind}{maybe}{state}" data-id="{xml_attribute(node.id)}">{inner}</g>'
 
 
 def _rows(node: Node, at: PlacedNode) -> Iterator[str]:

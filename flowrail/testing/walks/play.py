@@ -53,12 +53,11 @@ class Player:
     """Plays walks on one stage.
 
     A workflow of sub-agents is walked once to each of its ends. Later dispatches of it are completed or
-    abandoned at once, unless the player is *thorough*. ``commands_left`` limits how many commands it runs.
+    abandoned at once. ``commands_left`` limits how many commands it runs.
     """
 
-    def __init__(self, stage: Stage, *, thorough: bool = False) -> None:
+    def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.thorough = thorough
         self.commands_left: int | None = None
         self._walked: set[tuple[str, bool]] = set()
         self._ends: dict[tuple[str, str, bool], tuple[Act, ...] | None] = {}
@@ -130,12 +129,11 @@ class Player:
             self._succeed(reply.data["finish"][0 if succeeds else 1])
             return
         address, session = str(reply.data["skill"]), reply.session
-        known = (address, succeeds) in self._walked and not self.thorough
-        if known and succeeds and self.stage.complete(session):
+        known = (address, succeeds) in self._walked
+        if known and succeeds:
+            self.stage.complete(session)
             return
-        acts = (
-            None if known and not succeeds else self._end_of(address, reply.data["params"], succeeds=succeeds)
-        )
+        acts = None if known else self._end_of(address, reply.data["params"], succeeds=succeeds)
         if acts is None:
             if succeeds:
                 raise _WalkFailedError(f"`{address}` cannot be completed")

@@ -1,4 +1,4 @@
-"""The commands that repeat a walk: one for the whole walk, and one for each of its moves."""
+"""The command that repeats a walk, and the commands that the walk ran."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills.catalog import find, named_root
 from flowrail.testing.walks.play import PlayedWalk
 
-_WITHOUT_SESSION = frozenset({"start", "step"})
-"""Commands that find the only open session of a store without its id."""
-
 
 class WorkflowName(NamedTuple):
     """How a workflow is named on a command line: by its address, or by its path if the address finds another.
@@ -25,18 +22,13 @@ class WorkflowName(NamedTuple):
 
     target: str = ""
     root: str | None = None
-    is_path: bool = False
 
 
 class Reproduction(NamedTuple):
-    """Commands that repeat a walk: ``whole`` repeats all of it, ``lines`` are its commands.
-
-    If ``by_hand`` is false, the lines hold ids of the recorded run and cannot be typed again.
-    """
+    """``whole`` repeats a walk; ``lines`` are its commands as they ran, with the ids of that run."""
 
     whole: Command
     lines: tuple[Command, ...]
-    by_hand: bool
 
     @property
     def commands(self) -> list[Command]:
@@ -46,7 +38,7 @@ class Reproduction(NamedTuple):
     @property
     def text(self) -> list[str]:
         """The commands with headings, for people."""
-        heading = "Or by hand:" if self.by_hand else "Its commands, with the ids of that run:"
+        heading = "Its commands, with the ids of that run:"
         lines = [heading, *(f"  {line}" for line in self.lines)] if self.lines else []
         return [f"To repeat it: {self.whole}", *lines]
 
@@ -60,30 +52,13 @@ def name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> WorkflowName
     if found is not None and os.path.realpath(found.folder) == os.path.realpath(file.folder):
         root = named_root(found)
         return WorkflowName(file.address, _relative(root, cwd) if root else None)
-    return WorkflowName(_relative(os.path.join(file.folder, file.path), cwd), is_path=True)
+    return WorkflowName(_relative(os.path.join(file.folder, file.path), cwd))
 
 
 def reproduction(name: WorkflowName, played: PlayedWalk) -> Reproduction:
     """Return the commands that repeat a walk."""
     whole = Command("test", name.target, root=name.root, walk=played.walk.name)
-    lines = [entry.command for entry in played.commands]
-    by_hand = not name.is_path and all(command.verb in _WITHOUT_SESSION for command in lines)
-    if by_hand:
-        store = _store_name(lines)
-        lines = [_without_ids(command, name.root, store) for command in lines]
-    return Reproduction(whole, tuple(lines), by_hand)
-
-
-def _without_ids(command: Command, root: str | None, store: str) -> Command:
-    """Return a command for the only session of *store*."""
-    options = {**command.options, "session": None, "root": root}
-    return Command(command.verb, *command.arguments, store=store, **options)
-
-
-def _store_name(commands: Sequence[Command]) -> str:
-    """Return a name for a new store: that of the temporary folder of the run."""
-    path = next((command.store for command in commands if command.store), "")
-    return os.path.basename(os.path.dirname(path)) or "flow-test"
+    return Reproduction(whole, tuple(entry.command for entry in played.commands))
 
 
 def _relative(path: str, cwd: str) -> str:

@@ -21,10 +21,10 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.skills.catalog import find
 from flowrail.storage.ownership import Owner
-from flowrail.testing.evidence_trials import Trials, has_evidence, try_evidence
+from flowrail.testing.evidence_trials import Trials, try_evidence
 from flowrail.testing.walks.play import CommandLimitError, PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of
-from flowrail.testing.walks.stage import NAMED, InProcessStage, Stage
+from flowrail.testing.walks.stage import NAMED, Stage
 
 MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is created in it
 ENOUGH_MEMORY = 256 * 1024 * 1024
@@ -81,9 +81,6 @@ class WalkProgress(Protocol):
         """Show that *done* of *total* walks are over."""
 
 
-MakeStage = Callable[[World], Stage]
-
-
 def run_walks(
     files: Sequence[WorkflowFile],
     roots: Sequence[Root],
@@ -93,16 +90,15 @@ def run_walks(
     now: Callable[[], str],
     call: Call = call_plainly,
     only: str | None = None,
-    make_stage: MakeStage | None = None,
     progress: WalkProgress | None = None,
 ) -> Iterator[WorkflowResult]:
     """Yield the result of each workflow of *files*; *only* names one walk.
 
     *state* is the user's state folder with the approvals; nothing is written there. Commands to repeat a walk
-    are written for *cwd*. *make_stage* replaces the stage in this process.
+    are written for *cwd*.
     """
-    with stage_for(files, roots, state, now=now, call=call, make_stage=make_stage) as stage:
-        player = Player(stage, thorough=make_stage is not None)
+    with stage_for(files, roots, state, now=now, call=call) as stage:
+        player = Player(stage)
         for file in files:
             result = _workflow_result(stage, player, file.address, call, only, progress)
             if result.status != SKIPPED and not result.reason:
@@ -126,7 +122,6 @@ def stage_for(
     *,
     now: Callable[[], str],
     call: Call = call_plainly,
-    make_stage: MakeStage | None = None,
 ) -> Iterator[Stage]:
     """Give a stage for the workflows of *files*, with a temporary store."""
     with tempfile.TemporaryDirectory(prefix="flow-test-", dir=_memory_folder()) as folder:
@@ -140,7 +135,7 @@ def stage_for(
             shown_store=store,
             demands_evidence=False,
         )
-        yield make_stage(world) if make_stage else InProcessStage(world, call=call)
+        yield Stage(world, call=call)
 
 
 def plan_walks(
@@ -171,10 +166,6 @@ def _workflow_result(
     planned, result = plan_walks(stage.workflow, address, call)
     if planned is None:
         return result
-    if not isinstance(stage, InProcessStage) and has_evidence(stage.workflow(address)):
-        return result._replace(
-            status=SKIPPED, reason="processes would check its evidence; leave out --subprocess"
-        )
     walks: list[Walk] = [walk for walk in planned.walks if only is None or walk.name == only]
     played: list[PlayedWalk] = []
     player.commands_left = MOST_COMMANDS // (1 + stage.workflow(address).total_steps // STEPS_PER_COMMAND)

@@ -7,7 +7,7 @@ the same commands as an agent. The commands in an answer's data are `Command` va
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
@@ -54,24 +54,8 @@ class Reply(NamedTuple):
         return f"exit status {self.status}{detail}"
 
 
-class Stage(Protocol):
-    """Runs commands and knows their workflows."""
-
-    def run(self, command: Command) -> Reply:
-        """Run one command."""
-
-    def workflow(self, address: str) -> Workflow:
-        """Return the workflow at *address*, ready to run."""
-
-    def complete(self, session_id: str) -> bool:
-        """Complete an agent's session without walking it; return false if the stage cannot do that."""
-
-    def assume_evidence(self, *, passed: bool) -> None:
-        """Let the checks of steps count as passed, or as not passed, from now on."""
-
-
-class InProcessStage:
-    """A stage in this process."""
+class Stage:
+    """Runs commands in this process, and knows their workflows."""
 
     def __init__(self, world: World, *, call: Call = call_plainly) -> None:
         self.world = world
@@ -102,12 +86,11 @@ class InProcessStage:
             self._workflows[address] = open_skill(address, self.world.roots, self.world.state).workflow
         return self._workflows[address]
 
-    def complete(self, session_id: str) -> bool:
+    def complete(self, session_id: str) -> None:
         """Complete an agent's session as if all its steps had been walked."""
         with self.world.store.change(session_id) as change:
             ended = change.kept.session._replace(status=COMPLETED, step=None, dispatches=(), questions=())
             change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
-        return True
 
     def assume_evidence(self, *, passed: bool) -> None:
         """Let the checks of steps count as passed, or as not passed, from now on."""

@@ -1,20 +1,18 @@
-"""A workflow as a document: its picture and its tables, in Markdown and in reStructuredText."""
+"""A workflow as a document: its picture and its tables, in Markdown."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
-from support.pictures import FEW, ODD, TEXTS
+from support.pictures import FEW, ODD
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers import markdown, restructured_text
+from flowrail.diagrams.renderers import markdown
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.markdown import outcomes_table, params_table
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text.safe_text import shortened
 
 
 def drawn(made: Workflow) -> WorkflowPicture:
@@ -67,37 +65,3 @@ def test_markdown_keeps_its_tables_and_fences(made: Workflow) -> None:
 
     assert fences == ["```mermaid", "```"]
     assert all(line.endswith(" |") for line in text.split("\n") if line.startswith("| "))
-
-
-@FEW
-@given(ODD)
-def test_docutils_itself_reads_every_document_without_a_word(made: Workflow) -> None:
-    core = pytest.importorskip("docutils.core", reason="no docutils here: pip install 'flowrail[docs]'")
-    text = restructured_text.render([drawn(made)])
-    told: list[str] = []
-
-    class Heard:
-        """What is complained about."""
-
-        def write(self, words: str) -> None:
-            """Keep it."""
-            told.append(words)
-
-    core.publish_doctree(text, settings_overrides={"warning_stream": Heard(), "report_level": 2})
-
-    assert not told, (told, text)
-
-
-@given(TEXTS)
-def test_docutils_shows_just_the_text(text: str) -> None:
-    core = pytest.importorskip("docutils.core", reason="no docutils here: pip install 'flowrail[docs]'")
-    shown = core.publish_doctree(
-        f"x {restructured_text.escaped(text)}", settings_overrides={"report_level": 5}
-    ).astext()
-    alone = core.publish_doctree(
-        restructured_text.escaped(text), settings_overrides={"report_level": 5}
-    ).astext()
-
-    line = shortened(text, 1_000)
-    assert " ".join(shown.split()) == " ".join(f"x {line}".split())
-    assert " ".join(alone.split()) == " ".join(line.split())

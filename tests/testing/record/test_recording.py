@@ -20,7 +20,7 @@ from flowrail.testing.record.python_test import source
 from flowrail.testing.record.replay import replay
 from flowrail.testing.record.script import Script, Turn, script
 from flowrail.testing.walks.play import Player
-from flowrail.testing.walks.stage import InProcessStage
+from flowrail.testing.walks.stage import Stage
 
 HIGH = ("done", "-s", "sure=high", "-s", 'where=["src"]')
 LOW = ("done", "-s", "sure=low", "-s", 'where=["src"]', "-s", 'note=it is\n"so"')
@@ -282,7 +282,7 @@ def test_every_walk_of_a_bundled_skill_is_recorded_as_it_went(address: str, tmp_
     world = World(store, (), str(tmp_path / "state"), lambda: "2026-01-01T00:00:00.000Z", "test", store.path)
     world = world._replace(demands_evidence=False)
     workflow = open_skill(address, (), world.state).workflow
-    player = Player(InProcessStage(world))
+    player = Player(Stage(world))
     for walk_through in plan(workflow).walks[:3]:
         assert player.play(address, walk_through).passed
 

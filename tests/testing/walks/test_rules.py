@@ -17,16 +17,14 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks import rules
-from flowrail.testing.walks.stage import InProcessStage, Reply
+from flowrail.testing.walks.stage import Reply, Stage
 
 
-def stage(tmp_path: Path) -> InProcessStage:
+def stage(tmp_path: Path) -> Stage:
     put_skill("asking", ASKING)
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
-    return InProcessStage(
-        World(store, roots, str(tmp_path / "state"), lambda: "2026-01-02T12:00:00.000Z", "test")
-    )
+    return Stage(World(store, roots, str(tmp_path / "state"), lambda: "2026-01-02T12:00:00.000Z", "test"))
 
 
 def first(tmp_path: Path) -> tuple[Reply, Any]:

@@ -16,7 +16,6 @@ from support.sandbox import (
     project_skills,
     put_python,
     put_skill,
-    told,
 )
 
 from flowrail.testing.walks import run
@@ -97,27 +96,12 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     assert len(shortest["commands"]) == min(len(each["commands"]) for each in result["failures"]) == 5
     assert shortest["commands"][0].startswith("flow test py --walk ")
     assert [line.split()[1] for line in shortest["commands"][1:]] == ["start", "step", "step", "step"]
-    assert f"  To repeat it: {shortest['commands'][0]}\n  Or by hand:\n" in ran.out
+    assert (
+        f"  To repeat it: {shortest['commands'][0]}\n  Its commands, with the ids of that run:\n" in ran.out
+    )
     assert ran.out.count("\n    flow ") == 4
     assert result["missing"] == [{"step": step, "outcome": "ok"} for step in ("first", "second")]
     assert "no walk takes first ok, second ok" in ran.out
-
-
-def test_the_commands_of_a_failing_walk_do_it_again_as_they_are_printed() -> None:
-    folder = put_python("py", RAISES)
-    text = (folder / "workflow.py").read_text().replace("Outcome.FAIL: None", 'Outcome.FAIL: "first"')
-    (folder / "workflow.py").write_text(text)
-    allow("py")
-
-    _, data = results_of("py")
-
-    shortest = data[RESULTS][0]["failures"][0]
-    again, *by_hand = (shlex.split(line)[1:] for line in shortest["commands"])
-    assert flow(*again).status == 1
-    ran = [flow(*words) for words in by_hand]
-    assert [each.status for each in ran] == [0] * (len(ran) - 1) + [1]
-    assert "LookupError: lost" in ran[-1].err
-    assert told("sessions")["sessions"] == []
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -207,14 +191,6 @@ def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
 
     assert status == 1
     assert "`fan/look` cannot be completed" in data[RESULTS][0]["failures"][0]["problem"]
-
-
-def test_commands_run_as_processes_too(tmp_path: Path) -> None:
-    put_skill("small", where=tmp_path)
-
-    status, data = results_of(str(tmp_path / "small"), "--subprocess", "--walk", "always-fail")
-
-    assert (status, data[RESULTS][0]["failures"], data[RESULTS][0]["walks"]) == (0, [], 1)
 
 
 @pytest.mark.parametrize("skill", BUNDLED)
