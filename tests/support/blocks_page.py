@@ -1,4 +1,4 @@
-"""The reference page of blocks: each with its call, its fence and its output."""
+"""The reference page of blocks: each with its call and its output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Iterator
 
 from support.blocks import SAMPLES, TEXT_SAMPLES
-from support.fences import FENCES
 
 import flowrail
 from flowrail.machines.definition.step_parts import Policy
@@ -76,8 +75,17 @@ HEAD = """\
 <!-- made by tests/formatters/test_blocks_page.py: FLOWRAIL_GOLDEN=write -->
 
 After reading this page you can use blocks in the instructions of a step. A block is a formatted part of them, such as
-a list of forbidden actions or the launch of a sub-agent. Each block is a pure function, such as
-`from flowrail import format_forbidden`, and a fence in a step's Markdown:
+a list of forbidden actions. Each block is a pure function, such as `from flowrail import format_forbidden`.
+
+The functions return `Markup`, which can be mixed with plain strings in `actions`. Plain text in a block is escaped,
+including characters that hide, reorder or end a line, so the output is always well-formed XML. A block inside a block
+is not escaped again. The same call returns the same bytes, which helps prompt caches.
+
+## In Markdown
+
+In the Markdown of a step, these blocks can be written as fences: `resource`, `forbidden`, `expected_output`,
+`incorrect_behavior`, `detection_questions` and `verification_checklist`. Everything else that a script would print,
+`flow step` prints by itself.
 
 ````markdown
 ```flow:forbidden
@@ -85,19 +93,8 @@ a list of forbidden actions or the launch of a sub-agent. Each block is a pure f
 ```
 ````
 
-The functions return `Markup`, which can be mixed with plain strings in `actions`. Plain text in a block is escaped,
-including characters that hide, reorder or end a line, so the output is always well-formed XML. A block inside a block
-is not escaped again. The same call returns the same bytes, which helps prompt caches.
-
-In a fence:
-
-- `name: value` lines are arguments. Lines that begin with `- ` are items. A line that is indented further continues
-  the previous item.
-- A mapping has lines of the form `NAME = VALUE`.
-- A block that contains other blocks has a fence with more backticks than theirs, and its arguments come first.
-- `$name` is replaced by its value, and `$$` by a dollar sign.
-
-A fence that is not a valid block remains text, and `flow check` reports it (FR152).
+Each line is an item. A line that is indented further continues the previous item. `flow:resource` quotes the
+resources that its items name. A fence that cannot become a block remains text, and `flow check` reports it (FR152).
 
 [What research shaped in the blocks](../explanation/research.md) explains the wording of some blocks.
 """
@@ -127,12 +124,8 @@ def _shown(name: str) -> str:
 
 def _samples(name: str) -> Iterator[str]:
     everything = {**SAMPLES, **TEXT_SAMPLES}
-    own = [each for each in everything if each.partition(".")[0] == name]
-    shown = [each for each in own if each in FENCES] or own
-    for each in shown:
+    for each in (each for each in everything if each.partition(".")[0] == name):
         kind = "xml" if each in SAMPLES else "text"
-        if each in FENCES:
-            yield f"`````markdown\n{FENCES[each]}\n`````\n\nbecomes\n"
         yield f"```{kind}\n{everything[each]()}\n```\n"
 
 

@@ -266,9 +266,7 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
         if FENCE not in plain:
             found.append(plain)
             continue
-        from flowrail.formatters.blocks.fences import (
-            with_blocks,  # brings every block; few texts have a fence
-        )
+        from flowrail.formatters.blocks.fences import with_blocks  # few texts have a fence
 
         found += with_blocks(plain, resources)
     return found
