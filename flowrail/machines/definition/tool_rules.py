@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 MOST = 32
 LONGEST = 200
 _LONGEST_COMMAND = 20_000
-_TWICE = ("**", "**")
-"""Means what the first of them means alone."""
-_LONGEST_PATH = 4_096
-"""No system opens a file by a longer one."""
 _RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z"
 _SAME = {
     "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
@@ -35,11 +32,10 @@ _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
 """A tool of our own server, under the names that a host gives it."""
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
-_ASSIGNED = r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*+'|\"[^\"]*+\"|\S)*+\s+"
-_WRAPPED = (
-    r"(?:command|builtin|exec|time|nohup|nice(?:\s+-n\s*\S+)?|stdbuf(?:\s+-\S+)+|timeout(?:\s+-\S+)*\s+\S+|sudo"
-    r"|env|xargs|if|then|elif|else|while|until|do|!)\s+"
-)
+_SIMPLE_COMMAND = r"""(?:\\.|'[^']*'|"(?:[^"$`]|\$(?!\())*"|[^;&|\n(){}`"'\\])+"""
+"""What a shell runs between its operators."""
+_BEFORE = r"(?:\w+=(?:'[^']*+'|\"[^\"]*+\"|\S)*+|sudo|env|exec|command|time|xargs|if|then|elif|else|while|until|do|!)\s+"
+"""What can come before the name of a command."""
 _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
@@ -130,65 +126,18 @@ def _says(pattern: str, part: str) -> bool:
 
 
 def _parts(command: str) -> Iterator[str]:
-    """Yield each simple command of a line of shell, without assignments and wrappers before it."""
-    for piece in _split(command):
+    """Yield each simple command of a line of shell, without assignments and keywords before it."""
+    for piece in re.findall(_SIMPLE_COMMAND, command):
         part = " ".join(piece.split())
-        while (found := re.match(_ASSIGNED, part) or re.match(_WRAPPED, part)) is not None:
+        while (found := re.match(_BEFORE, part)) is not None:
             part = part[found.end() :]
-        if part:
+        if part and part != "$":  # of a substitution
             yield part
 
 
-def _split(command: str) -> Iterator[str]:
-    """Yield the commands between operators outside quotes, and those substituted within quotes."""
-    piece: list[str] = []
-    quote, ticked = "", ""
-    outer: list[str] = []
-    in_ticks = False
-    at = 0
-    while at < len(command):
-        character = command[at]
-        width = 2 if character == "\\" and quote != "'" else 1
-        substitutes = quote != "'" and command.startswith("$(", at)
-        if substitutes or (not quote and character == "("):
-            width = 2 if substitutes else 1
-            outer.append(quote)
-            quote, ends = "", True
-        elif not quote and character == ")":
-            quote, ends = (outer.pop() if outer else ""), True
-        elif quote != "'" and character == "`":
-            quote, ticked = (ticked, "") if in_ticks else ("", quote)
-            in_ticks, ends = not in_ticks, True
-        else:
-            ends = not quote and character in ";&|\n{}"
-            if quote and character == quote:
-                quote = ""
-            elif not quote and character in {"'", '"'}:
-                quote = character
-        if ends:
-            yield "".join(piece)
-            piece = []
-        else:
-            piece.append(command[at : at + width])
-        at += width
-    yield "".join(piece)
-
-
 def _glob(pattern: str, text: str) -> bool:
-    """Return whether *text* matches *pattern*, in which `*` matches anything; without backtracking."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return text == pattern
-    *middle, last = rest
-    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for each in middle:
-        at = text.find(each, at, end)
-        if at < 0:
-            return False
-        at += len(each)
-    return True
+    """Return whether *text* matches *pattern*, in which only `*` is special."""
+    return fnmatchcase(text, re.sub(r"[?[]", r"[\g<0>]", pattern))
 
 
 # --- paths and sites ----------------------------------------------------------------------------------
@@ -207,8 +156,6 @@ def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
     reached through a link counts as what it is called, and as what it is.
     """
     full = os.path.normpath(os.path.join(used.cwd, path))
-    if len(full) > _LONGEST_PATH:
-        return False
     if pattern.startswith("//"):
         base, inner = "/", pattern[2:]
     elif pattern.startswith("~/"):
@@ -217,12 +164,11 @@ def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
         base, inner = used.project, pattern.removeprefix("./").removeprefix("/")
         if "/" not in pattern.rstrip("/"):
             inner = f"**/{inner}"
-    every = [part for part in inner.split("/") if part]
-    parts = tuple(part for part, before in zip(every, ["", *every], strict=False) if (part, before) != _TWICE)
+    parts = [part for part in inner.split("/") if part]
     named = os.path.relpath(full, base)
     real = os.path.relpath(_real(full), _real(base))
     return any(
-        not each.startswith("..") and _along(parts, tuple(each.split(os.sep)))
+        not each.startswith("..") and _along(parts, each.split(os.sep))
         for each in dict.fromkeys((named, real))
     )
 
@@ -234,30 +180,21 @@ def _real(path: str) -> str:
         return path
 
 
-def _along(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+def _along(pattern: Sequence[str], path: Sequence[str]) -> bool:
     """Return whether *pattern* matches the parts of a path or of a folder above it; `**` matches any number."""
     reached = {0}
-    for part in path:
+    for part in (*path, ""):
+        for at, wanted in enumerate(pattern):
+            if wanted == "**" and at in reached:
+                reached.add(at + 1)
         if len(pattern) in reached:
             return True
-        after: set[int] = set()
-        for at in _with_empty(reached, pattern):
-            if at < len(pattern) and pattern[at] == "**":
-                after.add(at)
-            elif at < len(pattern) and _glob(pattern[at], part):
-                after.add(at + 1)
-        reached = after
-    return len(pattern) in _with_empty(reached, pattern)
-
-
-def _with_empty(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
-    found = set(reached)
-    for at in sorted(reached):
-        here = at
-        while here < len(pattern) and pattern[here] == "**":
-            here += 1
-            found.add(here)
-    return found
+        reached = {
+            at if pattern[at] == "**" else at + 1
+            for at in reached
+            if pattern[at] == "**" or _glob(pattern[at], part)
+        }
+    return False
 
 
 def _is_site(domain: str, url: str) -> bool:

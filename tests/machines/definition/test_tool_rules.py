@@ -41,7 +41,6 @@ MET = [
     ("Bash(git push*)", bash("cd src && git push")),
     ("Bash(git push*)", bash("true; git   push")),
     ("Bash(git push*)", bash("FORCE=1 X='a b' git push")),
-    ("Bash(git push*)", bash("timeout 30 git push")),
     ("Bash(git push*)", bash("sudo env A=1 git push")),
     ("Bash(git push*)", bash('echo "$(git push)"')),
     ("Bash(git push*)", bash("echo `git push`")),
