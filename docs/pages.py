@@ -28,13 +28,24 @@ from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import Key
-from flowrail.operations.explanations import EXIT_STATUSES
 from flowrail.operations.skills import plugin
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 GOLDEN = ROOT / "tests" / "golden"
 BENCHMARK = ROOT / "benchmarks" / "adherence"
+
+EXIT_STATUSES = {
+    0: ("success", "continue"),
+    1: ("failure: findings, or an error in an author's handler", "read the findings"),
+    2: ("wrong use: an unknown name, an invalid value, an unreadable file", "fix the command"),
+    3: ("the disk or the store failed", "make room, run the command again"),
+    4: ("the command does not match the current state", "look at the state: `flow status`"),
+    5: ("the workflow changed during the session", "`flow session migrate`"),
+    6: ("a handoff was refused", "read the reasons"),
+    7: ("the code is not approved", "ask a person to run `flow skill trust`"),
+}
+"""What each exit status means, and what to do."""
 
 
 def out(*lines: str) -> None:

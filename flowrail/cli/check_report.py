@@ -12,7 +12,7 @@ from flowrail import __version__
 from flowrail.command import Command
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import CODES, Finding
-from flowrail.operations.skills.check import CheckReport, WorkflowChange
+from flowrail.operations.skills.check import CheckReport
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import count
@@ -42,26 +42,18 @@ class _Sources:
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
-def plain_report(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None) -> Report:
+def plain_report(reports: Sequence[CheckReport]) -> Report:
     """Return two lines for each finding: place, severity, code and message; then what to do."""
     for report in reports:
         for finding in report.findings:
             where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
             yield f"{one_line(where)}: {one_line(finding.message)}"
             yield f"    {one_line(finding.remedy)}"
-    yield from map(_change, changes or ())
     found = _counted(Counter(finding.severity for report in reports for finding in report.findings))
-    changed = "" if changes is None else f", {len(changes) or 'nothing'} changed"
-    yield f"{_checked(reports)} checked{f': {found}' if found else ', nothing found'}{changed}"
+    yield f"{_checked(reports)} checked{f': {found}' if found else ', nothing found'}"
 
 
-def terminal_report(
-    reports: Sequence[CheckReport],
-    changes: Sequence[WorkflowChange] | None,
-    *,
-    cwd: str,
-    width: int,
-) -> Report:
+def terminal_report(reports: Sequence[CheckReport], *, cwd: str, width: int) -> Report:
     """Return each finding with the line of its source, and a summary."""
     sources = _Sources()
     codes: list[str] = []
@@ -72,15 +64,12 @@ def terminal_report(
             severities[finding.severity] += 1
             yield from _with_source(report, finding, sources, cwd=cwd, width=width)
             yield ""
-    yield from map(_change, changes or ())
     if severities:
         verdict = Span(_counted(severities), Style.BAD if severities["error"] else Style.WARNING)
         yield line(verdict, f" in {_checked(reports)}")
         yield line(Span(f"{Command('explain', codes[0])} says more about {codes[0]}", Style.MUTED))
     else:
         yield line(Span("nothing found", Style.GOOD), f" in {_checked(reports)}")
-    if changes is not None:
-        yield f"{len(changes) or 'nothing'} changed"
 
 
 def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
@@ -167,12 +156,6 @@ def _window(source: str, column: int, width: int) -> tuple[str, int, int]:
     text = f"…{source[cut + 1 :]}" if cut else source
     text = text if len(text) <= width else f"{text[: width - 1]}…"
     return text, start - cut, min(length, width - (start - cut))
-
-
-def _change(change: WorkflowChange) -> str:
-    step = f" step `{change.step}`" if change.step else ""
-    stops = "; sessions at this step stop" if change.stops else ""
-    return f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}"
 
 
 def _counted(severities: Mapping[str, int]) -> str:

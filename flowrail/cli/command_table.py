@@ -309,7 +309,7 @@ COMMANDS = {
     "mcp": Entry(
         "setup:mcp_command", _OCCASIONALLY, "Serve the commands as tools of the Model Context Protocol"
     ),
-    "explain": Entry("explain:explain_command", _OCCASIONALLY, "Explain the code of a finding or an error"),
+    "explain": Entry("explain:explain_command", _OCCASIONALLY, "Explain the code of a finding"),
     "completion": Entry(
         "setup:completion_command", _OCCASIONALLY, "Print the script that completes flow commands in a shell"
     ),

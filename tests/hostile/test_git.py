@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from support.judge import judged
-from support.sandbox import put_skill, refused
+from support.sandbox import put_skill
 from support.skills import git
 
 REMOTES = {
@@ -39,25 +38,6 @@ def lacking(folder: Path, name: str, remote: str, evil: Path) -> None:
     }
     for key, value in {**more, "remote.origin.url": url, **settings}.items():
         git(folder, "config", key, value.replace("EVIL", str(evil)))
-
-
-@pytest.mark.parametrize("remote", REMOTES)
-def test_nothing_is_fetched_for_an_earlier_revision(remote: str, tmp_path: Path) -> None:
-    evil, canary = program(tmp_path)
-    here = Path.cwd()
-    put_skill("small")
-    shutil.rmtree(here / ".git", ignore_errors=True)
-    git(here, "init", "-q")
-    git(here, "add", "-A")
-    git(here, "commit", "-qm", "first")
-    lacking(here, "HEAD:.claude/skills/small/workflow.yaml", remote, evil)
-
-    status, error = refused("check", "small", "--against", "HEAD")
-    judged("check", "--against", "HEAD")
-
-    assert (status, error["code"]) == (2, "NO_REVISION")
-    assert "is only partly in this clone" in error["message"]
-    assert not canary.exists()
 
 
 @pytest.mark.parametrize("remote", REMOTES)

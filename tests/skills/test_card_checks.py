@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from support.mistakes import AREA, CARD, GIVEN, LINE, RULED, TABLE, WORK, write
-from support.sandbox import flow
-from support.skills import git, repository
 
-from flowrail.discovery.git import NoRevisionError, Revision
-from flowrail.machines.loading.skill_folder import entry_file
-from flowrail.operations.skills.check import WorkflowChange, check, compare
+from flowrail.operations.skills.check import check
 
 
 def found(folder: Path, files: Mapping[str, str]) -> list[str]:
@@ -149,117 +144,6 @@ def test_a_warning_is_let_pass_in_the_file_with_its_reason(tmp_path: Path) -> No
         "FR163",
         "FR172",
     ]
-
-
-# --- what changed
-
-
-def changes(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> list[WorkflowChange]:
-    root = repository(folder)
-    demo = write(root / "skills" / "demo", before)
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "before")
-    for path in before.keys() - after.keys():
-        (demo / path).unlink()
-    write(demo, after)
-    file = entry_file(str(demo), "demo")
-    assert file is not None
-    return compare([file], Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"}))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "step", "stops"),
-    [
-        ("{ok: tell}", "{ok: dig}", "dig", True),
-        ("{ok: null}", "{ok: null, fail: look}", "tell", True),
-        ("title: Tell", "title: Say", "tell", False),
-        ("[Tell it.]", "[Say it.]", "tell", False),
-        ("id: tell,", "id: tell, limit: 3,", "tell", True),
-        ("default: full", "default: quick", None, False),
-        ("default: full}", "default: full}, n: {type: string}", None, False),
-        ("steps:", "entry: dig\nsteps:", None, False),
-        ("next: {ok: null}", "rules: [{outcome: ok}], next: {ok: null}", "tell", True),
-        ("next: {ok: null}", "reports: {note: {}}, next: {ok: null}", "tell", True),
-    ],
-)
-def test_each_change_names_its_step_and_whether_sessions_stop_there(
-    old: str, new: str, step: str | None, stops: bool, tmp_path: Path
-) -> None:
-    assert old in GIVEN
-
-    found = changes(tmp_path, {"workflow.yaml": GIVEN}, {"workflow.yaml": GIVEN.replace(old, new)})
-
-    assert {(change.step, change.stops) for change in found} == {(step, stops)}
-
-
-def test_a_removed_step_is_reported(tmp_path: Path) -> None:
-    longer = LINE + "  - {id: last, title: L, actions: [L.], next: {ok: null}}\n"
-
-    found = changes(tmp_path, {"workflow.yaml": longer}, {"workflow.yaml": LINE})
-
-    assert WorkflowChange("demo", "last", "is gone", stops=True) in found
-
-
-def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    root = repository(tmp_path / "repo")
-    write(root / "demo", {"workflow.yaml": LINE})
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "before")
-    write(root / "demo", {"workflow.yaml": LINE.replace("{ok: null}", "{ok: null, fail: look}")})
-    monkeypatch.chdir(root)
-
-    ran = flow("check", "demo", "--against", "HEAD")
-    data = flow("check", "demo", "--against", "HEAD", "--json").data
-    refused = flow("check", "demo", "--against", "nosuch", "--json")
-
-    assert ran.status == 0
-    assert "demo: step `tell` `fail` is new, to `look`; sessions at this step stop\n" in ran.out
-    assert ran.out.endswith("1 workflow checked: 1 warning, 1 changed\n")
-    assert data["changes"][0] == {
-        "workflow": "demo",
-        "step": "tell",
-        "what": "`fail` is new, to `look`",
-        "stops": True,
-    }
-    assert (refused.status, refused.error["code"]) == (2, "NO_REVISION")
-
-
-def test_workflows_that_are_gone_are_told_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    root = repository(tmp_path / "repo")
-    skills = root / ".claude" / "skills"
-    for name in ("demo", "other", "kept"):
-        files = {"SKILL.md": CARD, "workflow.yaml": LINE, "workflows/area.yaml": AREA}
-        write(skills / name, {path: text.replace("demo", name) for path, text in files.items()})
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "before")
-    (skills / "demo" / "workflows" / "area.yaml").unlink()
-    shutil.rmtree(skills / "other")
-    monkeypatch.chdir(root)
-
-    told = {
-        target: flow("check", *target.split(), "--against", "HEAD").out.splitlines()[-4:]
-        for target in ("demo", "demo kept", ".claude/skills", "")
-    }
-
-    assert told["demo"][-2:] == [
-        "demo/area: the workflow is gone; sessions at this step stop",
-        "1 workflow checked, nothing found, 1 changed",
-    ]
-    assert told["demo kept"][-2:] == [told["demo"][-2], "3 workflows checked, nothing found, 1 changed"]
-    assert [line.partition(":")[0] for line in told[".claude/skills"][:3]] == [
-        "demo/area",
-        "other",
-        "other/area",
-    ]
-    assert told[""][:3] == told[".claude/skills"][:3]
-
-
-@pytest.mark.parametrize("name", ["", "-x", "--output=x", "nosuch", "HEAD:README"])
-def test_a_revision_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
-    root = repository(tmp_path)
-
-    with pytest.raises(NoRevisionError):
-        Revision(name, {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root))
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from flowrail.cli import options, output
 from flowrail.operations.explanations import explain
 
 
-@click.command("explain", epilog=options.examples("flow explain FR163", "flow explain NO_OPEN_SESSION"))
+@click.command("explain", epilog=options.examples("flow explain FR163"))
 @click.argument("code", shell_complete=options.complete("codes"))
 @options.as_json
 def explain_command(code: str, as_json: bool) -> None:
-    """Explain the code of a finding or an error
+    """Explain the code of a finding
 
     Prints the page of a finding of `flow check`: what it means, a correct example, and a change that causes it.
-    For an error, prints what happened and what to do.
+    For a note of `flow discover` or `flow doctor`, prints what to do.
     """
     explanation = explain(code)
     if as_json:

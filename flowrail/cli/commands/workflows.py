@@ -14,7 +14,6 @@ from flowrail.cli.reader import reader
 from flowrail.command import Command
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import text
-from flowrail.discovery.git import Revision
 from flowrail.errors import UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import report as workflow_report
@@ -24,7 +23,7 @@ from flowrail.machines.definition.step_parts import QRState
 from flowrail.machines.loading import skill_folder
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
-from flowrail.operations.skills.check import CheckReport, WorkflowChange
+from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
 from flowrail.text.phrases import did_you_mean
@@ -36,12 +35,10 @@ from flowrail.text.report import Report
     epilog=options.examples(
         "flow check problem-analysis",
         "flow check --strict ./my-skill --format github",
-        "flow check my-skill --against HEAD",
     ),
 )
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@click.option("--against", metavar="REV", help="Also show what changed since this git revision.")
 @click.option(
     "--format",
     "form",
@@ -57,7 +54,6 @@ from flowrail.text.report import Report
 def check_command(
     targets: tuple[str, ...],
     strict: bool,
-    against: str | None,
     form: str,
     run_code: bool,
     roots: tuple[str, ...],
@@ -72,33 +68,21 @@ def check_command(
     read = reader(roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
         reports = check.check(targets, here.roots, here.cwd, problems=fence_problems, read=read, progress=bar)
-    changes = _changes(targets, here, against) if against is not None else None
     if form == "json":
-        output.data(_report_data(reports, changes))
+        output.data(_report_data(reports))
     elif form == "sarif":
         output.data(check_report.sarif(reports, cwd=here.cwd))
     elif form == "github":
         output.lines(check_report.github_lines(reports, cwd=here.cwd))
     elif terminal.is_for_people():
-        output.report(check_report.terminal_report(reports, changes, cwd=here.cwd, width=terminal.width()))
+        output.report(check_report.terminal_report(reports, cwd=here.cwd, width=terminal.width()))
     else:
-        output.report(check_report.plain_report(reports, changes))
+        output.report(check_report.plain_report(reports))
     severities = [finding.severity for report in reports for finding in report.findings]
     return 1 if any(severity == "error" or strict for severity in severities) else 0
 
 
-def _changes(targets: Sequence[str], here: Environment, revision: str) -> list[WorkflowChange]:
-
-    past = Revision(revision, here.environ)
-    if not targets:
-        past.commit(here.cwd)  # refused where there is no such revision, though nothing is compared
-    files, above = check.compared(targets, here.roots, here.cwd)
-    return check.compare(files, past, above)
-
-
-def _report_data(
-    reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None
-) -> dict[str, object]:
+def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
     return {
         "findings": [
             {"workflow": report.address, "path": report.path, **finding.data()}
@@ -106,7 +90,6 @@ def _report_data(
             for finding in report.findings
         ],
         "checked": [report.address for report in reports],
-        **({} if changes is None else {"changes": [change._asdict() for change in changes]}),
     }
 
 

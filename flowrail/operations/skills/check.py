@@ -1,4 +1,4 @@
-"""Check workflows that a user names by skill or path, and compare them with an earlier revision.
+"""Check workflows that a user names by skill or path.
 
 Workflows are read as text, and nothing in them runs, unless the caller reads them otherwise.
 """
@@ -6,25 +6,18 @@ Workflows are read as text, and nothing in them runs, unless the caller reads th
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.checks.check import advise
-from flowrail.machines.definition import diff
 from flowrail.machines.definition.findings import Finding, Place, without_suppressed
 from flowrail.machines.definition.validation import origin_of
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint, to_plain
 from flowrail.machines.loading import skill_folder
 from flowrail.skills import card_checks, references
-from flowrail.skills.catalog import OWN_SCOPES, Skill, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems, WorkflowInterfaces
-
-_WORKFLOW_PATH = re.compile(r"([a-z0-9-]+)/(?:workflow\.(?:yaml|py)|workflows/([a-z0-9-]+)\.yaml)")
-
 
 CheckProgress = Callable[[str, int, int], None]
 """Takes the address of a workflow, how many were checked before it, and how many there are."""
@@ -38,25 +31,6 @@ class CheckReport(NamedTuple):
     findings: tuple[Finding, ...]
     is_workflow: bool = True
     """False for a skill without a workflow: only its SKILL.md is checked."""
-
-
-class WorkflowChange(NamedTuple):
-    """One difference; ``stops`` says that sessions at this step stop until they are migrated."""
-
-    workflow: str
-    step: str | None
-    what: str
-    stops: bool = False
-
-
-class EarlierFiles(Protocol):
-    """Earlier contents of folders; see `discovery.git.Revision`."""
-
-    def files(self, folder: str) -> Mapping[str, bytes]:
-        """Return the files of *folder* as they were."""
-
-    def children(self, folder: str, *paths: str) -> list[str]:
-        """Return what was directly in *folder*, or directly in each of *paths* below it."""
 
 
 def check(
@@ -95,100 +69,6 @@ def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[skill
     if targets:
         return list(_named(targets, roots, cwd))
     return [file for each in listing(roots) for file in workflows(each)]
-
-
-def compared(
-    targets: Sequence[str], roots: Sequence[Root], cwd: str
-) -> tuple[list[skill_folder.WorkflowFile], list[str]]:
-    """Return the workflows to compare with an earlier revision, and folders from which some may be gone.
-
-    Without *targets*, these are the project's workflows: installed skills have no history there.
-    """
-    if targets:
-        paths = [os.path.normpath(os.path.join(cwd, target)) for target in targets]
-        above = [path for path in paths if os.path.isdir(path) and not list(workflows(_at(path)))]
-        return files(targets, roots, cwd), above
-    own = [each for each in listing(roots) if each.source not in OWN_SCOPES]
-    above = [root.path for root in roots if root.scope.value not in OWN_SCOPES and os.path.isdir(root.path)]
-    return [file for each in own for file in workflows(each)], above
-
-
-def compare(
-    files: Sequence[skill_folder.WorkflowFile], past: EarlierFiles, above: Sequence[str] = ()
-) -> list[WorkflowChange]:
-    """Return how each workflow of *files* differs from its earlier version, and which workflows are gone.
-
-    *above* are folders of skills, in which whole skills may be gone.
-    """
-    changes: list[WorkflowChange] = []
-    for file in files:
-        before = _definition(file, past.files(file.folder))
-        after = _definition(file, None)
-        if before is None or after is None:
-            what = "the workflow is new" if before is None else "the workflow cannot be read now"
-            changes.append(WorkflowChange(file.address, None, what))
-        else:
-            changes += between(before, after)
-    gone: list[str] = []
-    for parent in above:
-        inside = [path for skill in past.children(parent) for path in (skill, f"{skill}/workflows")]
-        gone += _gone(parent, past.children(parent, *inside) if inside else [])
-    for folder in dict.fromkeys(file.folder for file in files if "/" not in file.address):
-        parent, skill = os.path.split(folder)
-        if parent not in above:
-            paths = [*past.children(folder), *past.children(folder, "workflows")]
-            gone += _gone(parent, [f"{skill}/{path}" for path in paths])
-    return [*changes, *(WorkflowChange(each, None, "the workflow is gone", stops=True) for each in gone)]
-
-
-def between(before: Workflow, after: Workflow) -> Iterator[WorkflowChange]:
-    """Yield the differences between two versions of a workflow."""
-    name = after.name
-    if before.entry_point != after.entry_point:
-        what = f"starts at `{after.entry_point}`, before at `{before.entry_point}`"
-        yield WorkflowChange(name, None, what)
-    yield from (WorkflowChange(name, None, what) for what in _parameters(before.params, after.params))
-    for change in diff.compare(before, after, {}):
-        if change.change == diff.IDENTICAL:
-            continue
-        stops = change.to is None or (
-            change.change != diff.NEW
-            and step_fingerprint(before, change.step) != step_fingerprint(after, change.to)
-        )
-        for what in change.what or (_CHANGES[change.change],):
-            yield WorkflowChange(name, change.step, what, stops)
-
-
-_CHANGES = {diff.GONE: "is gone", diff.NEW: "is new", diff.TEXTS: "its text changed"}
-
-
-def _parameters(before: Mapping[str, Arg], after: Mapping[str, Arg]) -> Iterator[str]:
-    for name in dict.fromkeys([*before, *after]):
-        if name not in after:
-            yield f"parameter `{name}` is gone"
-        elif name not in before:
-            yield f"parameter `{name}` is new{', required' if after[name].required else ''}"
-        elif to_plain(before[name]) != to_plain(after[name]):
-            yield f"parameter `{name}` is declared differently"
-
-
-def _definition(file: skill_folder.WorkflowFile, contents: Mapping[str, bytes] | None) -> Workflow | None:
-    try:
-        return skill_folder.read(file, contents).definition
-    except (DocumentError, KeyError):
-        return None
-
-
-def _gone(parent: str, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the address of each workflow among the earlier *paths* in *parent* that no longer exists."""
-    for path in sorted(paths):
-        found = _WORKFLOW_PATH.fullmatch(path)
-        if found is None:
-            continue
-        skill, named = found.groups()
-        left = (path,) if named else (f"{skill}/workflow.yaml", f"{skill}/workflow.py")
-        if not any(os.path.lexists(os.path.join(parent, each)) for each in left):
-            yield f"{skill}/{named}" if named else skill
 
 
 def _skills_in(target: str, cwd: str) -> Iterator[str]:

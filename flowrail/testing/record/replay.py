@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, without_traceback
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions, reviews
@@ -206,7 +205,7 @@ def _with_agents(session: Session, turn: Turn) -> Session:
     if len(dispatches) != len(turn.agents):
         raise ChangedStepError(
             f"the step has {len(dispatches)} dispatches; it had {len(turn.agents)}",
-            hint=Hint("see what changed: ", Command("check", against="REVISION")),
+            hint="record the session again with the changed workflow",
         )
     results = zip(dispatches, turn.agents, strict=True)
     return session._replace(dispatches=tuple(finished(dispatch, outcome) for dispatch, outcome in results))
@@ -219,7 +218,7 @@ def _with_answers(session: Session, turn: Turn) -> Session:
     if missing:
         raise ChangedStepError(
             f"the step no longer asks `{min(missing)}`",
-            hint=Hint("see what changed: ", Command("check", against="REVISION")),
+            hint="record the session again with the changed workflow",
         )
     answered = [
         questions.answer_question(question, answers[question.id], at="", by="", reason="as recorded")
