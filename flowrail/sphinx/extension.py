@@ -3,10 +3,9 @@
     extensions = ["flowrail.sphinx.extension"]        # pip install 'flowrail[docs]'
     flow_roots = ["../skills"]                  # more folders of skills, relative to the pages
 
-Directives, in reStructuredText or MyST: ``flow-diagram``, ``flow-steps``, ``flow-outcomes`` and
-``flow-params`` take the name of a skill or workflow, ``flow-skills`` nothing or `bundled`. HTML gets an SVG picture,
-light or dark like the page; other formats get the table of steps. A page is read again if its skill has changed. No
-code of a skill is run.
+The directives ``flow-diagram`` and ``flow-steps``, in reStructuredText or MyST, take the name of a skill or workflow.
+HTML gets an SVG picture, light or dark like the page; other formats get the table of steps. A page is read again if its
+skill has changed. No code of a skill is run.
 """
 
 from __future__ import annotations
@@ -23,14 +22,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from flowrail import __version__
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers import mermaid, svg
+from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.document import (
-    OUTCOMES,
-    PARAMS,
     STEPS,
     WorkflowPicture,
-    outcome_rows,
-    param_rows,
     table_sections,
 )
 from flowrail.discovery.locations import Root, Scope, skill_roots
@@ -38,8 +33,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.operations.skills.draw import drawable
-from flowrail.skills.catalog import BUNDLED, find, workflow_file
-from flowrail.skills.summary import items
+from flowrail.skills.catalog import find, workflow_file
 from flowrail.text.safe_text import shortened
 
 WIDEST = 40
@@ -88,7 +82,6 @@ class FlowDiagram(_Directive):
     """A workflow as a picture."""
 
     option_spec: ClassVar[dict[str, Any]] = {
-        "format": lambda given: directives.choice(given, ("svg", "mermaid")),
         "caption": directives.unchanged,
         "name": directives.unchanged,
         "class": directives.class_option,
@@ -97,10 +90,6 @@ class FlowDiagram(_Directive):
     def made(self) -> Iterator[nodes.Node]:
         """Yield the picture for HTML, and the table of steps for other formats."""
         drawn = WorkflowPicture(self.workflow(), picture(self.workflow()))
-        if self.options.get("format") == "mermaid":
-            text = mermaid.render(drawn.picture)
-            yield nodes.literal_block(text, text, language="mermaid")
-            return
         name = nodes.make_id(f"flow-{self.env.docname}-{self.env.new_serialno('flow-diagram')}")
         made = svg.render(drawn.picture, name=name, scheme="page")
         fitting = made.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
@@ -128,42 +117,6 @@ class FlowSteps(_Directive):
         yield _table(STEPS, rows)
 
 
-class FlowOutcomes(_Directive):
-    """Every outcome of a workflow's steps, and where it leads."""
-
-    def made(self) -> Iterator[nodes.Node]:
-        """Yield the table."""
-        yield _table(OUTCOMES, list(outcome_rows(self.workflow())))
-
-
-class FlowParams(_Directive):
-    """The parameters of a workflow."""
-
-    def made(self) -> Iterator[nodes.Node]:
-        """Yield the table."""
-        yield _table(PARAMS, list(param_rows(self.workflow())))
-
-
-class FlowSkills(_Directive):
-    """The skills of the project, or the bundled ones."""
-
-    required_arguments = 0
-    optional_arguments = 1
-
-    def made(self) -> Iterator[nodes.Node]:
-        """Yield the table."""
-        bundled = self.arguments == [BUNDLED]
-        found = items(() if bundled else self.roots())
-        for item in found:
-            self.env.note_dependency(os.path.join(item["path"], "SKILL.md"))
-        rows = [
-            [item["name"], str(item["total_steps"]), item["description"]]
-            for item in found
-            if bundled or item["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
-        ]
-        yield _table(("Skill", "Steps", "What it does"), rows)
-
-
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
     group = nodes.tgroup("", cols=len(head))
     widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
@@ -181,9 +134,6 @@ def _row(cells: Sequence[str]) -> nodes.row:
 DIRECTIVES = {
     "flow-diagram": FlowDiagram,
     "flow-steps": FlowSteps,
-    "flow-outcomes": FlowOutcomes,
-    "flow-params": FlowParams,
-    "flow-skills": FlowSkills,
 }
 
 

@@ -69,11 +69,10 @@ def test_a_set_up_in_order_is_told_so() -> None:
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.endswith("\n\nnothing is wrong.\n")
     sections = [part.partition("\n")[0] for part in ran.out.split("\n\n")]
-    assert sections[:8] == [
+    assert sections[:7] == [
         "installation",
         "locations",
         "skills",
-        "hosts",
         "registry",
         "workflows",
         "sessions",
@@ -81,7 +80,6 @@ def test_a_set_up_in_order_is_told_so() -> None:
     ]
     assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
     assert "  ~/.claude/skills (home): 1 skill\n" in ran.out
-    assert f"  Claude Code ({home_skills().parent})\n" in ran.out
     assert "not found; `flow start SKILL` creates it" in ran.out
 
 
@@ -163,12 +161,6 @@ def test_places_that_cannot_be_used_are_wrong_if_they_were_asked_for() -> None:
     home_skills().parent.mkdir()
     home_skills().write_text("")
     assert codes() == ["PLACE_UNUSABLE"]
-
-
-def test_hosts_are_named_where_they_are() -> None:
-    assert "  no supported agent host found\n" in flow("doctor").out
-    (Path.home() / ".codex").mkdir()
-    assert f"  Codex ({Path.home()}/.codex)\n" in flow("doctor").out
 
 
 # --- registry and workflows -----------------------------------------------------------------------

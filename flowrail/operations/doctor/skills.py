@@ -1,4 +1,4 @@
-"""The skills sections of `flow doctor`: locations, SKILL.md files, hosts, registry and workflows.
+"""The skills sections of `flow doctor`: locations, SKILL.md files, registry and workflows.
 
 Each SKILL.md is read again with all its keys, which discovery does not need.
 """
@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import ERROR, INFO, Note, first_notes
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.locations import Root, config_folder
+from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import remarks
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
@@ -25,68 +24,14 @@ _REPORTED_TWICE = frozenset({"NAME_DIFFERS"})
 """Reported by the codes of the open skill specification too."""
 _DIALECTS = {"v3": "v3", "v2": "v2", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
-_HOSTS = (
-    ("Codex", "CODEX_HOME", ".codex"),
-    ("Cursor", "", ".cursor"),
-    ("Gemini CLI", "", ".gemini"),
-    ("OpenCode", "", ".config/opencode"),
-    ("Goose", "", ".config/goose"),
-)
-"""Hosts that read skills: name, the variable that moves the host's folder, the folder in home."""
-
-
-class Host(NamedTuple):
-    """A host that reads skills, its own folder, and whether the folder exists."""
-
-    name: str
-    folder: str
-    found: bool
-
-
-class Examination(NamedTuple):
-    """The hosts and skills that were found: counts of dialects and of skipped folders, and notes."""
-
-    hosts: tuple[Host, ...]
-    dialects: Mapping[str, int]
-    skipped: Mapping[str, int]
-    collisions: tuple[Note, ...]
-    readings: tuple[Note, ...]
-    conformance: tuple[Note, ...]
 
 
 def skill_sections(found: Discovery, context: DoctorContext) -> Iterator[Section]:
-    """Yield the sections about locations, skills, hosts, the registry and workflows."""
-    examined = examine(found, context.home, context.environ)
+    """Yield the sections about locations, skills, the registry and workflows."""
     yield _locations(found, context)
-    yield _files(found, examined)
-    yield _hosts(examined)
+    yield _files(found)
     yield _registry(found, context)
     yield _workflows(found.places.usable, context.cwd)
-
-
-def examine(discovery: Discovery, home: str, environ: Mapping[str, str]) -> Examination:
-    """Return what `flow doctor` reports about the skills of *discovery*."""
-    offered = (*discovery.candidates, *discovery.hidden)
-    skills: list[Candidate | Skipped] = [*offered, *(each for each in discovery.skipped if each.is_skill)]
-    return Examination(
-        hosts=tuple(hosts(home, environ)),
-        dialects=Counter(each.dialect for each in offered),
-        skipped=Counter(each.code for each in discovery.skipped),
-        collisions=tuple(note for note in discovery.notes if note.code in _COLLISIONS),
-        readings=tuple(dict.fromkeys(note for each in skills for note in each.notes)),
-        conformance=tuple(
-            note for path in dict.fromkeys(each.path for each in skills) for note in _conformance(path)
-        ),
-    )
-
-
-def hosts(home: str, environ: Mapping[str, str]) -> Iterator[Host]:
-    """Yield all supported hosts, found or not."""
-    own = config_folder(home, environ)
-    yield Host("Claude Code", own, os.path.isdir(own))
-    for name, variable, inside in _HOSTS:
-        folder = environ.get(variable) or os.path.join(home, inside)
-        yield Host(name, folder, os.path.isdir(folder))
 
 
 def _conformance(path: str) -> Sequence[Note]:
@@ -121,40 +66,38 @@ def _locations(found: Discovery, context: DoctorContext) -> Section:
     return Section("locations", facts, list(_as_findings(notes)), data)
 
 
-def _files(found: Discovery, seen: Examination) -> Section:
+def _files(found: Discovery) -> Section:
+    offered = (*found.candidates, *found.hidden)
+    skills: list[Candidate | Skipped] = [*offered, *(each for each in found.skipped if each.is_skill)]
+    by_dialect = Counter(each.dialect for each in offered)
+    ignored = Counter(each.code for each in found.skipped)
     facts = [
         f"{count(found.skills, 'folder')} with a SKILL.md",
         f"accept handoffs: {len(found.candidates)}; hidden by a nearer folder: {len(found.hidden)} more",
     ]
-    if seen.dialects:
-        dialects = ", ".join(f"{many} {_DIALECTS.get(each, each)}" for each, many in seen.dialects.items())
+    if by_dialect:
+        dialects = ", ".join(f"{many} {_DIALECTS.get(each, each)}" for each, many in by_dialect.items())
         facts.append(f"dialects: {dialects}")
-    if seen.skipped:
-        facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in seen.skipped.items()))
+    if ignored:
+        facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in ignored.items()))
     notes = [
         *(
             _as_note(skill)
             for skill in found.skipped
             if skill.severity != INFO and skill.code != "REGISTRY_STALE"
         ),
-        *seen.collisions,
-        *(note for note in seen.readings if note.code not in _REPORTED_TWICE),
-        *seen.conformance,
+        *(note for note in found.notes if note.code in _COLLISIONS),
+        *(note for skill in skills for note in skill.notes if note.code not in _REPORTED_TWICE),
+        *(note for path in dict.fromkeys(skill.path for skill in skills) for note in _conformance(path)),
     ]
     data = {
         "skills": found.skills,
         "accepting": len(found.candidates),
         "hidden": len(found.hidden),
-        "dialects": dict(seen.dialects),
-        "skipped": dict(seen.skipped),
+        "dialects": dict(by_dialect),
+        "skipped": dict(ignored),
     }
     return Section("skills", facts, list(_as_findings(notes)), data)
-
-
-def _hosts(seen: Examination) -> Section:
-    facts = [f"{host.name} ({host.folder})" for host in seen.hosts if host.found]
-    data = {"hosts": [host._asdict() for host in seen.hosts]}
-    return Section("hosts", facts or ["no supported agent host found"], [], data)
 
 
 def _registry(found: Discovery, context: DoctorContext) -> Section:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.exploration.actions import FOUND, REASON, Act
 from flowrail.machines.exploration.endings import to_end
@@ -68,7 +67,7 @@ class Player:
         """Play *walk* through the workflow at *address*."""
         self._commands, self._step = [], None
         try:
-            self._play(self.stage.workflow(address), address, walk)
+            self._play(address, walk)
         except _WalkFailedError as error:
             problem = str(error)
         except CommandLimitError:
@@ -81,17 +80,17 @@ class Player:
             return PlayedWalk(walk, tuple(self._commands))
         return PlayedWalk(walk, tuple(self._commands), problem, self._step)
 
-    def _play(self, workflow: Workflow, address: str, walk: Walk) -> None:
+    def _play(self, address: str, walk: Walk) -> None:
         if walk.loose:
             raise _WalkFailedError("no path to an end was found from this step")
         reply = self._run(Command("start", address, params=walk.params))
-        self._check(reply, workflow)
+        self._check(reply)
         for act in walk.acts:
-            reply = self._perform(workflow, reply, act)
+            reply = self._perform(reply, act)
         if reply.data["status"] not in ENDS:
             raise _WalkFailedError(f"the walk is over and the session is {reply.data['status']}")
 
-    def _perform(self, workflow: Workflow, reply: Reply, act: Act) -> Reply:
+    def _perform(self, reply: Reply, act: Act) -> Reply:
         """Do what *act* says with printed commands, and return the answer to its report."""
         prepared = self._prepare(reply, act)
         transition = _transition(prepared.data, act)
@@ -101,7 +100,7 @@ class Player:
         self.stage.assume_evidence(passed=not act.lacks_evidence)
         after = self._run(printed.with_options(facts={**transition["facts"], **act.facts}))
         self.stage.assume_evidence(passed=True)
-        self._check(after, workflow)
+        self._check(after)
         self._require(rules.transition_problems(transition, after.data, prepared.data))
         return after
 
@@ -140,10 +139,9 @@ class Player:
             self._succeed(Command("session abandon", session))
             return
         self._walked.add((address, succeeds))
-        workflow = self.stage.workflow(address)
-        self._check(reply, workflow)
+        self._check(reply)
         for act in acts:
-            reply = self._perform(workflow, reply, act)
+            reply = self._perform(reply, act)
 
     def _end_of(
         self, address: str, params: Mapping[str, object], *, succeeds: bool
@@ -155,13 +153,11 @@ class Player:
             self._ends[key] = to_end(workflow, start(workflow, params), status)
         return self._ends[key]
 
-    def _check(self, reply: Reply, workflow: Workflow) -> None:
-        self._require(rules.problems(reply, workflow))
+    def _check(self, reply: Reply) -> None:
+        self._require(rules.problems(reply))
         self._step = reply.data["step"]["id"] if reply.data["step"] else None
         resumed = self.stage.run(Command("resume", reply.session))
         self._require(rules.resume_differences(reply, resumed))
-        if resumed.xml is not None and reply.xml is None:
-            self._require(rules.problems(resumed, workflow))
 
     def _run(self, command: Command) -> Reply:
         if self.commands_left is not None:
