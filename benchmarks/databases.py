@@ -1,26 +1,29 @@
 """What keeping a step costs in a database: over a bare INSERT and COMMIT, over history, and with many processes.
 
-Run: python benchmarks/databases.py [LARGEST_SESSION [LARGEST_STORE]]
+Run: python benchmarks/databases.py [--small] [--output benchmarks/databases.json]
 
-It starts a PostgreSQL server of its own (apt-get install postgresql), which flushes each commit to the disk of TMPDIR. The
-peer is LangGraph's PostgresSaver; without it (`pip install --group peers`) the rest is measured. All write to the same
-server in the same run. A store of 1,000,000 records takes some minutes and 2 GB.
+It starts a PostgreSQL server of its own (apt-get install postgresql), which flushes each commit to the disk of TMPDIR. All
+write to the same server in the same run, also the peer, LangGraph's PostgresSaver (`pip install --group peers`). The
+full form takes some minutes and 5 GB. `docs/pages.py` writes the tables of the page "Growing" from its output.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import multiprocessing
 import os
-import sqlite3
+import platform
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from sqlalchemy import text
+from store import FLAT, STATE, TEXT
 from timing import best_of, report
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests"))
@@ -38,33 +41,41 @@ from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import SqlBackend
 
-SHARE, FLAT = 3.0, 2.0
+SHARE = 3.0
 SESSION_SIZES = (10, 1_000, 100_000)
+LARGEST_STORE = 1_000_000
+SMALL = 100
+"""The small form divides the sizes by this."""
+IN_SESSION = 100
+"""Records of each session in a large store; one session of a hundred is open."""
 PROCESSES = (1, 8, 32)
 SECONDS = 5.0
 """How long each number of processes works."""
-STATE = {
-    "finding": "the pool is exhausted under load " * 4,
-    "areas": ["auth", "db"],
-    "confidence": "high",
-    "round": 3,
-}
-TEXT = """\
-name: turn
-description: Turns.
-steps:
-  - {id: work, title: Work, actions: [Work.], next: {ok: work, skip: null}}
-"""
+INSERT, STORE, PEER = "INSERT and COMMIT", "flowrail on PostgreSQL", "LangGraph's PostgresSaver"
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :many)"
 
 
-def main(largest_session: int = SESSION_SIZES[-1], largest_store: int = 1_000_000, rounds: int = 60) -> None:
-    """Print the ratios and the steps per second."""
+def main(*, small: bool = False) -> dict[str, Any]:
+    """Print the ratios and the steps per second, and return all measures: times in milliseconds, sizes in bytes."""
+    by = SMALL if small else 1
     with tempfile.TemporaryDirectory() as name, postgres(flushes=True) as server:
         folder = Path(name)
-        _over_an_insert(folder, server, rounds)
-        _over_sessions(folder, server, [size for size in SESSION_SIZES if size <= largest_session], rounds)
-        _over_stores(folder, server, largest_store, rounds)
-        _many_processes(folder, server)
+        return {
+            "machine": _machine(server),
+            "record": len(_line(folder)),
+            "step": _over_an_insert(folder, server),
+            "session": _over_sessions(folder, server, [max(10, size // by) for size in SESSION_SIZES]),
+            "records": LARGEST_STORE // by,
+            "stores": _over_stores(folder, server, LARGEST_STORE // by),
+            "processes": _many_processes(folder, server, SECONDS / (5 if small else 1)),
+        }
+
+
+def _machine(server: Server) -> dict[str, Any]:
+    with psycopg.connect(server.address()) as connection:
+        version = connection.info.parameter_status("server_version")
+    load = round(os.getloadavg()[0], 1)
+    return {"cores": os.cpu_count(), "system": platform.system(), "postgresql": version, "load": load}
 
 
 def _store(folder: Path, address: str) -> Store:
@@ -114,25 +125,24 @@ def _insert(address: str, line: bytes) -> Callable[[], None]:
     return insert
 
 
-def _over_an_insert(folder: Path, server: Server, rounds: int) -> None:
+def _over_an_insert(folder: Path, server: Server) -> dict[str, float]:
     address = server.fresh_database()
     store = _store(folder, address)
     sqlite = _store(folder, f"sqlite:///{folder / 'flow.db'}")
     contestants: dict[str, Callable[[], object]] = {
-        "INSERT and COMMIT": _insert(address, _line(folder)),
-        "the store": _keep(store, _started(store, 0)),
-        "the store on SQLite": _keep(sqlite, _started(sqlite, 0)),
+        INSERT: _insert(address, _line(folder)),
+        STORE: _keep(store, _started(store, 0)),
+        "flowrail on SQLite": _keep(sqlite, _started(sqlite, 0)),
     }
     try:
-        contestants["LangGraph's PostgresSaver"] = _langgraph(server.fresh_database())
+        contestants[PEER] = _langgraph(server.fresh_database())
     except ImportError as error:
-        print(f"LangGraph's PostgresSaver is left out: {error}")
-    best = best_of(contestants, rounds=rounds, calls=5)
-    report(
+        print(f"{PEER} is left out: {error}")
+    return _compared(
         "Keeping one step, over one INSERT and COMMIT of the same bytes",
-        best,
-        "INSERT and COMMIT",
-        {"the store": SHARE},
+        contestants,
+        {STORE: SHARE},
+        calls=5,
     )
 
 
@@ -153,40 +163,47 @@ def _langgraph(address: str) -> Callable[[], object]:
     return keep
 
 
-def _over_sessions(folder: Path, server: Server, sizes: list[int], rounds: int) -> None:
-    """Compare one step after few and after many records of the session."""
+def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, float]:
+    """Compare one step after few and after many records of the session, which are copies of the first one."""
     address = server.fresh_database()
     store = _store(folder, address)
     contestants = {}
     for number, size in enumerate(sizes):
         session_id = _started(store, number)
-        _grow(address, session_id, size)
-        contestants[f"{size:,} records"] = _keep(store, session_id)
-    best = best_of(contestants, rounds=rounds, calls=3)
-    first, *_, last = contestants
-    report("A step after so many records of its session, over one after few", best, first, {last: FLAT})
+        _execute(
+            address,
+            f"INSERT INTO records {NUMBERS} SELECT session, -i, line FROM records, n WHERE session = :id",
+            many=size,
+            id=session_id,
+        )
+        contestants[f"{size}"] = _keep(store, session_id)
+    _settle(address)
+    return _compared(
+        "A step after so many records of its session, over one after few", contestants, {f"{sizes[-1]}": FLAT}
+    )
 
 
-def _over_stores(folder: Path, server: Server, largest: int, rounds: int) -> None:
-    """Compare `flow step` in process, without the session's id, in a store with one session and in a large one."""
+def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[str, float]]:
+    """Compare a report in process, without the session's id, in a store with one session and in a large one."""
     skill = folder / ".claude" / "skills" / "turn"
     skill.mkdir(parents=True)
     (skill / "workflow.yaml").write_text(TEXT)
     (folder / ".git").mkdir()
     line = _line(folder)
-    print(f"\nStores of {largest:,} records of {len(line)} bytes, in sessions of 100")
-    for kind, fill in (("files", _fill_files), ("SQLite", _fill_sqlite), ("PostgreSQL", _fill_postgresql)):
+    measured = {}
+    for kind in ("files", "SQLite", "PostgreSQL"):
         contestants: dict[str, Callable[[], object]] = {}
+        size = 0
         for records in (1, largest):
             place = folder / f"{kind}-{records}"
             place.mkdir()
-            if kind == "files":
-                store = Store(str(place / ".flow"), Owner(str(folder / "state")))
-            else:
-                address = (
-                    server.fresh_database() if kind == "PostgreSQL" else f"sqlite:///{place / 'flow.db'}"
-                )
-                store = _store(place, address)
+            address = server.fresh_database() if kind == "PostgreSQL" else f"sqlite:///{place / 'flow.db'}"
+            is_file_store = kind == "files"
+            store = (
+                Store(str(place / ".flow"), Owner(str(folder / "state")))
+                if is_file_store
+                else _store(place, address)
+            )
             world = World(
                 store=store,
                 roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
@@ -196,76 +213,54 @@ def _over_stores(folder: Path, server: Server, largest: int, rounds: int) -> Non
             )
             steps.begin(world, "turn")
             if records > 1:
-                print(f"  {kind}: {fill(place if kind == 'files' else address, line, records)}")
-            contestants[f"{kind}, {records:,} records"] = lambda world=world: steps.report(
-                world, "turn", "ok"
-            )
-        best = best_of(contestants, rounds=rounds)
-        first, last = contestants
-        aims = {} if kind == "files" else {last: FLAT}
-        report("A step in a large store, over one in a new store", best, first, aims)
+                size = _fill_folder(place, line, records) if is_file_store else _fill(address, line, records)
+            contestants[f"{records}"] = lambda world=world: steps.report(world, "turn", "ok")
+        title = f"{kind}: a step in a store with so many records, over one in a new store"
+        aims = {} if is_file_store else {f"{largest}": FLAT}
+        measured[kind] = {**_compared(title, contestants, aims), "bytes": size}
+        print(f"  {size / 1e6:,.0f} MB")
+    return measured
 
 
-def _fill_files(place: Path, line: bytes, records: int) -> str:
-    journal = line * 100
-    for number in range(records // 100):
+def _fill_folder(place: Path, line: bytes, records: int) -> int:
+    """Add sessions, and return how many bytes they are."""
+    journal = line * IN_SESSION
+    for number in range(records // IN_SESSION):
         session = place / ".flow" / "sessions" / f"other-{number:06d}"
         session.mkdir(mode=0o700)
         (session / "journal.jsonl").write_bytes(journal)
-    return f"{records * len(line) / 1e6:,.0f} MB in {records // 100:,} folders"
+    return records * len(line)
 
 
-def _fill_sqlite(address: str, line: bytes, records: int) -> str:
-    path = address.removeprefix("sqlite:///")
-    sessions = [f"other-{number:06d}" for number in range(records // 100)]
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(
-            "INSERT INTO sessions (id, seq, hash, bytes, skill, status, conversation, moved_at)"
-            " VALUES (?, 99, '', ?, 'other', ?, ?, '2026-01-01T00:00:00.000Z')",
-            (
-                (session, 100 * len(line), "completed" if number % 100 else "active", session)
-                for number, session in enumerate(sessions)
-            ),
-        )
-        connection.executemany(
-            "INSERT INTO records VALUES (?, ?, ?)",
-            ((session, seq, line) for session in sessions for seq in range(100)),
-        )
-    return f"{os.path.getsize(path) / 1e6:,.0f} MB"
-
-
-def _fill_postgresql(address: str, line: bytes, records: int) -> str:
-    _fill(address, line, records)
-    return _size(address)
-
-
-def _grow(address: str, session_id: str, records: int) -> None:
-    """Give a session so many records. They are copies of the first one: a step reads only the newest."""
-    with psycopg.connect(address) as connection:
-        connection.execute(
-            "INSERT INTO records SELECT session, -n, line FROM records, generate_series(1, %s) n WHERE session = %s",
-            [records, session_id],
-        )
+def _fill(address: str, line: bytes, records: int) -> int:
+    """Add sessions to a database, and return its size."""
+    _execute(
+        address,
+        "INSERT INTO sessions (id, seq, hash, bytes, skill, status, conversation, moved_at)"
+        f" {NUMBERS} SELECT 'other-' || (100000 + i), {IN_SESSION - 1}, '', {IN_SESSION * len(line)}, 'other',"
+        " CASE WHEN i % 100 = 0 THEN 'active' ELSE 'completed' END, 'c' || i, '2026-01-01T00:00:00.000Z' FROM n",
+        many=records // IN_SESSION,
+    )
+    _execute(
+        address,
+        f"INSERT INTO records {NUMBERS} SELECT id, i - 1, :line FROM sessions, n WHERE skill = 'other'",
+        many=IN_SESSION,
+        line=line,
+    )
+    if address.startswith("sqlite"):
+        return os.path.getsize(address.removeprefix("sqlite:///"))
     _settle(address)
-
-
-def _fill(address: str, line: bytes, records: int) -> None:
-    """Add sessions of 100 records each; one of a hundred is open."""
-    sessions = records // 100
     with psycopg.connect(address) as connection:
-        connection.execute(
-            "INSERT INTO sessions (id, seq, hash, bytes, skill, status, conversation, moved_at)"
-            " SELECT 'other-' || lpad(n::text, 6, 'a'), 99, '', 100 * %s, 'other',"
-            " CASE WHEN n %% 100 = 0 THEN 'active' ELSE 'completed' END, 'c' || n, '2026-01-01T00:00:00.000Z'"
-            " FROM generate_series(1, %s) n",
-            [len(line), sessions],
-        )
-        connection.execute(
-            "INSERT INTO records SELECT 'other-' || lpad(n::text, 6, 'a'), seq, %s"
-            " FROM generate_series(1, %s) n, generate_series(0, 99) seq",
-            [line, sessions],
-        )
-    _settle(address)
+        row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _execute(address: str, statement: str, **values: object) -> None:
+    database = Database(address)
+    with database.changing(wait=60) as connection:
+        connection.execute(text(statement), values)
+    database.close()
 
 
 def _settle(address: str) -> None:
@@ -275,18 +270,16 @@ def _settle(address: str) -> None:
         connection.execute("CHECKPOINT")
 
 
-def _size(address: str) -> str:
-    with psycopg.connect(address) as connection:
-        row = connection.execute(
-            "SELECT pg_database_size(current_database()), pg_total_relation_size('records'),"
-            " pg_total_relation_size('sessions')"
-        ).fetchone()
-    assert row is not None
-    whole, records, sessions = (f"{size / 1e6:,.0f} MB" for size in row)
-    return f"{whole}, of which records {records} and sessions {sessions}"
+def _compared(
+    title: str, contestants: dict[str, Callable[[], object]], aims: dict[str, float], *, calls: int = 3
+) -> dict[str, float]:
+    """Print the ratios to the first contestant, and return the times in milliseconds."""
+    best = best_of(contestants, rounds=60, calls=calls)
+    report(title, best, next(iter(best)), aims)
+    return {name: round(seconds * 1e3, 3) for name, seconds in best.items()}
 
 
-def _many_processes(folder: Path, server: Server) -> None:
+def _many_processes(folder: Path, server: Server, seconds: float) -> dict[str, dict[str, int]]:
     """Count the steps per second of processes that each move a session of their own."""
     address = server.fresh_database()
     store = _store(folder, address)
@@ -294,17 +287,18 @@ def _many_processes(folder: Path, server: Server) -> None:
     sessions = [_started(store, number) for number in range(max(PROCESSES))]
     store.backend.database.close()  # type: ignore[attr-defined]
     print("\nSteps per second")
-    for number in PROCESSES:
-        store_rate = _rate(
-            [lambda each=each: _keep(_store(folder, address), each) for each in sessions[:number]]
+    rates = {}
+    for many in PROCESSES:
+        keepers = [lambda each=each: _keep(_store(folder, address), each) for each in sessions[:many]]
+        by_store, bare = (
+            _rate(workers, seconds) for workers in (keepers, [lambda: _insert(address, line)] * many)
         )
-        bare_rate = _rate([lambda: _insert(address, line)] * number)
-        print(
-            f"  {number:>2} processes  {store_rate:8,.0f} by the store  {bare_rate:8,.0f} by INSERT and COMMIT"
-        )
+        rates[f"{many}"] = {STORE: by_store, INSERT: bare}
+        print(f"  {many:>2} processes  {by_store:6,} by flowrail  {bare:6,} by {INSERT}")
+    return rates
 
 
-def _rate(workers: list[Callable[[], Callable[[], object]]]) -> float:
+def _rate(workers: list[Callable[[], Callable[[], object]]], seconds: float) -> int:
     context = multiprocessing.get_context("fork")
     ready, counts = context.Barrier(len(workers)), context.Queue()
 
@@ -312,7 +306,7 @@ def _rate(workers: list[Callable[[], Callable[[], object]]]) -> float:
         call = make()
         call()
         ready.wait()
-        end, count = time.monotonic() + SECONDS, 0
+        end, count = time.monotonic() + seconds, 0
         while time.monotonic() < end:
             call()
             count += 1
@@ -321,11 +315,17 @@ def _rate(workers: list[Callable[[], Callable[[], object]]]) -> float:
     processes = [context.Process(target=work, args=(make,)) for make in workers]
     for process in processes:
         process.start()
-    total = sum(counts.get() for _ in processes)
+    total: int = sum(counts.get() for _ in processes)
     for process in processes:
         process.join()
-    return float(total) / SECONDS
+    return round(total / seconds)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--small", action="store_true", help="divide the sizes by 100")
+    options.add_argument("--output", type=Path, help="write all measures into this file, as JSON")
+    chosen = options.parse_args()
+    results = main(small=chosen.small)
+    if chosen.output:
+        chosen.output.write_text(json.dumps(results, indent=1) + "\n")

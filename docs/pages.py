@@ -339,6 +339,73 @@ def adherence(module: str, name: str) -> None:
         out("No runs have been recorded yet.")
 
 
+# --- databases
+
+
+def databases(part: str) -> None:
+    """Write a part of the page "Growing" from the results of `benchmarks/databases.py`."""
+    results = json.loads((ROOT / "benchmarks" / "databases.json").read_text("utf-8"))
+    parts = {"machine": _machine, "stores": _stores, "step": _step, "processes": _processes, "disk": _disk}
+    parts[part](results)
+
+
+def _machine(results: Mapping[str, Any]) -> None:
+    machine = results["machine"]
+    out(
+        f"Measured with `python benchmarks/databases.py` on {machine['system']} with {machine['cores']} cores,"
+        f" PostgreSQL {machine['postgresql'].split()[0]} on the same machine, and a load average of"
+        f" {machine['load']} at the start.",
+        f"A record was {results['record']} bytes long, as after a few steps of a bundled skill; a session had 100 records.",
+    )
+
+
+def _stores(results: Mapping[str, Any]) -> None:
+    stores, many = list(results["stores"].values()), results["records"]
+    sizes = results["session"]
+    (few, _), *_, (most, slow) = sizes.items()
+    disk = [f"{store['bytes'] / 1e9:.1f} GB" for store in stores]
+    rows: list[tuple[object, ...]] = [
+        (f"{many:,} records on disk", f"{disk[0]} in {many // 100:,} folders", *disk[1:]),
+        ("a step in a new store", *(f"{store['1']:.1f} ms" for store in stores)),
+        (f"a step in a store of {many:,} records", *(f"{store[f'{many}']:.1f} ms" for store in stores)),
+        (
+            f"a step in a session of {int(most):,} records, compared with one of {few}",
+            "",
+            "",
+            f"x {slow / sizes[few]:.1f}",
+        ),
+    ]
+    table("", "Files", "SQLite", "PostgreSQL", rows=rows)
+
+
+def _step(results: Mapping[str, Any]) -> None:
+    (base, least), *others = results["step"].items()
+    rows: list[tuple[object, ...]] = [(f"bare {base}", f"{least:.2f} ms", "x 1.0")]
+    rows += [(name, f"{time:.2f} ms", f"x {time / least:.1f}") for name, time in others]
+    table("One step", "Time", "Compared", rows=rows)
+
+
+def _processes(results: Mapping[str, Any]) -> None:
+    rates = results["processes"]
+    table(
+        "Processes, each with a session of its own",
+        *(f"Steps per second, {name}" for name in next(iter(rates.values()))),
+        rows=[(many, *(f"{rate:,}" for rate in row.values())) for many, row in rates.items()],
+    )
+
+
+def _disk(results: Mapping[str, Any]) -> None:
+    size = results["stores"]["PostgreSQL"]["bytes"] * 100_000_000 / results["records"] / 1e9
+    minutes = round(size / 0.1 / 60)
+    out(
+        f"- **Disk**: {size:.0f} GB in PostgreSQL. At 0.12 dollars per GB and month, {size * 0.12:.0f} dollars per"
+        " month, and as much again for each full backup.",
+        "- **`flow sessions --all`, `flow session verify` without an id, `flow store copy`**: they read everything."
+        f" At 100 MB per second, {minutes} minutes. Give an id, or prune.",
+        f"- **A dump**: at 100 MB per second, {minutes} minutes. Use archived logs or snapshots of the disk instead.",
+    )
+
+
 # --- records and names
 
 

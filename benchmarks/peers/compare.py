@@ -159,14 +159,14 @@ def _change(state: Path) -> None:
         with sqlite3.connect(state) as connection:
             for table, column in (("checkpoints", "checkpoint"), ("burr", "state")):
                 try:
-                    rows = connection.execute(f"select rowid, {column} from {table}").fetchall()  # noqa: S608
+                    rows = connection.execute(f"select rowid, {column} from {table}").fetchall()
                     for row, value in rows:
                         data = value if isinstance(value, bytes) else value.encode()
                         new = data.replace(b"\xa6rounds\x01", b"\xa6rounds\x00").replace(
                             b'"rounds": 1', b'"rounds": 0'
                         )
                         connection.execute(
-                            f"update {table} set {column} = ? where rowid = ?",  # noqa: S608
+                            f"update {table} set {column} = ? where rowid = ?",
                             (new if isinstance(value, bytes) else new.decode(), row),
                         )
                 except sqlite3.OperationalError:
