@@ -18,6 +18,7 @@ from flowrail.machines.sessions.evidence import (
     StepEvidence,
 )
 from flowrail.text.phrases import count, joined
+from flowrail.text.placeholders import fill
 
 MOST_RECORDED = 50
 """Files whose digests a result holds."""
@@ -98,7 +99,7 @@ def _result(check: EvidenceCheck, context: Context) -> EvidenceResult:
         verdict=Verdict.ERROR,
         level=Level.CHECKED,
         lowest_level=check.lowest_level,
-        expected=expected(check, lambda path: _shown(path, context)),
+        expected=expected(check, lambda path: _shown(path, context), context.values),
         found="",
         folder=context.folder,
         machine=machine_name(),
@@ -160,7 +161,8 @@ def _problem_in(
         return unchanged
     if len(data) < check.min_bytes:
         return f"{path} has {count(len(data), 'byte')}", f"write more in {path}"
-    missing = [text for text in check.contains if text.encode() not in data]
+    demanded = [fill(text, context.values) for text in check.contains]
+    missing = [text for text in demanded if text.encode() not in data]
     if missing:
         return f"{path} does not contain {joined([repr(text) for text in missing])}", f"add it to {path}"
     return _problem_of_citations(path, data, context.folder) if check.citations else None
@@ -174,7 +176,7 @@ def _unchanged(check: EvidenceCheck, path: str, digest: str, context: Context) -
     if named_path(check, context.folder, context.values) not in before:
         return f"{path} was not looked at when the step was entered", _NO_BASELINE
     if before.get(path, "") == digest:
-        return f"{path} is as it was when the step was entered", f"change {path}"
+        return f"{path} unchanged since the step was entered", f"change {path}"
     return None
 
 

@@ -103,7 +103,7 @@ class EvidenceCheck(DefinitionPart):
         int, Key("For `file` and `files`: the smallest size of each file.", schema={"minimum": 1})
     ] = 1
     contains: Annotated[
-        Sequence[str], Key("For `file` and `files`: texts that each file must contain, as they are.")
+        Sequence[str], Key("For `file` and `files`: texts that each file must contain; `$name` is filled.")
     ] = ()
     citations: Annotated[
         bool,

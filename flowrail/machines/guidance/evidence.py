@@ -62,7 +62,7 @@ def views(
             outcomes=tuple(outcome for outcome, checks in step.evidence.items() if check in checks),
             kind=check.kind,
             level=str(check.lowest_level),
-            expected=expected(check, lambda path: fill(path, values)),
+            expected=expected(check, lambda path: fill(path, values), values),
             run=line_of(check.run) if by_agent else None,
             command=command if session.id else None,
             verdict="",
@@ -75,19 +75,19 @@ def line_of(command: Sequence[str]) -> str:
     return shlex.join(command)
 
 
-def expected(check: EvidenceCheck, show: Callable[[str], str]) -> str:
-    """Return what a check expects. *show* returns a path as it is printed."""
+def expected(check: EvidenceCheck, show: Callable[[str], str], values: Mapping[str, object]) -> str:
+    """Return what a check expects. *show* returns a path as it is printed; *values* fill the texts."""
     approval = ", and a person's approval" if check.lowest_level is Level.APPROVED else ""
-    return f"{_expected(check, show)}{approval}"
+    return f"{_expected(check, show, _conditions(check, values))}{approval}"
 
 
-def _expected(check: EvidenceCheck, show: Callable[[str], str]) -> str:
+def _expected(check: EvidenceCheck, show: Callable[[str], str], conditions: str) -> str:
     if check.file is not None:
-        return f"{show(check.file)}{_conditions(check)}"
+        return f"{show(check.file)}{conditions}"
     if check.files is not None:
-        return f"at least {count(check.at_least, 'file')} matching {show(check.files)}{_conditions(check)}"
+        return f"at least {count(check.at_least, 'file')} matching {show(check.files)}{conditions}"
     if check.json is not None:
-        return f"{show(check.json)}, matching its JSON Schema{_conditions(check)}"
+        return f"{show(check.json)}, matching its JSON Schema{conditions}"
     if check.git is not None:
         paths = joined([show(pattern) for pattern in check.git.within])
         within = f", all of them in {paths}" if paths else ""
@@ -99,11 +99,15 @@ def _expected(check: EvidenceCheck, show: Callable[[str], str]) -> str:
     return f"`{line_of(check.run)}` to succeed{output}"
 
 
-def _conditions(check: EvidenceCheck) -> str:
+def _conditions(check: EvidenceCheck, values: Mapping[str, object]) -> str:
     conditions = [
         *(["changed in this step"] if check.changed else []),
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
-        *([f"containing {joined([repr(text) for text in check.contains])}"] if check.contains else []),
+        *(
+            [f"containing {joined([repr(fill(text, values)) for text in check.contains])}"]
+            if check.contains
+            else []
+        ),
         *(["citing existing lines as FILE:LINE"] if check.citations else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""

@@ -194,7 +194,7 @@ def _expected(step: StepDef, dispatch: Dispatched, values: Mapping[str, object])
     if step.work is None or not step.work.evidence:
         return ()
     known = {**values, **dispatch.vars, "item": dispatch.item}
-    return tuple(expected(check, lambda path: fill(path, known)) for check in step.work.evidence)
+    return tuple(expected(check, lambda path: fill(path, known), known) for check in step.work.evidence)
 
 
 def finish(

@@ -167,6 +167,12 @@ def _numbers(check: EvidenceCheck) -> Iterator[CheckProblem]:
         yield CheckProblem("git", what, "use a whole number from 0")
 
 
+def _unknown(key: str, text: str, names: Collection[str] | None) -> Iterator[CheckProblem]:
+    for name in sorted(placeholders.placeholders(text).difference(names)) if names is not None else []:
+        remedy = phrases.did_you_mean(name, names or (), "declare it in `params` or `reports`")
+        yield CheckProblem(key, f"has `${name}`, unknown here", remedy)
+
+
 def _paths(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[CheckProblem]:
     within = check.git.within if check.git is not None else ()
     named = {"file": check.file, "files": check.files, "json": check.json}
@@ -184,11 +190,10 @@ def _paths(check: EvidenceCheck, names: Collection[str] | None) -> Iterator[Chec
             yield CheckProblem(
                 key, f"has the path `{path[:80]}`", "use a path relative to the project, without `..`"
             )
-        unknown = sorted(placeholders.placeholders(path).difference(names)) if names is not None else []
-        if unknown:
-            remedy = phrases.did_you_mean(unknown[0], names or (), "declare it in `params` or `reports`")
-            yield CheckProblem(key, f"has `${unknown[0]}`, unknown here", remedy)
+        yield from _unknown(key, path, names)
     for text in check.contains:
+        if isinstance(text, str):
+            yield from _unknown("contains", text, names)
         if not isinstance(text, str) or not text.strip():
             yield CheckProblem(
                 "contains", "looks for an empty text", "give a text that the file must contain"
