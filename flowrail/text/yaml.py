@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import yaml
-from yaml.composer import Composer
 
 from flowrail.errors import DocumentError
 from flowrail.text import limits
@@ -80,13 +79,12 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
             hint="replace it with a normal line break",
             place=f"{source}:{text.count(chr(10), 0, found.start()) + 1}",
         )
-    reader = _Reader(source, plain_text=plain_text)
     try:
-        root = _Loader(text).get_single_node()
-        value = None if root is None else reader.value(root, ())
+        reader = _Reader(text, plain_text=plain_text)
+        value = reader.document()
     except _ForbiddenYamlError as refused:
         raise YamlRefusedError(
-            refused.fact, hint=refused.hint, place=f"{source}:{_line(refused.node)}"
+            refused.fact, hint=refused.hint, place=f"{source}:{_line(refused.event)}"
         ) from None
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, source) from None
@@ -120,102 +118,108 @@ def dump(value: object) -> str:
 # --- reading
 
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")  # line breaks for YAML 1.1, but not for an editor
-_YamlNode = yaml.Node | yaml.Event
-_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The scanner of libyaml if PyYAML was built with it."""
+_QUOTE = "write the value out, or quote the text"
 
 
 class _ForbiddenYamlError(Exception):
-    """A node that is valid YAML and not accepted."""
+    """An event of the parser that is valid YAML and not accepted."""
 
-    def __init__(self, node: _YamlNode, fact: str, hint: str) -> None:
+    def __init__(self, event: yaml.Event, fact: str, hint: str) -> None:
         super().__init__(fact)
-        self.node = node
+        self.event = event
         self.fact = fact
         self.hint = hint
 
 
-class _StrictComposer(Composer):
-    """Refuses each node while it is parsed, so that a hostile document cannot grow."""
-
-    values = depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[attr-defined] # of the parser
-        if event.anchor:
-            kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
-            raise _ForbiddenYamlError(event, f"the {kind} `{_short(event.anchor)}` is not allowed", _QUOTE)
-        if event.tag:
-            raise _ForbiddenYamlError(event, f"the tag `{_short(event.tag)}` is not allowed", _QUOTE)
-        self.values += 1
-        if self.values > limits.VALUES:
-            raise _ForbiddenYamlError(event, f"more than {limits.VALUES} values", "split the document")
-        self.depth += 1
-        if self.depth > limits.DEPTH + isinstance(event, yaml.ScalarEvent):
-            raise _ForbiddenYamlError(event, f"more than {limits.DEPTH} nested levels", "nest less deeply")
-        node = super().compose_node(parent, index)  # type: ignore[arg-type]
-        self.depth -= 1
-        return node
-
-
-class _Loader(_StrictComposer, _BASE):  # type: ignore[misc]
-    """The scanner of libyaml if PyYAML was built with it."""
-
-    def __init__(self, text: str) -> None:
-        _BASE.__init__(self, text)
-        Composer.__init__(self)
-
-
-_QUOTE = "write the value out, or quote the text"
-
-
 class _Reader:
-    """Turns nodes into plain data and records where they are."""
+    """Turns the parser's events into plain data and records where they are.
 
-    def __init__(self, source: str, *, plain_text: bool) -> None:
-        self.source = source
+    Each value is refused while it is parsed, so that a hostile document cannot grow.
+    """
+
+    def __init__(self, text: str, *, plain_text: bool) -> None:
+        self._next: Callable[[], Any] = _LOADER(text).get_event
         self.plain_text = plain_text
         self.lines: dict[Path, int] = {}
         self.columns: dict[Path, int] = {}
+        self._values = 0
 
-    def value(self, node: yaml.Node, path: Path) -> object:
+    def document(self) -> object:
+        """Return the value of the only document; None if the text is empty."""
+        self._next()  # the start of the stream
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            return None
+        root = self._next()
+        value = self._value(root, ())
+        self._next()  # the end of the document
+        event = self._next()
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise yaml.MarkedYAMLError(
+                "expected a single document in the stream",
+                root.start_mark,
+                "but found another document",
+                event.start_mark,
+            )
+        return value
+
+    def _value(self, event: Any, path: Path) -> object:
+        self._check(event, path)
         if path not in self.lines:
-            self._note(path, node)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        text = cast("str", node.value)
-        if not isinstance(node, yaml.ScalarNode) or node.style:
+            self._note(path, event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(path)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[object] = []
+            while not isinstance(item := self._next(), yaml.SequenceEndEvent):
+                items.append(self._value(item, (*path, len(items))))
+            return items
+        text: str = event.value
+        if event.style:
             return text
         if self.plain_text:
             return text or None
         try:
             return _plain_scalar(text)
         except ValueError as error:
-            raise _ForbiddenYamlError(node, f"`{_short(text)}` {error}", "quote it") from None
+            raise _ForbiddenYamlError(event, f"`{_short(text)}` {error}", "quote it") from None
 
-    def _mapping(self, mapping: yaml.MappingNode, path: Path) -> dict[str, object]:
+    def _mapping(self, path: Path) -> dict[str, object]:
         value: dict[str, object] = {}
-        for key, item in mapping.value:
-            if not isinstance(key, yaml.ScalarNode):
+        while not isinstance(key := self._next(), yaml.MappingEndEvent):
+            self._check(key, path)
+            if not isinstance(key, yaml.ScalarEvent):
                 raise _ForbiddenYamlError(key, "a list or mapping cannot be a key", "use text as the key")
-            name = cast("str", key.value)
+            name = key.value
             if name == "<<" and not key.style:
                 raise _ForbiddenYamlError(key, "the merge key `<<` is not allowed", _QUOTE)
             if name in value:
                 fact = f"duplicate key `{_short(name)}` (first in line {self.lines[*path, name]})"
                 raise _ForbiddenYamlError(key, fact, "remove one of the two")
             self._note((*path, name), key)
-            value[name] = self.value(item, (*path, name))
+            value[name] = self._value(self._next(), (*path, name))
         return value
 
-    def _note(self, path: Path, node: yaml.Node) -> None:
-        self.lines[path] = _line(node)
-        self.columns[path] = node.start_mark.column + 1 if node.start_mark else 1
+    def _check(self, event: Any, path: Path) -> None:
+        if event.anchor:
+            kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
+            raise _ForbiddenYamlError(event, f"the {kind} `{_short(event.anchor)}` is not allowed", _QUOTE)
+        if event.tag:
+            raise _ForbiddenYamlError(event, f"the tag `{_short(event.tag)}` is not allowed", _QUOTE)
+        self._values += 1
+        if self._values > limits.VALUES:
+            raise _ForbiddenYamlError(event, f"more than {limits.VALUES} values", "split the document")
+        if len(path) >= limits.DEPTH + isinstance(event, yaml.ScalarEvent):
+            raise _ForbiddenYamlError(event, f"more than {limits.DEPTH} nested levels", "nest less deeply")
+
+    def _note(self, path: Path, event: Any) -> None:
+        self.lines[path] = _line(event)
+        self.columns[path] = event.start_mark.column + 1 if event.start_mark else 1
 
 
-def _line(node: _YamlNode) -> int:
-    return node.start_mark.line + 1 if node.start_mark else 1
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
 
 
 def _short(text: str) -> str:
