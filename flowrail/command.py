@@ -6,7 +6,6 @@ shell shows the same command in its own form.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -59,6 +58,8 @@ class Command:
 
     def __str__(self) -> str:
         """Return the line to type in a shell."""
+        import shlex  # 0.2 ms, which help does not need
+
         return " ".join(shlex.quote(word) for word in self.words)
 
     def __repr__(self) -> str:

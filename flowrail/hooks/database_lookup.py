@@ -10,7 +10,6 @@ from flowrail.errors import FlowError
 from flowrail.hooks.fast_lookup import SessionFolder, SessionGlance
 from flowrail.machines.sessions.session import COMPLETED, FAILED, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.storage.database import open_database
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import to_plain
 from flowrail.storage.sql_store import SqlBackend
@@ -18,8 +17,8 @@ from flowrail.storage.sql_store import SqlBackend
 
 def store_of(folder: SessionFolder, state: str = "") -> Store:
     """Return the store in the database of *folder*. Owner marks are not used there."""
-    database = open_database(folder.address, folder=os.path.dirname(folder.path))
-    return Store(folder.path, Owner(state), named=folder.named, backend=SqlBackend(database))
+    backend = SqlBackend.at(folder.address, folder=os.path.dirname(folder.path))
+    return Store(folder.path, Owner(state), named=folder.named, backend=backend)
 
 
 def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:

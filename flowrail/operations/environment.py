@@ -22,7 +22,7 @@ from flowrail.text.safe_text import can_be_typed
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
     from flowrail.storage.database import Database
-    from flowrail.storage.file_store import Backend
+    from flowrail.storage.sql_store import SqlBackend
 
 
 LARGEST_CONFIGURATION = 64_000
@@ -146,25 +146,29 @@ class Environment:
         """Every folder that holds skills, nearest first."""
         return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
-    @cached_property
+    @property
     def database(self) -> Database | None:
         """The database that contains the store, if it is not a folder."""
+        return None if self._backend is None else self._backend.database
+
+    @cached_property
+    def _backend(self) -> SqlBackend | None:
         named, ambient = self._store, self._ambient_store
         if "://" not in (named or ambient or ""):
             return None
         require_extra("sql", "sqlalchemy")
-        from flowrail.storage.database import open_database  # needs the extra
+        from flowrail.storage.sql_store import SqlBackend  # needs the extra
 
-        database = open_database(named or ambient or "", folder=self.cwd)
+        backend = SqlBackend.at(named or ambient or "", folder=self.cwd)
         if named is None:
-            return database
-        if database.has_password and not self._in_program:
+            return backend
+        if backend.database.has_password and not self._in_program:
             raise UsageError(
                 "a password on the command line is visible to others",
                 hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
             )
-        same = open_database(ambient, folder=self.cwd) if ambient and "://" in ambient else None
-        return same if same is not None and same.shown == database.shown else database
+        same = SqlBackend.at(ambient, folder=self.cwd) if ambient and "://" in ambient else None
+        return same if same is not None and same.database.shown == backend.database.shown else backend
 
     @property
     def _ambient_store(self) -> str | None:
@@ -230,14 +234,6 @@ class Environment:
             conversation=self.conversation or "",
             backend=self._backend,
         )
-
-    @property
-    def _backend(self) -> Backend | None:
-        if self.database is None:
-            return None
-        from flowrail.storage.sql_store import SqlBackend  # needs the extra
-
-        return SqlBackend(self.database)
 
     @cached_property
     def conversation(self) -> str | None:

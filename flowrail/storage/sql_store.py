@@ -32,7 +32,7 @@ from sqlalchemy.exc import IntegrityError
 
 from flowrail.errors import ConflictError, DocumentError, StorageError
 from flowrail.storage import journal
-from flowrail.storage.database import WAIT_SECONDS, Database, DatabaseListener
+from flowrail.storage.database import WAIT_SECONDS, Database, DatabaseListener, open_database
 from flowrail.storage.file_store import ALPHABET, NO_LABELS, Kind, Stamp
 from flowrail.storage.files import MissingFileError
 from flowrail.storage.journal import Chained, DamagedError, Encoding, JournalFullError
@@ -427,6 +427,11 @@ class SqlBackend:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+    @classmethod
+    def at(cls, address: str, *, folder: str) -> SqlBackend:
+        """Return the store in the database at *address*; the path of an SQLite file is relative to *folder*."""
+        return cls(open_database(address, folder=folder))
 
     def records(self, kind: Kind[T]) -> SqlStore[T]:
         """Return all sessions, or all handoffs."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -47,17 +49,20 @@ def attest_command(
     link. With --key, each is in a DSSE envelope, which needs `pip install 'flowrail[attest]'`. A signature
     says who wrote the statement, not that it is true.
     """
-    if checked is not None:
-        if key is None or session_id is not None or file is not None:
-            raise UsageError("--verify needs --key, and neither ID nor --output", hint="give the public key")
-        _verify(checked, key, as_json=as_json)
-        return
-    here = world(store=store)
-    lines = [*statements(here.store.records(session_or_own(here, session_id)))]
+    if checked is not None and (key is None or session_id is not None or file is not None):
+        raise UsageError("--verify needs --key, and neither ID nor --output", hint="give the public key")
+    lines: list[dict[str, object]] = []
+    if checked is None:
+        here = world(store=store)
+        lines = [*statements(here.store.records(session_or_own(here, session_id)))]
     if key is not None:
         require_extra("attest", "cryptography")
         from flowrail.evidence import envelope  # needs the extra flowrail[attest]
 
+        if checked is not None:
+            public = envelope.public_key(read_text(key, what="the public key")[0].encode(), key)
+            _show_verified(checked, lambda document: envelope.verified(document, public), as_json=as_json)
+            return
         private = envelope.private_key(read_text(key, what="the private key")[0].encode(), key)
         lines = [envelope.signed(statement, private) for statement in lines]
     if as_json:
@@ -71,14 +76,10 @@ def attest_command(
     output.notes([f"{count(len(lines), 'statement')} written to {file}"])
 
 
-def _verify(file: str, key: str, *, as_json: bool) -> None:
-    require_extra("attest", "cryptography")
-    from flowrail.evidence import envelope  # needs the extra flowrail[attest]
-
-    public = envelope.public_key(read_text(key, what="the public key")[0].encode(), key)
+def _show_verified(file: str, verified: Callable[[object], dict[str, Any]], *, as_json: bool) -> None:
     text = read_text(file, what="the attestation")[0]
     found = [
-        envelope.verified(strict_json.load(line, source=f"{file}:{number}"), public)
+        verified(strict_json.load(line, source=f"{file}:{number}"))
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip()
     ]

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 
 import click
+from rich.live import Live
 
-from flowrail.cli import options, output, streams, terminal
+from flowrail.cli import board_table, console, options, output, streams, terminal
 from flowrail.operations.environment import Environment, read_configuration
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.storage.records import to_plain
@@ -82,10 +83,6 @@ def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> N
 
 
 def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
-    from rich.live import Live  # only for a terminal
-
-    from flowrail.cli import board_table, console  # the same
-
     known: dict[str, BoardEntry] | None = None
     shown: list[BoardEntry] = []
     drawn_at, size = 0.0, None

@@ -1,0 +1,33 @@
+"""`flow mcp`: the server for tools."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import click
+
+from flowrail.cli import options
+from flowrail.errors import UsageError
+from flowrail.mcp.server import serve
+
+
+@click.command("mcp", epilog=options.examples("flow mcp --dir ."))
+@click.option(
+    "--dir", "folder", metavar="DIR", help="Work as if started there (default: the current folder)."
+)
+@options.store
+@options.root
+def mcp_command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> None:
+    """Serve the commands as tools of the Model Context Protocol
+
+    On standard input and output, for one host, until it closes them. Needs the extra
+    flowrail[mcp]. Skills that changed on disk are noticed at the next call.
+    """
+    if folder is not None:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be entered ({error.strerror})", hint="name a folder") from None
+    gc.enable()  # a command does without the collector, a server lives for long
+    serve(store=store, roots=roots)
