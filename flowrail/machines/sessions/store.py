@@ -253,9 +253,17 @@ class Store:
 
     def had_ended(self, session_id: str) -> bool:
         """Return whether a session had ended, as far as its snapshot says."""
+        return self._snapshot(session_id).get("status") in ENDED
+
+    def seemed_to_belong(self, session_id: str, conversation: str) -> bool:
+        """Return whether a session belongs to *conversation*, as far as its snapshot says."""
+        host = self._snapshot(session_id).get("host")
+        return isinstance(host, dict) and host.get("id") == conversation
+
+    def _snapshot(self, session_id: str) -> Mapping[str, object]:
         seen = snapshot_content(f"{self.folder(session_id)}/session.json") or {}
         session = seen.get("session")
-        return isinstance(session, dict) and session.get("status") in ENDED
+        return session if isinstance(session, dict) else {}
 
     def is_foreign(self, session_id: str) -> bool:
         """Return whether a session has no valid mark of this user."""

@@ -178,7 +178,7 @@ def report(
     if outcome != DONE and outcome not in WORDS:
         raise UnknownOutcomeError(outcome)
     with ExitStack() as lock:
-        change = None if session_id else _lock_only_session(world, address, lock)
+        change = None if session_id else _lock_meant_session(world, address, lock)
         if change is None:
             session_id = session_id or _open_session_id(world, address)
             change = lock.enter_context(world.store.change(session_id, wait=world.wait))
@@ -230,12 +230,15 @@ def with_baseline(
     return evidence.entered(world, workflow, after, how=how)
 
 
-def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
-    """Lock the skill's only open session, so that exactly one journal is opened, once.
+def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
+    """Lock the skill's only open session, or the caller's only one, so that exactly one journal is opened, once.
 
-    Return `None` if there are several, or if the only one cannot be read or is not the one that is meant.
+    Return `None` if the snapshots show none or several, or if it cannot be read or is not the one that is meant.
     """
     ids = [id_ for id_ in conversations.ids_of(world, address) if not world.store.had_ended(id_)]
+    is_only, host = len(ids) == 1, world.host
+    if not is_only and host is not None:
+        ids = [id_ for id_ in ids if world.store.seemed_to_belong(id_, host)]
     if len(ids) != 1:
         return None
     try:
@@ -244,7 +247,8 @@ def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionCh
         if isinstance(error, LockTimeoutError):
             raise
         return None
-    if conversations.may_be_meant(world, change.kept.session, address):
+    session = change.kept.session
+    if conversations.may_be_meant(world, session, address) and (is_only or session.owner == host):
         return change
     lock.close()
     return None

@@ -91,6 +91,19 @@ def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
     assert calls["opened"] == 1
 
 
+def test_of_several_open_sessions_only_the_callers_own_is_opened(calls: Counter[str]) -> None:
+    put_skill("small")
+    mine, other = (world(store=None)._replace(host=host) for host in ("mine", "other"))
+    session = steps.begin(mine, "small").guidance.session
+    steps.begin(other, "small")
+    calls.clear()
+
+    answer = steps.report(mine, "small", "ok")
+
+    assert (answer.guidance.session, answer.guidance.revision) == (session, 1)
+    assert calls["opened"] == 1
+
+
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
     here = world(store=None)
