@@ -29,7 +29,6 @@ steps:
     [
         ("mermaid", "flowchart TD\n"),
         ("svg", "<svg "),
-        ("md", "# asking\n"),
         ("html", "<!DOCTYPE html>\n"),
         ("json", "{\n"),
     ],
@@ -44,7 +43,7 @@ def test_a_workflow_is_drawn_in_every_language_the_same_each_time(form: str, sta
     assert ran.out == flow("diagram", "asking", "--format", form).out
 
 
-@pytest.mark.parametrize("form", ["mermaid", "svg", "md", "html"])
+@pytest.mark.parametrize("form", ["mermaid", "svg", "html"])
 def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
     put_skill("asking", ASKING)
     session = told("step", "asking")["session"]
@@ -95,14 +94,13 @@ def test_without_a_skill_or_a_session_there_is_nothing_to_draw() -> None:
     assert refused("diagram")[0] == 2
 
 
-def test_documents_hold_what_agents_run_and_can_leave_it_out() -> None:
+def test_a_page_holds_what_agents_run_and_can_leave_it_out() -> None:
     put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
 
-    whole = flow("diagram", "fanning", "--format", "md").out
+    whole = flow("diagram", "fanning", "--format", "html").out
 
-    assert "## fanning/look\n" in whole
-    assert "[fanning/look](#fanninglook)" in whole
-    assert "## fanning/look\n" not in flow("diagram", "fanning", "--format", "md", "--alone").out
+    assert "1 · First" in whole
+    assert "1 · First" not in flow("diagram", "fanning", "--format", "html", "--alone").out
 
 
 def test_a_picture_is_written_where_it_is_wanted(tmp_path: Path) -> None:
@@ -130,7 +128,7 @@ def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:
     assert flow("diagram", "small", "--format", "png", terminal=True).status == 2
 
 
-ALL_FORMS = ["mermaid", "svg", "md", "html", "json"]
+ALL_FORMS = ["mermaid", "svg", "html", "json"]
 
 
 @pytest.mark.parametrize("form", ALL_FORMS)

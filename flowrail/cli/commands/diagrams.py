@@ -46,7 +46,7 @@ class StaleError(FlowError):
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @pictures.form
 @pictures.session
-@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, html).")
+@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (html).")
 @pictures.into
 @click.option(
     "--open",
@@ -84,7 +84,7 @@ def diagram_command(
 
     With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
     nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
-    diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
+    diagram, svg, steps and skills of Markdown pages, between comments such as
     <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill without --run.
     """
     if pages:
@@ -119,7 +119,7 @@ def diagram_command(
         first = draw.of_session(session_id, skill, here.store)
     else:
         first = draw.of_skill(skill or "", here.roots, read)
-    together = form in pictures.WITH_OTHERS and not alone
+    together = form == "html" and not alone
     subjects = draw.with_agents(first, here.roots, read) if together else [first]
     output.notes(_missing_parts(subjects))
     drawn = [
