@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -10,7 +9,6 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.handing import ours, send, session, target
 from support.sandbox import ASKING, SMALL, allow, flow, put_python, put_skill, refused, told
 
 FANNING = """\
@@ -126,32 +124,6 @@ def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:
         assert file.read_bytes().startswith(b"\x89PNG")
         assert flow("diagram", "small", "--format", "png").out.startswith("\x89PNG")
     assert flow("diagram", "small", "--format", "png", terminal=True).status == 2
-
-
-ALL_FORMS = ["mermaid", "svg", "html", "json"]
-
-
-@pytest.mark.parametrize("form", ALL_FORMS)
-def test_the_lifecycle_of_a_handoff_is_drawn(form: str) -> None:
-    ran = flow("handoff", "diagram", "--format", form)
-
-    assert ran.status == 0
-    assert "all checks pass" in ran.out.replace("#91;", "[")
-
-
-@pytest.mark.parametrize("form", ALL_FORMS)
-def test_the_way_of_one_handoff_is_shown_on_it(form: str) -> None:
-    ours("source")
-    target("receiver")
-    sent = send("receiver", session())
-    ran = flow("handoff", "diagram", sent["handoff"], "--format", form)
-
-    assert ran.status == 0
-    assert ran.out != flow("handoff", "diagram", "--format", form).out
-    assert "invocation" in ran.out
-    told = json.loads(flow("handoff", "diagram", sent["handoff"], "--json").out)["session"]
-    assert (told["status"], told["step"]) == ("open", "invocation")
-    assert {"from": "validation", "to": "transfer", "times": 1} in told["taken"]
 
 
 @pytest.mark.parametrize("text", ["steps: [", "name: small\nsteps: []\n"])

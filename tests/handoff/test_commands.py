@@ -11,7 +11,6 @@ from support.handing import send, session, target
 from support.handoffs import PAYLOADS, example, with_
 from support.sandbox import flow, refused, told
 
-from flowrail.handoff import handoff as handoff_handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import read, render
 from flowrail.text import yaml as yaml_text
@@ -104,13 +103,6 @@ def test_the_schema_of_a_payload_is_published(version: str) -> None:
     assert (
         json.loads(flow("skill", "schema", f"handoff-{version}").out)["title"] == f"Handoff payload {version}"
     )
-
-
-def test_the_lifecycle_can_be_drawn() -> None:
-    drawn = flow("handoff", "diagram").out
-
-    assert drawn.startswith("flowchart ")
-    assert all(phase in drawn for phase in handoff_handoff.PHASES)
 
 
 def test_a_refusal_is_the_error_document_of_the_schema() -> None:
