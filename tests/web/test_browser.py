@@ -98,6 +98,19 @@ def test_the_slider_replays_the_session(tab: Tab) -> None:
     assert tab.run("document.activeElement.id") == "at"
 
 
+def test_the_number_of_a_step_shows_what_the_agent_was_last_shown_there(tab: Tab) -> None:
+    session = started()
+    for outcome in ("iterate", "ok"):
+        told("step", "release", outcome, "--session", session)
+    visit(tab, f"/sessions/{session}")
+
+    tab.run("document.querySelector('.pick').click()")
+
+    tab.wait_for("document.getElementById('main').innerText.includes('attempt 2 of 3')")
+    assert "Run the tests." in text(tab)
+    assert tab.run("document.querySelector('.pick[aria-current]').textContent") == "1"
+
+
 def test_the_filter_hides_the_other_sessions(tab: Tab) -> None:
     put_skill("other")
     started()
