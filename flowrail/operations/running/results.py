@@ -21,13 +21,19 @@ _LONGEST_PATH, _MOST_VALUES = 400, 200
 
 
 def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
-    """Return the files that the session's facts name, then its notes, then other working files."""
+    """Return the files that the session's facts name, its notes, and its folder if that holds other files."""
     project = working_files.project_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
-    kept = sorted(working_files.listed(world, session), key=lambda file: os.path.basename(file.path) != NOTES)
-    found = {file.path: file for file in (*named, *kept) if file is not None}
-    return tuple(found.values())[:MOST_FILES]
+    kept = working_files.listed(world, session)
+    notes = [file for file in kept if os.path.basename(file.path) == NOTES]
+    others = [file for file in kept if file not in notes]
+    found = {file.path: file for file in (*named, *notes) if file is not None}
+    results = [*found.values()][:MOST_FILES]
+    if others:
+        size = sum(file.bytes for file in others)
+        results.append(others[0]._replace(path=f"{session.work_folder}/", bytes=size))
+    return tuple(results)
 
 
 def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
