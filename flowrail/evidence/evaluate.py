@@ -246,8 +246,10 @@ def _git(check: EvidenceCheck, context: Context) -> _Finding:
     if others:
         allowed = joined(patterns)
         return _Finding(Verdict.FAIL, f"also changed: {joined(others)}", f"change only {allowed}", changed)
-    if len(changed) < check.git.changed_at_least:
-        return _Finding(Verdict.FAIL, f"{count(len(changed), 'changed file')}", "do the work", changed)
+    too_few = check.git.changed_at_least - len(changed)
+    if too_few > 0:
+        remedy = f"change {count(too_few, 'more file')}" + (f" in {joined(patterns)}" if patterns else "")
+        return _Finding(Verdict.FAIL, count(len(changed), "changed file"), remedy, changed)
     return _Finding(Verdict.PASS, count(len(changed), "changed file"), "", changed)
 
 
@@ -316,9 +318,8 @@ def _how_to_run(check: EvidenceCheck, line: str, context: Context) -> str:
         return f"run: {by_us}"
     if check.lowest_level is Level.APPROVED:
         return f"a person runs: {context.command('approve', check.id)}"
-    return (
-        f"run exactly `{line}` as one command of its own; if your host does not report commands, run: {by_us}"
-    )
+    alone = f"run exactly `{line}` as one command of its own in {context.folder}"
+    return f"{alone}; if your host does not report commands, run: {by_us}"
 
 
 _KINDS: Mapping[str, Callable[[EvidenceCheck, Context], _Finding]] = {

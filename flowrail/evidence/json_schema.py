@@ -26,24 +26,21 @@ def problems(document: bytes, schema: str) -> list[str]:
 
 def _mismatches(value: Any, schema: dict[str, object]) -> list[str]:
     # Few steps demand JSON, and the import takes longer than a step.
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
+    import jsonschema
+    import referencing.exceptions
 
-    validator_class = validator_for(schema, default=Draft202012Validator)
+    validator_class = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         validator_class.check_schema(schema)
-        validator = validator_class(schema, registry=Registry())
+        validator = validator_class(schema, registry=referencing.Registry())
         found = []
         for error in validator.iter_errors(value):
             place = "/".join(str(part) for part in error.absolute_path)
             found.append(f"{place or 'the document'}: {error.message[:_LONGEST]}")
             if len(found) == MOST_PROBLEMS:
                 break
-    except SchemaError as error:
+    except jsonschema.SchemaError as error:
         raise UnreadableError(f"the schema is invalid: {error.message[:_LONGEST]}") from None
-    except (Unresolvable, RecursionError) as error:
+    except (referencing.exceptions.Unresolvable, RecursionError) as error:
         raise UnreadableError(f"the schema cannot be used: {str(error)[:_LONGEST]}") from None
     return found

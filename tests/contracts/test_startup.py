@@ -19,7 +19,8 @@ HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "rich",
 DATABASES = {"sqlalchemy", "psycopg", "sqlite3", "dbos"}
 PLACEHOLDERS = {"attr.validators", "gettext", "logging", "platform", "tokenize", "urllib.parse"}
 NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"} | PLACEHOLDERS | DATABASES
-
+FOR_EVIDENCE = ("flowrail.evidence", "flowrail.operations.running.evidence")
+"""Only a step that demands evidence needs these."""
 
 RECORDER = """
 import sys
@@ -89,6 +90,7 @@ def test_a_step_loads_no_heavy_module(form: str) -> None:
         commands = {each for each in modules if each.startswith("flowrail.cli.commands.")}
         assert commands == {"flowrail.cli.commands.run"}
         assert "statemachine.io" not in modules
+        assert not [each for each in modules if each.startswith(FOR_EVIDENCE)]
 
 
 def test_a_report_loads_few_of_our_modules() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.evidence import demand, report, write
 from support.hooks import A, B, claude_code, codex, hook, within
-from support.sandbox import put_skill, refused, told
+from support.sandbox import flow, put_skill, refused, told
 
 TESTS = {"id": "tests", "run": ["pytest", "-q"]}
 
@@ -237,13 +236,26 @@ def test_a_command_of_a_sub_agent_counts_for_the_work_that_it_claimed() -> None:
     assert told("step", "lead/part", "ok", "--session", child)["status"] == "completed"
 
 
-def test_a_session_without_evidence_and_a_busy_one_get_no_record() -> None:
+def test_a_step_without_evidence_and_an_ended_session_get_no_record() -> None:
     demand(TESTS)
-    session = begin()
-    write("plan.md", "x")
-    within(A, "step", "built", "fail", "--session", session)
+    put_skill("small")
+    ended, without = begin(), str(within(A, "start", "small")["session"])
+    within(A, "step", "built", "fail", "--session", ended)
 
     succeeded("pytest -q")
 
-    assert [record["kind"] for record in told("history", session)["steps"]] == ["start", "move"]
-    assert not Path(os.environ["HOME"], ".claude").exists()
+    assert [record["kind"] for record in told("history", ended)["steps"]] == ["start", "move"]
+    assert [record["kind"] for record in told("history", without)["steps"]] == ["start"]
+
+
+def test_a_command_in_another_folder_of_the_project_is_refused_with_the_right_folder() -> None:
+    demand(TESTS)
+    session = begin()
+    (Path.cwd() / "src").mkdir()
+
+    succeeded("pytest -q", cwd=str(Path.cwd() / "src"))
+    ran = flow("step", "built", "ok", "--session", session)
+
+    assert (
+        f"found no run of it; run exactly `pytest -q` as one command of its own in {Path.cwd()};" in ran.err
+    )

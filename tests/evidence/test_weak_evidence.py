@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,11 +102,12 @@ def test_evidence_that_cannot_fail_is_named() -> None:
 
 
 def test_a_command_that_is_not_approved_is_not_tried() -> None:
-    put({"run": [sys.executable, "-c", "open('/tmp/flow-never', 'w')"]})
+    ran_anyway = Path.cwd() / "ran"
+    put({"run": [sys.executable, "-c", f"open({str(ran_anyway)!r}, 'w')"]})
 
     ran = flow("test", "built")
 
-    assert ran.status == 0
+    assert (ran.status, ran_anyway.exists()) == (0, False)
     assert (
         "the commands of `check1` were not tried; approve them: flow skill trust built --commands" in ran.out
     )

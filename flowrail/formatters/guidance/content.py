@@ -70,7 +70,10 @@ LONG_TEXT = 1_000
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "When you report, the checks of the outcome that the report leads to must pass."
 _VERDICTS = " Each verdict is the result now."
-_RUN_EXACTLY = " Run a command exactly as it is printed, as one command of its own: no pipe, no `cd`, not in the background."
+_RUN_EXACTLY = (
+    " Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
+    "the background."
+)
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Printed if a report has so many facts that a command line gets unwieldy."""
 

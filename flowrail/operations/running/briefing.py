@@ -9,7 +9,6 @@ from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import reconciled
-from flowrail.operations.running.evidence import with_verdicts
 
 MOST_STEPS = 12
 """A briefing names at most this many reports, the newest."""
@@ -21,6 +20,8 @@ def briefed(world: World, session: Session, workflow: Workflow, guidance: Guidan
     briefing = _briefing(world.store, session, workflow, guidance, world.now())
     checks = guidance.evidence
     if checks and world.demands_evidence:
+        from flowrail.operations.running.evidence import with_verdicts  # only for steps that demand evidence
+
         checks = with_verdicts(world, workflow, session, checks)
     return guidance._replace(briefing=briefing, evidence=checks)
 
