@@ -97,7 +97,7 @@ def findings(
     problems: Problems | None = None,
 ) -> list[Finding]:
     """Return what is wrong with everything that the workflow in *file* refers to."""
-    lookup = _Lookup(file, roots, interfaces)
+    lookup = _WorkflowLookup(file, roots, interfaces)
     fences = (each for step in loaded.definition.steps for each in _fences(step, file, problems or _none))
     return [*first([_works(loaded, lookup), _then(loaded, lookup), fences])]
 
@@ -106,7 +106,7 @@ def _none(_text: str) -> tuple[tuple[int, str, str], ...]:
     return ()
 
 
-class _Lookup:
+class _WorkflowLookup:
     """Looks up workflows, first in the same folder, then among all skills."""
 
     def __init__(self, file: WorkflowFile, roots: Sequence[Root], interfaces: WorkflowInterfaces) -> None:
@@ -139,7 +139,7 @@ class _Lookup:
             return None
 
 
-def _works(loaded: LoadedWorkflow, lookup: _Lookup) -> Iterator[Finding]:
+def _works(loaded: LoadedWorkflow, lookup: _WorkflowLookup) -> Iterator[Finding]:
     declared = _declared(loaded.definition)
     for index, step in enumerate(loaded.definition.steps):
         if step.work is not None:
@@ -151,7 +151,7 @@ def _work(
     step: StepDef,
     work: Dispatch,
     loaded: LoadedWorkflow,
-    lookup: _Lookup,
+    lookup: _WorkflowLookup,
     declared: Mapping[str, Arg],
 ) -> Iterator[Finding]:
     if work.run is None:
@@ -200,7 +200,7 @@ def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
 
-def _then(loaded: LoadedWorkflow, lookup: _Lookup) -> Iterator[Finding]:
+def _then(loaded: LoadedWorkflow, lookup: _WorkflowLookup) -> Iterator[Finding]:
     definition = loaded.definition
     if not definition.then:
         return

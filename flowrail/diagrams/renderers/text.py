@@ -29,7 +29,7 @@ _MARKERS: Mapping[str, tuple[str, Style | None]] = {
 _KINDS: Mapping[NodeKind, str] = {NodeKind.DECIDE: "decides itself", NodeKind.ASK: "asks the user"}
 
 
-class _Row(NamedTuple):
+class _DrawnRow(NamedTuple):
     """A line of the drawing; it is at a step, or the beginning of a transition to `leaves_to`."""
 
     parts: tuple[Part, ...]
@@ -66,29 +66,29 @@ def draw(picture: Picture, width: int, notes: Mapping[str, Sequence[str]] = Mapp
 
 def _rows(
     picture: Picture, steps: list[Node], number: int, notes: Mapping[str, Sequence[str]]
-) -> Iterator[_Row]:
+) -> Iterator[_DrawnRow]:
     """Yield the rows of a step: its title, its notes, and its transitions."""
     node = steps[number]
     following = steps[number + 1].id if number + 1 < len(steps) else None
     arrows = [arrow for arrow in picture.arrows if arrow.source == node.id]
     straight = next((arrow for arrow in arrows if arrow.target == following), None)
     others = [arrow for arrow in arrows if arrow is not straight]
-    yield _Row(_title(picture, node), node.id)
+    yield _DrawnRow(_title(picture, node), node.id)
     line: Part = Span("│", Style.MUTED) if arrows else " "
     for note in (" · ".join(map(one_line, picture.notes(node))), *notes.get(node.id, ())):
         if note:
-            yield _Row((line, Span(f"    {one_line(note)}", Style.MUTED)))
+            yield _DrawnRow((line, Span(f"    {one_line(note)}", Style.MUTED)))
     ends = {end.id: end for end in picture.nodes if end.kind in ENDS}
     for position, arrow in enumerate(others):
         is_last = straight is None and position == len(others) - 1
         corner = Span("╰─ " if is_last else "├─ ", Style.MUTED)
         label = _label(picture, arrow)
         if arrow.target in ends:
-            yield _Row((corner, label, Span(" ─ ", Style.MUTED), _end(ends[arrow.target])))
+            yield _DrawnRow((corner, label, Span(" ─ ", Style.MUTED), _end(ends[arrow.target])))
         else:
-            yield _Row((corner, label), leaves_to=arrow.target)
+            yield _DrawnRow((corner, label), leaves_to=arrow.target)
     if straight is not None:
-        yield _Row((Span("│  ", Style.MUTED), _label(picture, straight)))
+        yield _DrawnRow((Span("│  ", Style.MUTED), _label(picture, straight)))
 
 
 def _title(picture: Picture, node: Node) -> tuple[Part, ...]:
@@ -116,7 +116,7 @@ def _label(picture: Picture, arrow: Arrow) -> Part:
     return Span(text, Style.WARNING) if {"fail", "iterate"} & {*arrow.outcomes} else text
 
 
-def _lanes(rows: list[_Row], most: int) -> list[_Lane]:
+def _lanes(rows: list[_DrawnRow], most: int) -> list[_Lane]:
     """Return a lane for each step that transitions lead to from elsewhere, the shortest nearest to the text."""
     places = {row.step: number for number, row in enumerate(rows) if row.step}
     sources: dict[str, list[int]] = {}
@@ -135,7 +135,7 @@ def _lanes(rows: list[_Row], most: int) -> list[_Lane]:
     return lanes
 
 
-def _line(row: _Row, number: int, lanes: list[_Lane], column: int, used: int) -> Line:
+def _line(row: _DrawnRow, number: int, lanes: list[_Lane], column: int, used: int) -> Line:
     ending = next((lane for lane in lanes if number in lane.rows), None)
     room = column - 2
     parts = [*row.parts]

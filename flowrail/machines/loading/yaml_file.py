@@ -46,12 +46,12 @@ def read_data(
     data: object, *, name: str, place: Locate, read_text: ReadText, text_folder: str = "steps"
 ) -> ReadWorkflow:
     """Return the workflow that the *data* of a YAML document describes, with all findings."""
-    texts = _Texts(place, read_text, text_folder)
+    texts = _StepTexts(place, read_text, text_folder)
     whole = texts.put_into(data) if isinstance(data, Mapping) else data
     return read(whole, name=name, place=place, located=texts.where, findings=tuple(texts.findings))
 
 
-class _Texts:
+class _StepTexts:
     """Replaces names of files in a document by their texts."""
 
     def __init__(self, place: Locate, read_text: ReadText, folder: str) -> None:

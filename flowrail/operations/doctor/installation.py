@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from importlib import metadata
-from typing import NamedTuple
-
-from packaging.requirements import Requirement
 
 from flowrail import __version__
 from flowrail.operations.doctor.section import Section, SetupFinding
 
 DISTRIBUTION = "flowrail"
 _SCRIPT_START = 4096
-
-
-class InstalledRequirement(NamedTuple):
-    """A required distribution and its installed version, which is empty if it is missing."""
-
-    requirement: Requirement
-    installed: str
 
 
 def installation_section(environ: Mapping[str, str]) -> Section:
@@ -37,11 +28,15 @@ def installation_section(environ: Mapping[str, str]) -> Section:
         required = []
         message = "flowrail runs from its source folder, so its requirements are unknown"
         findings.append(SetupFinding("RUNS_FROM_SOURCE", "warning", message, "install it: pip install .", ""))
-    findings += [finding for each in required for finding in _requirement_findings(each)]
+    findings += [
+        SetupFinding("REQUIREMENT_MISSING", "error", f"{name} is not installed", "install flowrail again", "")
+        for name, version in required
+        if not version
+    ]
     findings += _command_findings(command)
     facts = [f"flowrail {__version__}, Python {python} ({sys.executable})"]
     if required:
-        versions = [f"{each.requirement} ({each.installed or 'missing'})" for each in required]
+        versions = [f"{name} {version or '(missing)'}" for name, version in required]
         facts.append(f"requires {', '.join(versions)}")
     facts.append(f"`flow` is {command or 'not on PATH'}")
     data = {
@@ -49,40 +44,20 @@ def installation_section(environ: Mapping[str, str]) -> Section:
         "python": python,
         "executable": sys.executable,
         "command": command,
-        "requires": [
-            {
-                "name": each.requirement.name,
-                "specifier": str(each.requirement.specifier),
-                "installed": each.installed,
-            }
-            for each in required
-        ],
+        "requires": [{"name": name, "installed": version} for name, version in required],
     }
     return Section("installation", facts, findings, data)
 
 
-def _required() -> Iterator[InstalledRequirement]:
+def _required() -> Iterator[tuple[str, str]]:
+    """Yield the name and the installed version of every distribution that flowrail requires; extras are left out."""
     for text in metadata.requires(DISTRIBUTION) or []:
-        requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield InstalledRequirement(requirement, _installed_version(requirement.name))
-
-
-def _installed_version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-def _requirement_findings(required: InstalledRequirement) -> Iterator[SetupFinding]:
-    requirement, installed = required
-    remedy = f"install flowrail again, or: pip install '{requirement}'"
-    if not installed:
-        yield SetupFinding("REQUIREMENT_MISSING", "error", f"{requirement.name} is not installed", remedy, "")
-    elif not requirement.specifier.contains(installed, prereleases=True):
-        message = f"{requirement.name} is {installed}, but flowrail requires {requirement.specifier}"
-        yield SetupFinding("REQUIREMENT_NOT_MET", "error", message, remedy, "")
+        name = re.match(r"[\w.-]+", text)
+        if name is not None and "extra ==" not in text:
+            try:
+                yield name[0], metadata.version(name[0])
+            except metadata.PackageNotFoundError:
+                yield name[0], ""
 
 
 def _command_findings(path: str) -> Iterator[SetupFinding]:

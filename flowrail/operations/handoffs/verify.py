@@ -1,19 +1,17 @@
-"""Verify every handoff of a store: its journal, the order of its phases, and its payload."""
+"""Verify every handoff of a store: its journal and its payload."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.handoff import DISCOVERY, INVOCATION, Handoff
-from flowrail.handoff.lifecycle import TRANSITIONS
+from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, PAYLOAD_FOLDER, digest_of
-from flowrail.handoff.store import KINDS_WITHOUT_EVENT, PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
+from flowrail.handoff.store import PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ReceivedWork
@@ -70,7 +68,6 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
         if not entries:
             continue
         records += len(entries)
-        found += _out_of_order(entries)
         handoff = entries[-1].handoff
         digests.add(handoff.digest)
         parts = [part for part in missing_parts(context.store, handoff) if part.name != "payload"]
@@ -113,28 +110,6 @@ def _handoff_records(
     except FlowError as error:
         found.append(HandoffFinding(handoff_id, error.code, error.message))
         return []
-
-
-def _out_of_order(entries: Iterable[HandoffRecord]) -> Iterator[HandoffFinding]:
-    """Yield the records that the lifecycle does not allow in this order."""
-    transitions = {(edge.source, edge.event, edge.target) for edge in TRANSITIONS}
-    first, *_ = entries
-    begins = ("arrival", INVOCATION) if first.handoff.foreign else (DISCOVERY, DISCOVERY)
-    if (first.kind, first.handoff.phase) != begins:
-        message = (
-            f"the journal begins with `{first.kind}` in phase {first.handoff.phase}, not with `{begins[0]}`"
-        )
-        yield HandoffFinding(first.handoff.id, "ILLEGAL_STEP", message)
-    for before, after in pairwise(entries):
-        source, target = before.handoff.phase, after.handoff.phase
-        if after.event and (source, after.event, target) not in transitions:
-            message = (
-                f"record {after.seq}: the lifecycle does not allow `{after.event}` from {source} to {target}"
-            )
-            yield HandoffFinding(after.handoff.id, "ILLEGAL_STEP", message)
-        elif not after.event and (source != target or after.kind not in KINDS_WITHOUT_EVENT):
-            message = f"record {after.seq} (`{after.kind}`) goes from {source} to {target} without an event"
-            yield HandoffFinding(after.handoff.id, "ILLEGAL_STEP", message)
 
 
 def _payload(handoff: Handoff, path: str, sent: str | None, *, pruned: bool) -> Iterator[HandoffFinding]:
