@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.habits import habits, more_habits
-from support.sandbox import process, told
+from support.sandbox import told
 from support.team import Habit, Team
 
 from flowrail.machines.definition.graph import possible_edges
@@ -133,17 +133,6 @@ def test_agents_of_any_habit_complete_a_workflow_and_take_every_transition(addre
     assert {step.id for step in definition.steps if step.when is not None} == taken.passed
     loops = {step.id for step in definition.steps if step.limit is not None and "iterate" in step.next}
     assert loops == taken.capped
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("address", ["problem-analysis", "refactor"])
-def test_agents_end_a_workflow_with_a_process_for_each_command(address: str) -> None:
-    team = Team(runs=process)
-
-    end = team.run(begin(address, next(modes(definition_of(address, ())[0]))))
-
-    assert end.status == "completed"
-    assert {each.status for each in team.sessions.values()} == {"completed"}
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agent import FORMS, Seen, as_process, in_a_shell, walk
+from support.agent import FORMS, as_process, in_a_shell, walk
 from support.sandbox import ASKING, flow, put_skill, told
 
 NUMBERS = {
@@ -51,57 +51,6 @@ def test_values_that_are_asked_for_are_appended_and_taken(form: str) -> None:
     assert [turn.seen.number for turn in turns] == [1, 2, None]
     assert turns[0].seen.wants
     assert turns[-1].seen.status == "failed"
-
-
-@pytest.mark.parametrize("skill", ["decision-critic", "problem-analysis", "asking"])
-def test_every_way_that_is_ever_printed_is_open_and_leads_to_an_end(skill: str) -> None:
-    put_skill("asking", ASKING)
-    paths: dict[str, list[str]] = {}
-    taken: set[str] = set()
-    plan: list[str] = []
-
-    def by_plan(seen: Seen) -> str:
-        ways = {_nameless(command, seen): command for command in seen.commands}
-        for way in ways:
-            paths.setdefault(way, [*gone])
-        way = next((way for way in ways if way in plan), next(iter(ways)))
-        gone.append(way)
-        taken.add(way)
-        return ways[way]
-
-    while not taken or taken != paths.keys():
-        gone: list[str] = []
-        goal = next((way for way in paths if way not in taken), None)
-        plan = [*paths[goal], goal] if goal else []
-        turns = walk(f"flow start {skill}", choose=by_plan)
-        assert turns[-1].seen.status in {"completed", "failed"}
-        assert goal is None or goal in taken
-
-    at_the_loop = {"decision-critic": 0, "problem-analysis": 2 + 5 * 4, "asking": 3 * 2}
-    outside = {"decision-critic": 7, "problem-analysis": 2 + 5 * 2, "asking": 3 * 2}
-    assert sum(" -s " in way for way in taken) == at_the_loop[skill]
-    assert sum(" -s " not in way for way in taken) == outside[skill]
-
-
-def _nameless(command: str, seen: Seen) -> str:
-    """Return a printed command without the id of its session: its outcome and attempt."""
-    words = command.split()
-    at = words.index("--session")
-    return f"{seen.number}: {' '.join(words[:at] + words[at + 2 :])}"
-
-
-def test_a_lost_context_goes_on_from_the_step_shown_again() -> None:
-    turns: list[int | None] = []
-    told("step", "decision-critic")
-
-    while (here := told("step", "decision-critic"))["resumed"]:
-        turns.append(here["step"]["number"])
-        after = told(*here["next"][0]["command"].split()[1:])
-        if after["step"] is None:
-            break
-
-    assert turns == [1, 2, 3, 4, 5, 6, 7]
-    assert after["status"] == "completed"
 
 
 def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:
