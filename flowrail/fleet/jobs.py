@@ -6,6 +6,7 @@ of it than that it has ended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from contextlib import suppress
 
@@ -30,6 +31,7 @@ class JobQueue:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        logging.getLogger("dbos").setLevel(logging.CRITICAL)  # it warns about other databases of the server
         with database_errors():
             DBOS.migrate(url)
             self._client = DBOSClient(

@@ -419,7 +419,7 @@ def database_errors() -> Iterator[None]:
         problem = said[0].removeprefix("connection failed: ") if said else type(error).__name__
         raise FleetDatabaseError(
             f"the database of the fleet failed: {problem}",
-            hint="check that the database can be reached, then run the command again",
+            hint="check the database and the permissions of its user, then run the command again",
         ) from None
 
 
