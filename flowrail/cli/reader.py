@@ -8,8 +8,8 @@ from functools import partial
 from flowrail.cli import output
 from flowrail.cli.environment import world
 from flowrail.errors import TrustError
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import ReadFile
+from flowrail.machines.loading import skill_folder, workflow_source
+from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.load import run_file
 
@@ -19,12 +19,12 @@ def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> Read
 
     With *skips*, a Python workflow that is not approved is read as text and named in a note.
     """
-    read_text = partial(skill_folder.read, convention=Environment(roots=roots).convention)
+    read_text = partial(workflow_source.read, convention=Environment(roots=roots).convention)
     if not run_code:
         return read_text
     about = world(store=None, roots=roots)
 
-    def read(file: skill_folder.WorkflowFile) -> skill_folder.LoadedWorkflow:
+    def read(file: skill_folder.WorkflowFile) -> workflow_source.LoadedWorkflow:
         try:
             return run_file(file, about.roots, about.state)
         except TrustError as error:

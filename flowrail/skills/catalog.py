@@ -14,7 +14,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from flowrail import approval
@@ -22,13 +21,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import DocumentError, FlowError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import (
-    WorkflowFile,
-    entry_file,
-    find_file,
-    named_files,
-)
+from flowrail.machines.loading.skill_folder import WorkflowFile, entry_file, find_file, named_files
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
@@ -135,21 +128,6 @@ def workflows(found: Skill) -> Iterator[WorkflowFile]:
     if entry is not None:
         yield entry
     yield from named_files(found.folder, found.name)
-
-
-def forbidden_tools(roots: Iterable[Root]) -> list[str]:
-    """Return every rule about tools in the steps of the skills, for the matcher of the installed hooks."""
-    rules: dict[str, None] = {}
-    for skill in listing(roots):
-        for file in workflows(skill):
-            with suppress(FlowError):
-                data = read_bounded(
-                    os.path.join(file.folder, file.path), limit=limits.YAML_BYTES, what="the workflow"
-                )
-                if b"forbids" in data:
-                    for step in skill_folder.read(file).definition.steps:
-                        rules.update(dict.fromkeys(step.forbids))
-    return list(rules)
 
 
 def _names(root: str) -> list[str]:

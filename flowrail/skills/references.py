@@ -16,8 +16,9 @@ from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
+from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits, phrases, placeholders
@@ -65,7 +66,7 @@ class WorkflowInterfaces:
         """Return the interface of the workflow in *file*, or `None` if it cannot be read."""
         if file not in self._known:
             try:
-                self.add(file, skill_folder.read(file))
+                self.add(file, workflow_source.read(file))
             except DocumentError:
                 self._known[file] = None
         return self._known[file]

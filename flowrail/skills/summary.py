@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from flowrail.discovery.locations import Root
@@ -11,17 +13,19 @@ from flowrail.machines.definition.findings import Finding, Place
 from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, to_plain
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import ReadFile
+from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.skills.catalog import Skill, as_bundled, find, listing, workflow_file, workflows
+from flowrail.storage.files import read_bounded
+from flowrail.text import limits
 
 
-def items(roots: Sequence[Root], read: ReadFile = skill_folder.read) -> list[dict[str, Any]]:
+def items(roots: Sequence[Root], read: ReadFile = workflow_source.read) -> list[dict[str, Any]]:
     """Return one item a skill, with the number of its mistakes instead of a refusal."""
     return [_item(found, read) for found in listing(roots)]
 
 
-def show(address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read) -> dict[str, Any]:
+def show(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read) -> dict[str, Any]:
     """Return everything about one workflow but its steps' texts."""
     found = find(address, roots)
     loaded = read(workflow_file(address, found))
@@ -41,7 +45,7 @@ def addresses(found: Skill) -> Iterator[str]:
 
 
 def definition_of(
-    address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read
+    address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read
 ) -> tuple[Workflow, tuple[Finding, ...]]:
     """Return a workflow and its findings; by default as far as it can be read without running anything."""
     loaded = read(workflow_file(address, find(address, roots)))
@@ -57,17 +61,32 @@ def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
     return {name: "…" for name, arg in definition.params.items() if arg.required}
 
 
+def forbidden_tools(roots: Iterable[Root]) -> list[str]:
+    """Return every rule about tools in the steps of the skills, for the matcher of the installed hooks."""
+    rules: dict[str, None] = {}
+    for skill in listing(roots):
+        for file in workflows(skill):
+            with suppress(FlowError):
+                data = read_bounded(
+                    os.path.join(file.folder, file.path), limit=limits.YAML_BYTES, what="the workflow"
+                )
+                if b"forbids" in data:
+                    for step in workflow_source.read(file).definition.steps:
+                        rules.update(dict.fromkeys(step.forbids))
+    return list(rules)
+
+
 def _item(found: Skill, read: ReadFile) -> dict[str, object]:
     file = workflow_file(found.name, found)
     try:
         loaded = read(file)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
-        loaded = skill_folder.LoadedWorkflow(Workflow(found.name, validate=False), (finding,), {})
+        loaded = workflow_source.LoadedWorkflow(Workflow(found.name, validate=False), (finding,), {})
     return _head(found, found.name, loaded)
 
 
-def _head(found: Skill, address: str, loaded: skill_folder.LoadedWorkflow) -> dict[str, object]:
+def _head(found: Skill, address: str, loaded: workflow_source.LoadedWorkflow) -> dict[str, object]:
     definition = loaded.definition
     return {
         "name": address,

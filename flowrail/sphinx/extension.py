@@ -31,7 +31,7 @@ from flowrail.diagrams.renderers.document import (
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.text.safe_text import shortened
@@ -64,7 +64,7 @@ class _Directive(SphinxDirective):
         """Return the named workflow, and have the page read again if its files change."""
         address = self.arguments[0]
         file = workflow_file(address, find(address, self.roots()))
-        loaded = skill_folder.read(file)
+        loaded = workflow_source.read(file)
         for path in (file.path, *loaded.files):
             self.env.note_dependency(os.path.join(file.folder, path))
         return drawable(loaded.definition, loaded.findings)[0]

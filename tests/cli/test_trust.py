@@ -23,7 +23,7 @@ from support.skills import put
 from support.terminal import at_a_terminal
 
 from flowrail.approval import approve, snapshot
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.operations.environment import Environment
 
 
@@ -178,13 +178,13 @@ def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = put_python("py")
     allow("py")
-    run = skill_folder.run
+    run = workflow_source.run
 
     def run_after_a_swap(*arguments: Any, **options: Any) -> object:
         put_canary()
         return run(*arguments, **options)
 
-    monkeypatch.setattr("flowrail.operations.running.open_workflow.skill_folder.run", run_after_a_swap)
+    monkeypatch.setattr(workflow_source, "run", run_after_a_swap)
 
     told("step", "py")
 

@@ -13,13 +13,13 @@ from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing import Run, generate_inputs, run_skill_invocation
 
 
 def bundled(address: str) -> Workflow:
-    return skill_folder.read(workflow_file(address, find(address, ()))).definition
+    return workflow_source.read(workflow_file(address, find(address, ()))).definition
 
 
 def test_a_run_is_stepped_in_memory() -> None:

@@ -20,7 +20,7 @@ from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.loading.skill_folder import ReadFile
+from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import draw, embedded_diagrams
 from flowrail.storage.files import MissingFileError, NotRegularFileError

@@ -24,7 +24,7 @@ from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove
 from flowrail.machines.engine.questions import moment_after
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.plugin import build
-from flowrail.skills.catalog import forbidden_tools
+from flowrail.skills.summary import forbidden_tools
 from flowrail.text.safe_text import one_line
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from flowrail.cli import options, output
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.operations.environment import Environment
 from flowrail.skills import summary
 from flowrail.text.phrases import count, listed
@@ -29,7 +29,7 @@ def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
         items = summary.items(Environment(roots=roots).roots, reader(roots, run_code=True, skips=True))
     else:
         here = Environment(roots=roots)
-        items = summary.items(here.roots, partial(skill_folder.read, convention=here.convention))
+        items = summary.items(here.roots, partial(workflow_source.read, convention=here.convention))
     computed = [str(item["name"]) for item in items if item["computed"]]
     if computed and not run_code:
         output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])

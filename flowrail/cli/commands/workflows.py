@@ -20,7 +20,7 @@ from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.formatters.reports.workflow import step_notes
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step_parts import QRState
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport
@@ -221,7 +221,7 @@ def show_command(
 
 
 def _drawing(
-    skill: str, item: Mapping[str, Any], read: skill_folder.ReadFile, roots: Sequence[str]
+    skill: str, item: Mapping[str, Any], read: workflow_source.ReadFile, roots: Sequence[str]
 ) -> Report | None:
     """Return the steps as a terminal draws them; in a pipe they are a table."""
     if not terminal.is_for_people():

@@ -10,7 +10,7 @@ from flowrail.errors import DocumentError
 from flowrail.hosts.protocol import UNTIL_RESUMED, paused_until
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
 from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
-from flowrail.skills.catalog import forbidden_tools
+from flowrail.skills.summary import forbidden_tools
 
 MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
 

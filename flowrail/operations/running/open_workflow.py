@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail import approval
 from flowrail.command import Command, Hint
@@ -42,6 +42,9 @@ from flowrail.skills.catalog import (
     workflow_file,
 )
 from flowrail.text.phrases import listed
+
+if TYPE_CHECKING:
+    from flowrail.machines.loading.workflow_source import LoadedWorkflow
 
 PROGRAM = "library"
 """The source of a workflow that a Python program defined, not a skill's folder."""
@@ -119,11 +122,11 @@ def _opened(
     return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source)
 
 
-def _run(
-    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
-) -> skill_folder.LoadedWorkflow:
+def _run(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
     contents = allowed_contents(found, file, roots, state)
-    return skill_folder.run(file, contents, convention=Environment().convention)
+    from flowrail.machines.loading import workflow_source  # brings PyYAML; a report reads no workflow
+
+    return workflow_source.run(file, contents, convention=Environment().convention)
 
 
 def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
@@ -313,7 +316,7 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
 
 
 def _kept(
-    workflow: Workflow, loaded: skill_folder.LoadedWorkflow, file: skill_folder.WorkflowFile, found: Skill
+    workflow: Workflow, loaded: LoadedWorkflow, file: skill_folder.WorkflowFile, found: Skill
 ) -> dict[str, object]:
     bundled = found.source == BUNDLED
     return {

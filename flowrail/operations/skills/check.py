@@ -14,7 +14,7 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.findings import Finding, Place, without_suppressed
 from flowrail.machines.definition.validation import origin_of
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import skill_folder, workflow_source
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems, WorkflowInterfaces
@@ -39,7 +39,7 @@ def check(
     cwd: str,
     *,
     problems: Problems | None = None,
-    read: skill_folder.ReadFile = skill_folder.read,
+    read: workflow_source.ReadFile = workflow_source.read,
     progress: CheckProgress = lambda _address, _done, _total: None,
 ) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
@@ -154,7 +154,7 @@ def _checked(
     roots: Sequence[Root],
     problems: Problems | None,
     interfaces: WorkflowInterfaces,
-    read: skill_folder.ReadFile,
+    read: workflow_source.ReadFile,
 ) -> CheckReport:
     try:
         loaded = read(file)
@@ -173,7 +173,7 @@ def _checked(
     return CheckReport(file.address, file.folder, findings)
 
 
-def _advice(loaded: skill_folder.LoadedWorkflow) -> list[Finding]:
+def _advice(loaded: workflow_source.LoadedWorkflow) -> list[Finding]:
     """Return the warnings about a workflow that has no errors."""
     if loaded.is_computed or any(finding.severity == "error" for finding in loaded.findings):
         return []

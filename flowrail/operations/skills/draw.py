@@ -10,8 +10,8 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
 from flowrail.machines.definition.workflow import Workflow, from_plain
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import COMPUTED, ReadFile
+from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.workflow_source import COMPUTED, ReadFile
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of
@@ -46,7 +46,7 @@ class OtherSkillError(UsageError):
     code = "OTHER_SKILL"
 
 
-def of_skill(address: str, roots: Sequence[Root], read: ReadFile = skill_folder.read) -> Subject:
+def of_skill(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read) -> Subject:
     """Return the workflow at *address* as far as it can be read."""
     definition, findings = drawable(*definition_of(address, roots, read))
     return Subject(
@@ -91,7 +91,9 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     return Subject(workflow, store.records(session_id))
 
 
-def with_agents(first: Subject, roots: Sequence[Root], read: ReadFile = skill_folder.read) -> list[Subject]:
+def with_agents(
+    first: Subject, roots: Sequence[Root], read: ReadFile = workflow_source.read
+) -> list[Subject]:
     """Return *first* and every workflow that its agents run, and theirs; those that cannot be read are left out."""
     found = {first.workflow.name: first}
     waiting = [first.workflow]

@@ -30,8 +30,9 @@ from flowrail.diagrams.renderers.markdown import (
 from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.skill_folder import ReadFile, entry_file
+from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import BUNDLED
 from flowrail.skills.summary import definition_of, items
@@ -131,7 +132,7 @@ def page(
     roots: Sequence[Root],
     *,
     default: str | None = None,
-    read: ReadFile = skill_folder.read,
+    read: ReadFile = workflow_source.read,
 ) -> Page:
     """Return the page at *path* with its blocks generated again; nothing is written."""
     _refuse_elsewhere(path)
@@ -236,7 +237,9 @@ def content(name: str, workflow: Workflow) -> str:
     return OF_A_WORKFLOW[name](workflow)
 
 
-def skills(roots: Sequence[Root], folder: str, *, bundled: bool, read: ReadFile = skill_folder.read) -> str:
+def skills(
+    roots: Sequence[Root], folder: str, *, bundled: bool, read: ReadFile = workflow_source.read
+) -> str:
     """Return the table of the project's skills, or of the bundled ones, with links relative to *folder*."""
     found = [
         each

@@ -11,9 +11,10 @@ from flowrail.machines.definition.findings import Finding, Path, Place, Workflow
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.run_python import NotLoadedError
-from flowrail.machines.loading.skill_folder import LoadedWorkflow, WorkflowFile
+from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.open_workflow import allowed_contents, skill_in
 
@@ -24,10 +25,10 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWor
     Problems of the file become findings, as if it was read as text.
     """
     if not file.is_python:
-        return skill_folder.read(file, convention=Environment().convention)
+        return workflow_source.read(file, convention=Environment().convention)
     contents = allowed_contents(skill_in(file.folder, roots), file, roots, state)
     try:
-        loaded = skill_folder.run(file, contents, convention=Environment().convention)
+        loaded = workflow_source.run(file, contents, convention=Environment().convention)
     except WorkflowError as error:
         return _with_findings(file, error.findings)
     except (NotLoadedError, HandlerError) as error:

@@ -12,7 +12,7 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import SKILL_FILE, skill_file_in
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import skill_folder, workflow_source
 from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places
 
 
@@ -54,7 +54,7 @@ def evidence_commands(skill: Skill) -> list[EvidenceCommand]:
     return [
         EvidenceCommand(file.address, step.id, check.id, tuple(check.run))
         for file in files
-        for step in skill_folder.read(file).definition.steps
+        for step in workflow_source.read(file).definition.steps
         for check in step.checks.values()
         if check.run
     ]

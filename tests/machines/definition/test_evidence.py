@@ -10,7 +10,7 @@ from support.sandbox import flow, put_skill, told
 
 from flowrail import EvidenceCheck, GitCondition, Outcome, StepDef, Workflow, WorkflowError
 from flowrail.machines.definition.workflow import from_plain, to_plain
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import skill_folder, workflow_source
 
 COMPLETE = """\
 name: NAME
@@ -53,7 +53,7 @@ def test_yaml_and_python_say_the_same() -> None:
     file = skill_folder.entry_file(str(folder), "built")
     assert file is not None
 
-    from_yaml = skill_folder.read(file).workflow().step("build")
+    from_yaml = workflow_source.read(file).workflow().step("build")
 
     assert from_yaml.evidence == {"ok": CHECKS}
     assert from_yaml.checks["tests"].lowest_level == "checked"

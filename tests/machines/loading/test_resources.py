@@ -11,11 +11,7 @@ from support.workflows import linear
 
 from flowrail import Outcome, StepDef, Workflow, guide, open_store, start
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines.loading.skill_folder import (
-    FolderResources,
-    ResourceProvider,
-    UnknownResourceError,
-)
+from flowrail.machines.loading.skill_folder import FolderResources, ResourceProvider, UnknownResourceError
 from flowrail.text import limits
 
 

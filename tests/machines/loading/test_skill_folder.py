@@ -12,16 +12,14 @@ from support.folders import YAML, folder
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.loading.run_python import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
-    LoadedWorkflow,
     WorkflowFile,
     digest,
     digests,
     entry_file,
     find_file,
     named_files,
-    read,
-    run,
 )
+from flowrail.machines.loading.workflow_source import LoadedWorkflow, read, run
 
 PYTHON = """\
 from flowrail import StepDef, Workflow

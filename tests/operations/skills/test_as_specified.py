@@ -18,13 +18,13 @@ from support.sandbox import flow
 from flowrail.cli.command_table import COMMANDS, LazyGroup
 from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading import workflow_source
 from flowrail.skills.catalog import bundled_folder, listing, workflows
 from flowrail.text.placeholders import placeholders
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "skills.yaml"
 FACTS: Mapping[str, Any] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
-LOADED = {file.address: skill_folder.read(file) for found in listing(()) for file in workflows(found)}
+LOADED = {file.address: workflow_source.read(file) for found in listing(()) for file in workflows(found)}
 ALL: Mapping[str, Workflow] = {address: loaded.definition for address, loaded in LOADED.items()}
 TEXTS = sorted(Path(bundled_folder()).glob("*/steps/**/*.md"))
 LARGEST = 6_000
