@@ -1,16 +1,18 @@
 """In-toto statements about the steps of a session: what was claimed, and what was checked.
 
-There is one statement for each step that the session left. A step that demanded evidence has the predicate
-`test-result`, any other one `link`. The subjects are the record in the journal and the files that checks looked at.
+There is one statement for each step that the session left. A step that demanded evidence, from its own agent or from
+those that it dispatched, has the predicate `test-result`, any other one `link`. The subjects are the record in the
+journal and the files that checks looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Move
+from flowrail.machines.sessions.session import Dispatched, Move
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
@@ -19,14 +21,24 @@ LINK = "https://in-toto.io/attestation/link/v0.3"
 
 def statements(records: Iterable[Record]) -> Iterator[dict[str, object]]:
     """Yield a statement for each move among the *records* of a session."""
+    dispatches: tuple[Dispatched, ...] = ()
     for record in records:
         move = record.session.last if record.kind == "move" else None
         if move is not None:
-            yield _statement(record, move)
+            own = [result for result in move.evidence if result.is_demanded]
+            yield _statement(record, move, [*own, *_of_agents(dispatches)])
+        dispatches = record.session.dispatches
 
 
-def _statement(record: Record, move: Move) -> dict[str, object]:
-    demanded = [result for result in move.evidence if result.is_demanded]
+def _of_agents(dispatches: Iterable[Dispatched]) -> Iterator[EvidenceResult]:
+    """Yield the results for which the work of agents was accepted, with the dispatch in the name of each check."""
+    for dispatch in dispatches:
+        if dispatch.evidence is not None and dispatch.outcome == Outcome.OK:
+            for result in dispatch.evidence.results:
+                yield result._replace(check=f"{dispatch.id} {result.check}")
+
+
+def _statement(record: Record, move: Move, demanded: list[EvidenceResult]) -> dict[str, object]:
     session = record.session
     files = {
         path: digest for result in demanded for path, digest in result.files.items() if len(digest) == _SHA256
