@@ -48,7 +48,9 @@ def missing(folder: str, cited: Iterable[CitedLine]) -> list[str]:
     for citation in cited:
         if citation.file not in lengths:
             lengths[citation.file] = _number_of_lines(folder, citation.file)
-        if not 1 <= citation.line <= lengths[citation.file]:
+        if not lengths[citation.file]:
+            wrong.append(f"{citation} (no such file from the project root)")
+        elif not 1 <= citation.line <= lengths[citation.file]:
             wrong.append(str(citation))
     return wrong
 
