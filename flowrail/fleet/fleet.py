@@ -11,7 +11,15 @@ from flowrail.fleet import attempt, targets
 from flowrail.fleet.errors import FleetDatabaseError, ForeignFleetError, NotOpenError
 from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.pool import Pool, check_name, configured_pool
-from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, FleetRecords, FleetSession, Run, over_budget
+from flowrail.fleet.records import (
+    ATTEMPTS,
+    REOPENED,
+    UNCOUNTED,
+    AgentRun,
+    FleetRecords,
+    FleetSession,
+    over_budget,
+)
 from flowrail.fleet.status import FleetStatus, PoolStatus, status_of
 from flowrail.fleet.targets import Target
 from flowrail.machines.engine.questions import STOP
@@ -153,7 +161,7 @@ class Fleet:
         return False
 
     def _add_job(
-        self, world: World, target: Target, runs: list[Run], pool: Pool, known: FleetSession
+        self, world: World, target: Target, runs: list[AgentRun], pool: Pool, known: FleetSession
     ) -> None:
         failures = _failures(runs, known.at)
         if len(failures) >= pool.attempts:
@@ -176,7 +184,7 @@ class Fleet:
                 reason = f"no answer for {duration(seconds)}"
                 questions.answer(world, session.id, {question.id: [STOP]}, reason, take_over=True)
 
-    def _give_up(self, world: World, target: Target, failures: list[Run]) -> None:
+    def _give_up(self, world: World, target: Target, failures: list[AgentRun]) -> None:
         newest = failures[0]
         why = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
         reason = f"{why} ({newest.note})" if newest.note else why
@@ -187,7 +195,7 @@ class Fleet:
             release(world.store, [target.session], newest.run, at=world.now(), by=world.by)
 
     @staticmethod
-    def _next_job(target: Target, runs: list[Run]) -> str:
+    def _next_job(target: Target, runs: list[AgentRun]) -> str:
         """Return the id of the next job of a target. It is the same as long as that job has not ended."""
         return f"{target.key}#{sum(run.outcome not in REOPENED for run in runs) + 1}"
 
@@ -220,9 +228,9 @@ def _prepare_folder(environment: Environment, folder: str) -> None:
     owner.claim(folder, FOLDER)
 
 
-def _failures(runs: list[Run], since: float) -> list[Run]:
+def _failures(runs: list[AgentRun], since: float) -> list[AgentRun]:
     """Return the failed attempts since the last success, newest first."""
-    failures: list[Run] = []
+    failures: list[AgentRun] = []
     for run in reversed(runs):
         if run.started_at < since or run.outcome not in ATTEMPTS | UNCOUNTED:
             break

@@ -82,7 +82,7 @@ class FleetSession(NamedTuple):
     problem: str = ""
 
 
-class Worker(NamedTuple):
+class WorkerRecord(NamedTuple):
     """A process that runs jobs. ``ended`` is empty, `stopped` or `lost`."""
 
     id: str
@@ -115,7 +115,7 @@ class Start(NamedTuple):
     at: float = 0.0
 
 
-class Run(NamedTuple):
+class AgentRun(NamedTuple):
     """The record of a run. ``target`` is the session, with the dispatch if it is one: `session/dispatch`."""
 
     run: str
@@ -262,7 +262,7 @@ class FleetRecords:
         """Record that a worker has started."""
         with self._transaction() as connection:
             at = _now(connection)
-            row = Worker(worker, pool, machine, pid, slots, at, at)
+            row = WorkerRecord(worker, pool, machine, pid, slots, at, at)
             connection.execute(insert(_WORKERS).values(**row._asdict()))
 
     def beat(self, worker: str) -> bool:
@@ -277,11 +277,11 @@ class FleetRecords:
             row = update(_WORKERS).where(_WORKERS.c.id == worker, _WORKERS.c.ended == "")
             connection.execute(row.values(ended=ended))
 
-    def workers(self) -> list[Worker]:
+    def workers(self) -> list[WorkerRecord]:
         """Return all workers that have not ended, oldest first."""
-        query = select(*(_WORKERS.c[name] for name in Worker._fields)).where(_WORKERS.c.ended == "")
+        query = select(*(_WORKERS.c[name] for name in WorkerRecord._fields)).where(_WORKERS.c.ended == "")
         with self._transaction() as connection:
-            return [Worker(*row) for row in connection.execute(query.order_by(_WORKERS.c.started_at))]
+            return [WorkerRecord(*row) for row in connection.execute(query.order_by(_WORKERS.c.started_at))]
 
     def take_turn(self, duty: str, seconds: float) -> bool:
         """Return whether it is the caller's turn to do what one worker is to do, each so many seconds."""
@@ -295,7 +295,7 @@ class FleetRecords:
             connection.execute(insert(_TURNS).values(duty=duty, at=at))
         return True
 
-    def lose_workers(self, pool: str, seconds: float) -> list[Worker]:
+    def lose_workers(self, pool: str, seconds: float) -> list[WorkerRecord]:
         """Record that the workers of *pool* without a heartbeat for so long are lost, and return them."""
         with self._transaction() as connection:
             silent = (
@@ -304,11 +304,11 @@ class FleetRecords:
                 _WORKERS.c.seen_at < _now(connection) - seconds,
             )
             rows = connection.execute(
-                select(*(_WORKERS.c[name] for name in Worker._fields)).where(*silent)
+                select(*(_WORKERS.c[name] for name in WorkerRecord._fields)).where(*silent)
             ).all()
             for row in rows:
                 connection.execute(update(_WORKERS).where(_WORKERS.c.id == row.id).values(ended="lost"))
-        return [Worker(*row) for row in rows]
+        return [WorkerRecord(*row) for row in rows]
 
     # Pools
 
@@ -376,16 +376,20 @@ class FleetRecords:
             rows = connection.execute(query.where(~has_ended)).all()
         return [Start(*row) for row in rows]
 
-    def record(self, run: Run) -> None:
+    def record(self, run: AgentRun) -> None:
         """Add the record of a run. The same record again adds nothing: the answer of the first try was lost."""
         known = select(_RUNS.c.run).where(_RUNS.c.run == run.run, _RUNS.c.outcome == run.outcome)
         with self._transaction() as connection:
             if connection.execute(known).first() is None:
                 connection.execute(insert(_RUNS).values(**run._asdict()))
 
-    def runs(self, target: str | None = None, *, newest: int = _LONG) -> list[Run]:
+    def runs(self, target: str | None = None, *, newest: int = _LONG) -> list[AgentRun]:
         """Return the newest records, of one target or of all, oldest first."""
-        query = select(*(_RUNS.c[name] for name in Run._fields)).order_by(_RUNS.c.number.desc()).limit(newest)
+        query = (
+            select(*(_RUNS.c[name] for name in AgentRun._fields))
+            .order_by(_RUNS.c.number.desc())
+            .limit(newest)
+        )
         with self._transaction() as connection:
             rows = connection.execute(
                 query if target is None else query.where(_RUNS.c.target == target)
@@ -431,8 +435,8 @@ def over_budget(pool: str, spent: float, cost: float, daily_budget: float) -> Po
     return PoolState(pool, None, reason)
 
 
-def _run(row: Sequence[Any]) -> Run:
-    run = Run(*row)
+def _run(row: Sequence[Any]) -> AgentRun:
+    run = AgentRun(*row)
     return run._replace(outcome=RunOutcome(run.outcome))
 
 

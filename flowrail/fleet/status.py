@@ -7,7 +7,7 @@ from typing import NamedTuple
 from flowrail.errors import FlowError
 from flowrail.fleet import targets
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import FleetRecords, FleetSession, PoolState, Run, Start, Worker
+from flowrail.fleet.records import AgentRun, FleetRecords, FleetSession, PoolState, Start, WorkerRecord
 from flowrail.operations.environment import World
 
 
@@ -37,10 +37,10 @@ class FleetStatus(NamedTuple):
 
     at: float
     pools: tuple[PoolStatus, ...]
-    workers: tuple[Worker, ...]
+    workers: tuple[WorkerRecord, ...]
     sessions: tuple[SessionStatus, ...]
     running: tuple[Start, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[AgentRun, ...]
 
 
 def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: int) -> FleetStatus:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 from flowrail import __version__
-from flowrail.fleet.records import Run, RunOutcome
+from flowrail.fleet.records import AgentRun, RunOutcome
 from flowrail.fleet.targets import target_of
 from flowrail.formatters.reports.trace import Attribute, TraceSpan, otlp
 from flowrail.operations.sessions.trace import session_span
@@ -42,7 +42,7 @@ def send(spans: Iterable[TraceSpan], environ: Mapping[str, str]) -> None:
         pass
 
 
-def run_spans(runs: Iterable[Run], trace_id: str) -> Iterator[TraceSpan]:
+def run_spans(runs: Iterable[AgentRun], trace_id: str) -> Iterator[TraceSpan]:
     """Yield a span for each run of an agent, below the session whose target it worked on."""
     for run in runs:
         attributes: dict[str, Attribute] = {

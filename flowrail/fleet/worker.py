@@ -17,7 +17,7 @@ from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved, worktree_of
 from flowrail.fleet.pool import Pool
-from flowrail.fleet.records import REOPENED, Run, RunOutcome, Start
+from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, Start
 from flowrail.fleet.targets import Target, target_of
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.engine.agents import DispatchGoneError
@@ -167,7 +167,7 @@ class Worker:
         self._say(f"{job}: started ({run})")
         done = self._attempt(job, run, target, fence=before is not None, worktree=worktree)
         summary = done.summary
-        record = Run(
+        record = AgentRun(
             run=run,
             job=job,
             target=target.key,
@@ -239,7 +239,7 @@ class Worker:
             self._stop.wait(BEAT_SECONDS)
         return False
 
-    def _record(self, run: Run) -> None:
+    def _record(self, run: AgentRun) -> None:
         """Record the end of a run."""
         ended = run if run.ended_at else run._replace(ended_at=self._patient(self._fleet.records.now))
         self._patient(lambda: self._fleet.records.record(ended))
@@ -257,9 +257,9 @@ class Worker:
                 time.sleep(1)
 
 
-def _without_agent(start: Start, outcome: RunOutcome, note: str = "") -> Run:
+def _without_agent(start: Start, outcome: RunOutcome, note: str = "") -> AgentRun:
     """Return the record of a run that ended without its worker."""
-    return Run(
+    return AgentRun(
         run=start.run,
         job=start.job,
         target=start.target,

@@ -15,7 +15,7 @@ pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
 from flowrail.fleet.errors import FleetDatabaseError
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import FleetRecords, Run, RunOutcome, Start
+from flowrail.fleet.records import AgentRun, FleetRecords, RunOutcome, Start
 from flowrail.operations.environment import Environment
 from flowrail.storage.database import Database
 
@@ -40,8 +40,8 @@ def start(number: int, reserved: float = 1.0) -> Start:
 
 def ended(
     number: int, outcome: RunOutcome = RunOutcome.FINISHED, cost: float | None = None, at: float = 0.0
-) -> Run:
-    return Run(
+) -> AgentRun:
+    return AgentRun(
         f"run-{number}", f"job-{number}", "session", POOL, "worker", "vm", "agent", outcome, at, at, cost=cost
     )
 
