@@ -1,8 +1,4 @@
-"""Tools for tests of workflows: domains and inputs, one invocation, a run in memory, strategies.
-
-Nothing here needs pytest. `workflows`, `sessions`, `parameters` and `actions` are Hypothesis strategies, which `import *`
-leaves out because Hypothesis may not be installed.
-"""
+"""Tools for tests of workflows: domains and inputs, one invocation, a run in memory. Nothing here needs pytest."""
 
 from __future__ import annotations
 
@@ -36,12 +32,6 @@ if TYPE_CHECKING:
         Run as Run,
         load as load,
     )
-    from flowrail.testing.strategies import (
-        actions as actions,
-        parameters as parameters,
-        sessions as sessions,
-        workflows as workflows,
-    )
 
 __all__, __dir__, _load = lazy_exports(
     __name__,
@@ -53,7 +43,6 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.testing.invocation": "run_skill_invocation",
         "flowrail.testing.run": "Run load",
     },
-    unlisted=dict.fromkeys(("actions", "parameters", "sessions", "workflows"), "flowrail.testing.strategies"),
 )
 
 if not TYPE_CHECKING:  # a type checker has the imports above

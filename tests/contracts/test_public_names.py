@@ -57,15 +57,6 @@ def test_prompt_formatters_can_be_imported_from_both_places() -> None:
         assert getattr(flowrail, name) is getattr(flowrail.formatters, name)
 
 
-def test_the_test_tools_can_be_imported_without_hypothesis() -> None:
-    code = (
-        "import sys; sys.modules['hypothesis'] = None\n"
-        "from flowrail.testing import *; from flowrail.testing import Run, generate_inputs, run_skill_invocation"
-    )
-
-    subprocess.run([sys.executable, "-c", code], env=clean_environment(), check=True)
-
-
 @pytest.mark.parametrize("package", ["machines", "formatters", "testing", "discovery"])
 def test_packages_export_their_own_names(package: str) -> None:
     module = importlib.import_module(f"flowrail.{package}")

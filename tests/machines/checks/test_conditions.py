@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from support.workflows import step, unchecked
+from support.workflows import step, unchecked, workflows
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step_parts import GateConfig
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan
-from flowrail.testing import workflows
 
 LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}
 SURE = {"sure": Arg(choices=("low", "high"), required=True)}
@@ -92,7 +91,7 @@ def test_gates_that_a_run_comes_to_without_their_review_are_found(
 
 
 @settings(max_examples=10)
-@given(workflows(most=4, agents=False))
+@given(workflows(most=4, functions=False))
 def test_what_is_said_never_to_hold_is_never_seen_in_a_walk(made: Workflow) -> None:
     found = check_workflow(made, advice=True)
 

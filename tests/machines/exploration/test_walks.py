@@ -7,10 +7,8 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.workflows import linear, step, workflow
+from support.workflows import linear, step, workflow, workflows
 
-from flowrail.errors import FlowError
 from flowrail.machines.definition.graph import edges
 from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
@@ -19,14 +17,12 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.exploration.actions import (
     Act,
-    acts,
     perform,
     starts,
 )
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk, plan
 from flowrail.machines.sessions.session import Session
-from flowrail.testing import sessions, workflows
 
 ASK = Question(
     "go",
@@ -213,22 +209,6 @@ def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
         if walk.error is None and not walk.loose:
             assert not follow(made, walk)[-1].is_open
     assert {way for walk in found.walks for way in walk.ways} >= set(found.ways) - set(found.missing)
-
-
-@given(st.data())
-@settings(max_examples=15)
-def test_sessions_at_random_stand_where_they_can(data: st.DataObject) -> None:
-    made = data.draw(workflows())
-    session = data.draw(sessions(made))
-
-    if session.is_open:
-        assert session.step in made
-        for act in acts(made, session):
-            try:
-                after = perform(made, session, act)
-            except FlowError:
-                continue
-            assert after.revision in {session.revision, session.revision + 1}
 
 
 def tangle(count: int) -> Workflow:
