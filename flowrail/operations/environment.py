@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -251,7 +252,15 @@ class Environment:
         """Who is at work, as far as the environment says; every record holds it."""
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
-        return named[:LONGEST_ACTOR] if named else f"uid {os.geteuid()}"
+        return (named or _account())[:LONGEST_ACTOR]
+
+
+def _account() -> str:
+    """Return the name of the account, or its number if it has no name, as in some containers."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"uid {os.geteuid()}"
 
 
 class World(NamedTuple):

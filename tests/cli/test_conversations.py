@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from itertools import permutations
 from typing import Any
 
@@ -320,3 +322,14 @@ def test_a_conflict_names_the_topic_of_the_session() -> None:
     error = refused_within(A, "step", "long", "fail", "--session", session, "--expect", "0")
 
     assert '("slow login") is at revision 1, not 0' in error["message"]
+
+
+def test_the_history_of_a_person_without_a_conversation_names_their_account(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("USER", raising=False)
+    monkeypatch.delenv("LOGNAME", raising=False)
+
+    (start,) = told("history", begin(None))["steps"]
+
+    assert start["by"] == pwd.getpwuid(os.geteuid()).pw_name
