@@ -22,12 +22,14 @@ from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.questions import WAIVE, moment_after
+from flowrail.machines.engine.transitions import transitions
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.evidence import EvidenceResult
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence_records, working_files
@@ -96,7 +98,6 @@ class StepRow(NamedTuple):
     failed: int
     refused: int
     stuck: int
-    transitions: str
 
 
 class ShownEvidence(NamedTuple):
@@ -149,6 +150,7 @@ class Pages:
             by_limit=BY_LIMIT,
             handoff_mark=_handoff_mark,
             evidence_command=self._evidence_command,
+            receive_command=self._receive_command,
         )
         self._templates.filters.update(
             ago=lambda at: ago(at, self._world.now()),
@@ -195,7 +197,7 @@ class Pages:
             text=as_text.render(shown.guidance) if shown.guidance else "",
             facts=_facts(shown.then),
             params=[ShownFact(name, in_words(value)) for name, value in shown.then.params.items()],
-            children=[child for child in entries if child.parent == session_id],
+            children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
             evidence=evidence,
             resume=str(Command("resume", session_id, store=self._world.shown_store)),
@@ -204,6 +206,7 @@ class Pages:
             files=working_files.listed(self._world, shown.now),
             rows=_path(shown.records),
             shown_steps=_shown_steps(shown),
+            targets=_targets(shown),
             titles={node.id: _title(node) for node in shown.picture.nodes},
         )
 
@@ -230,6 +233,7 @@ class Pages:
             workflow=workflow,
             life=life,
             drawing=self._drawing(drawn(workflow, life.coverage) if life.sessions else picture(workflow)),
+            states=_states(life),
             rows=_step_rows(workflow, life),
             entries=entries,
             sent=self._sent(),
@@ -261,6 +265,10 @@ class Pages:
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
         store = self._world.shown_store
         return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
+
+    def _receive_command(self, handoff: HandoffTimeline) -> str:
+        store = self._world.shown_store
+        return str(Command("handoff receive", str(handoff.payload), sha256=handoff.sha256, store=store))
 
     def fleet(self) -> str:
         """Return the page of the fleet: its pools, sessions, workers and newest runs."""
@@ -316,13 +324,29 @@ def _shown_steps(shown: SessionPage) -> list[ShownStep]:
     ]
 
 
+def _targets(shown: SessionPage) -> Mapping[str, str]:
+    """Return where each option of the step's only question leads, by its label."""
+    step = shown.workflow.get(shown.now.step)
+    questions = [question for question in shown.now.questions if question.is_open]
+    if step is None or len(questions) != 1 or questions[0].source != BY_STEP:
+        return {}
+    titles = {node.id: _title(node) for node in shown.picture.nodes}
+    targets = {}
+    for option in questions[0].options:
+        if option.outcome is not None:
+            possible = transitions(shown.workflow, step, Outcome(option.outcome))
+            ends = dict.fromkeys(titles[leads.to] if leads.to else "the end" for leads in possible)
+            targets[option.label] = " or ".join(ends)
+    return targets
+
+
 def _path(records: Sequence[TraceEntry]) -> list[Mapping[str, object]]:
     """Return a row for each record, for the timeline."""
     longest = max((record.seconds or 0.0 for record in records), default=0.0) or 1.0
     return [
         {
             "record": record,
-            "share": round(100 * (record.seconds or 0.0) / longest),
+            "share": round(100 * (record.seconds or 0.0) / longest) if longest >= 1 else 0,
             "facts": _facts_text(record.facts),
         }
         for record in records
@@ -366,6 +390,12 @@ def _lane(trace_id: str, members: list[HandoffTimeline]) -> Lane:
     return Lane(trace_id, members[0].source, members)
 
 
+def _states(life: SessionCoverage) -> Mapping[str, int]:
+    """Return how many sessions are open, and how many ended in which way."""
+    ended = {status: number for status, number in life.statuses.items() if status not in OPEN}
+    return {"open": life.sessions - sum(ended.values()), **ended}
+
+
 def _step_rows(workflow: Workflow, life: SessionCoverage) -> list[StepRow]:
     rows = []
     slowest = max(life.dwell.values(), default=0.0) or 1.0
@@ -380,12 +410,11 @@ def _step_rows(workflow: Workflow, life: SessionCoverage) -> list[StepRow]:
                 title=step.name,
                 entered=sum(taken.values()) + life.stops.get(step.id, 0),
                 median=duration(life.dwell.get(step.id)),
-                share=round(100 * life.dwell.get(step.id, 0.0) / slowest),
+                share=round(100 * life.dwell.get(step.id, 0.0) / slowest) if slowest >= 1 else 0,
                 looped=life.repeated.get(step.id, 0),
                 failed=taken.get("fail", 0),
                 refused=life.refused.get(step.id, 0),
                 stuck=life.stops.get(step.id, 0),
-                transitions=", ".join(f"{outcome} {times}" for outcome, times in taken.items() if times),
             )
         )
     return rows

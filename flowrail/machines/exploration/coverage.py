@@ -60,7 +60,7 @@ class SessionCoverage(NamedTuple):
     unrefused: tuple[str, ...] = ()
     """Checks that were made, each after its step, and never refused a report."""
     repeated: Mapping[str, int] = Frozen()
-    """How many sessions left a step more than once."""
+    """How many sessions entered a step more than once."""
     refused: Mapping[str, int] = Frozen()
     """How many reports of a step were refused for lack of evidence."""
 
@@ -94,6 +94,7 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
         ways = _taken(workflow, records)
         taken += ways
         left = Counter(step for step, _ in ways)
+        left[str(last.step)] += last.step is not None
         repeated.update(step for step, times in left.items() if times > 1)
         refusals.update(str(record.session.step) for record in records if record.kind == "refused")
         for before, after in _moves(records):

@@ -68,10 +68,10 @@ class AgentCount(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The dispatches in words, such as `2 of 5 agents finished, 1 at work`; empty without any."""
+        """The dispatches in words, such as `2 of 5 agents finished, 1 started`; empty without any."""
         if not self.total:
             return ""
-        counts = ((self.failed, "failed"), (self.claimed, "at work"), (self.pending, "not started"))
+        counts = ((self.failed, "failed"), (self.claimed, "started"), (self.pending, "not started"))
         others = [f"{number} {what}" for number, what in counts if number]
         return ", ".join([f"{self.done + self.failed} of {count(self.total, 'agent')} finished", *others])
 

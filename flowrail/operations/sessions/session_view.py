@@ -34,11 +34,15 @@ class StepAttempt(NamedTuple):
 
 
 class RepeatedStep(NamedTuple):
-    """A step that a session entered more than once. ``rules`` are those that decide its outcome, in words."""
+    """A step that a session entered more than once; ``attempts`` are those that ended.
+
+    ``rules`` are those that decide its outcome, in words.
+    """
 
     step: str
     limit: int | None
     attempts: tuple[StepAttempt, ...]
+    entered: int
     rules: str
 
 
@@ -133,9 +137,10 @@ def _repeated(workflow: Workflow, records: Sequence[TraceEntry]) -> Iterator[Rep
             refusals = 0
     for step_id, made in attempts.items():
         step = workflow.get(step_id)
-        if len(made) > 1:
+        entered = len(made) + (records[-1].to == step_id)
+        if entered > 1:
             limit, rules = (step.limit, rules_text(step)) if step is not None else (None, "")
-            yield RepeatedStep(step_id, limit, tuple(made), rules)
+            yield RepeatedStep(step_id, limit, tuple(made), entered, rules)
 
 
 def rules_text(step: StepDef) -> str:

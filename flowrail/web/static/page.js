@@ -17,6 +17,7 @@ async function load(address, { push = false } = {}) {
   restore(kept);
   if (push) history.replaceState(null, "", address);
   prepare();
+  if (push) showCurrentStep();
   return response.ok;
 }
 
@@ -86,11 +87,25 @@ function refreshTimes() {
     const seconds = (Date.now() - Date.parse(part.dateTime)) / 1000;
     if (Number.isNaN(seconds)) continue;
     const unit = UNITS.find(([, size]) => seconds >= size);
-    part.textContent = unit ? `${Math.floor(seconds / unit[1])} ${unit[0]} ago` : "just now";
+    part.textContent = part.classList.contains("clock") ? timeOfDay(new Date(part.dateTime), seconds)
+      : unit ? `${Math.floor(seconds / unit[1])} ${unit[0]} ago` : "just now";
   }
 }
 
+function timeOfDay(moment, age) {
+  const time = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  return age < 86400 ? time : `${moment.toLocaleDateString()} ${time}`;
+}
+
 /* ---- what each page can do ---- */
+
+// A long drawing opens at the step where the session is.
+function showCurrentStep() {
+  const step = main().querySelector(".drawing .here");
+  if (!step) return;
+  const drawing = step.closest(".drawing"), at = step.getBoundingClientRect(), box = drawing.getBoundingClientRect();
+  if (at.bottom > box.bottom || at.top < box.top) drawing.scrollTop += at.top - box.top - box.height / 2;
+}
 
 function prepare() {
   const filter = document.getElementById("filter");
@@ -182,6 +197,7 @@ function answerOf(button, form) {
 }
 
 prepare();
+showCurrentStep();
 listen();
 setInterval(refreshTimes, 30000);
 setInterval(() => { if (location.pathname === "/fleet") load(location.href); }, 5000); // its runs are no sessions
