@@ -18,16 +18,8 @@ from flowrail import __version__, approval
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.skills.catalog import (
-    FORMAT,
-    MANIFEST,
-    Manifest,
-    UnknownSkillError,
-    digests,
-    listing,
-    read_manifest,
-    shipped,
-)
+from flowrail.skills.bundled_copies import FORMAT, MANIFEST, Manifest, digests, read_manifest, shipped
+from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.files import read_bounded, sha256_hex, sweep, write_atomic
 from flowrail.text.phrases import did_you_mean
 

@@ -15,7 +15,8 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.workflow_source import ReadFile
-from flowrail.skills.catalog import Skill, as_bundled, find, listing, workflow_file, workflows
+from flowrail.skills.bundled_copies import as_bundled
+from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 

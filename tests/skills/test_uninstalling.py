@@ -19,7 +19,7 @@ from support.sandbox import (
     unchanged,
 )
 
-from flowrail.skills.catalog import MANIFEST
+from flowrail.skills.bundled_copies import MANIFEST
 
 
 def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from support.sandbox import told
 
-from flowrail.skills.catalog import MANIFEST, bundled_folder
+from flowrail.skills.bundled_copies import MANIFEST
+from flowrail.skills.catalog import bundled_folder
 
 SKILL = "decision-critic"
 BUNDLE = Path(bundled_folder()) / SKILL

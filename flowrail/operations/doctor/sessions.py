@@ -14,7 +14,8 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
-from flowrail.skills.catalog import OWN_SCOPES, Skill, as_bundled, listing, named_root, workflows
+from flowrail.skills.bundled_copies import as_bundled
+from flowrail.skills.catalog import OWN_SCOPES, Skill, listing, named_root, workflows
 from flowrail.storage.ownership import Owner
 
 if TYPE_CHECKING:

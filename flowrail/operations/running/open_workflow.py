@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
@@ -28,7 +27,6 @@ from flowrail.machines.definition.workflow import (
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.operations.environment import Environment, World
-from flowrail.skills import catalog
 from flowrail.skills.catalog import (
     BUNDLED,
     OWN_SCOPES,
@@ -36,8 +34,6 @@ from flowrail.skills.catalog import (
     UnknownSkillError,
     bundled_folder,
     find,
-    is_tried,
-    named_root,
     places,
     workflow_file,
 )
@@ -123,10 +119,11 @@ def _opened(
 
 
 def _run(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
-    contents = allowed_contents(found, file, roots, state)
-    from flowrail.machines.loading import workflow_source  # brings PyYAML; a report reads no workflow
+    from flowrail.operations.running.permission import (
+        run_allowed,  # brings PyYAML; a report reads no workflow
+    )
 
-    return workflow_source.run(file, contents, convention=Environment().convention)
+    return run_allowed(found, file, roots, state)
 
 
 def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
@@ -335,42 +332,6 @@ def _kept(
 def _folder_of(kept: Mapping[str, object]) -> str:
     name = str(kept["folder"])
     return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name
-
-
-def allowed_contents(
-    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
-) -> Mapping[str, bytes] | None:
-    """Return the folder's content if running it needs approval, otherwise `None`."""
-    tried = file.is_python and is_tried(found.folder, roots)  # it held none when it was looked at
-    if found.source in OWN_SCOPES and not tried:
-        return None
-    root = os.path.dirname(found.folder) if tried else named_root(found)
-    if file.is_python:
-        why = "contains Python code"
-        return approval.require(found.folder, state, skill=found.name, why=why, root=root).contents
-    if not found.hides_own:
-        return None
-    copy = catalog.of_bundled(found)
-    if copy is not None and copy.same:
-        return copy.content.contents
-    why, instead = _why_not(found, copy)
-    now = None if copy is None else copy.content
-    return approval.require(
-        found.folder, state, skill=found.name, why=why, instead=instead, root=root, content=now
-    ).contents
-
-
-def _why_not(found: Skill, copy: catalog.BundledCopy | None) -> tuple[str, str | Hint]:
-    """Return why a project's skill needs approval, and what to do instead of approving it."""
-    if copy is None:
-        return f"of this project overrides your own at {found.hides[-1][1]}", ""
-    again = Command("install", found.name, to=os.path.realpath(os.path.dirname(found.folder)))
-    what = "of this project overrides the bundled one and differs from it"
-    changes = catalog.in_few_words(copy.changes)
-    if copy.installed is not None:
-        said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
-        return said, Hint("bring it up to date: ", again)
-    return f"{what}: {changes}", Hint("or undo the change: ", again.with_options(force=True))
 
 
 def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[Root]) -> str | Hint:

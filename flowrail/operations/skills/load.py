@@ -16,7 +16,8 @@ from flowrail.machines.loading.run_python import NotLoadedError
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.open_workflow import allowed_contents, skill_in
+from flowrail.operations.running.open_workflow import skill_in
+from flowrail.operations.running.permission import allowed_contents
 
 
 def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:

@@ -15,7 +15,7 @@ import flowrail.hosts
 from flowrail import __version__
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.settings import hooks
-from flowrail.skills.catalog import shipped
+from flowrail.skills.bundled_copies import shipped
 from flowrail.skills.install import CARD, bundled
 from flowrail.storage.files import (
     MissingFileError,

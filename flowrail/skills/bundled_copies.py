@@ -1,0 +1,153 @@
+"""Copies of bundled skills in a project or home: how they differ from the original, and what `flow install` wrote.
+
+A project's skill that hides a bundled skill needs approval to run. A copy whose files all equal the original counts as
+the bundled skill. `.flowrail-install.json`, which lists what `flow install` wrote, is not part of the skill and proves
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from flowrail import approval
+from flowrail.errors import DocumentError, FlowError
+from flowrail.skills.catalog import BUNDLED, Skill, bundled_folder
+from flowrail.storage.files import read_bounded
+from flowrail.text import limits
+
+MANIFEST = ".flowrail-install.json"
+FORMAT = 1
+_NAMED = 5
+_About = TypeVar("_About")
+_DIGEST = r"[0-9a-f]{64}\Z"
+_VERSION = r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z"
+
+
+class BundledCopy(NamedTuple):
+    """A folder that hides a bundled skill: its files, and how they differ from the original."""
+
+    content: approval.FolderContent
+    changes: tuple[str, ...]
+    installed: str | None
+    """The version of flowrail that wrote it, if its manifest still matches; anyone can write a manifest."""
+
+    @property
+    def same(self) -> bool:
+        """Whether it is the bundled skill, file for file."""
+        return not self.changes
+
+
+class Manifest(NamedTuple):
+    """What `flow install` wrote: the digest of each file; ``before``, what it was about to replace."""
+
+    version: str
+    files: Mapping[str, str]
+    before: Mapping[str, str]
+
+    def ours(self, path: str, digest: str) -> bool:
+        """Return whether a file is as we wrote it."""
+        return digest in {self.files.get(path), self.before.get(path)}
+
+
+def shipped(name: str) -> approval.FolderContent:
+    """Return the bundled skill of that name."""
+    return approval.snapshot(_shipped_in(name))
+
+
+def _shipped_in(name: str) -> str:
+    return os.path.join(bundled_folder(), name)
+
+
+def of_bundled(found: Skill) -> BundledCopy | None:
+    """Return how a skill differs from the bundled one that it hides, or `None` if it hides none."""
+    if not _hides_bundled(found):
+        return None
+    mine = approval.snapshot(found.folder)
+    now, theirs = digests(mine), digests(shipped(found.name))
+    manifest = read_manifest(found.folder)
+    untouched = manifest is not None and manifest.files == now
+    return BundledCopy(
+        mine,
+        tuple(_changes(theirs, now)),
+        (manifest.version or None) if manifest and untouched else None,
+    )
+
+
+def as_bundled(found: Skill) -> bool | None:
+    """Return whether a skill is a copy of the bundled one that it hides; `None` if it hides none.
+
+    Every listing asks this for every skill, so files are read only if their number and sizes match.
+    """
+    if not _hides_bundled(found):
+        return None
+    mine, theirs = found.folder, _shipped_in(found.name)
+    try:
+        if _seen(approval.sizes(mine)) != _seen(approval.sizes(theirs)):
+            return False
+        return digests(approval.snapshot(mine, keep=False)) == digests(approval.snapshot(theirs, keep=False))
+    except FlowError:  # it contains a link or a device, so it is not a copy
+        return False
+
+
+def _hides_bundled(found: Skill) -> bool:
+    return any(source == BUNDLED for source, _ in found.hides)
+
+
+def digests(snapshot: approval.FolderContent) -> dict[str, str]:
+    """Return the digest of every file of the skill, without hidden files and without execute permissions.
+
+    Workflows cannot use hidden files, so files that an editor leaves behind do not matter.
+    """
+    return {path: mark[1:] for path, mark in _seen(snapshot.files).items()}
+
+
+def _seen(files: Mapping[str, _About]) -> dict[str, _About]:
+    return {
+        path: about
+        for path, about in files.items()
+        if not any(part.startswith(".") for part in path.split("/"))
+    }
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """Return the manifest in *folder*, or `None` if there is no readable one."""
+    try:
+        data = json.loads(
+            read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
+        )
+        kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
+        version = str(data["version"])[:40]
+        return Manifest(version if re.match(_VERSION, version) else "", kept["files"], kept["before"])
+    except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def in_few_words(changes: Iterable[str]) -> str:
+    """Return the first few of *changes* and how many more there are."""
+    every = list(changes)
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more
+
+
+def _texts(value: Mapping[str, object]) -> dict[str, str]:
+    """Return the digests of files by path, without entries that `flow install` does not write."""
+    return {
+        path: digest
+        for path, digest in value.items()
+        if isinstance(digest, str) and re.match(_DIGEST, digest) and _is_below(path)
+    }
+
+
+def _is_below(path: str) -> bool:
+    return not {"", os.curdir, os.pardir} & set(path.split("/"))
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    words = {path: "changed" for path in before.keys() & now.keys() if before[path] != now[path]}
+    words |= dict.fromkeys(before.keys() - now.keys(), "gone")
+    words |= dict.fromkeys(now.keys() - before.keys(), "new")
+    return [f"{path} ({words[path]})" for path in sorted(words)]
