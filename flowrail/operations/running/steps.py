@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
@@ -66,7 +66,6 @@ class RevisionConflictError(ConflictError):
     code = "REVISION_CONFLICT"
 
 
-BaselineUse: TypeAlias = Literal["again", "new", "complete"]
 _LOOKED_BACK = 2_000
 """Records that are searched for the one that reached a revision."""
 _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
@@ -215,19 +214,14 @@ def report(
     return answer.with_head(stored.head)
 
 
-def with_baseline(
-    world: World, workflow: Workflow, before: Session | None, after: Session, *, how: BaselineUse = "again"
-) -> Session:
-    """Return *after* with the baseline of its step if that demands evidence and was just entered.
-
-    *how* is as in `evidence.entered`.
-    """
+def with_baseline(world: World, workflow: Workflow, before: Session | None, after: Session) -> Session:
+    """Return *after* with the baseline of its step if that demands evidence and was just entered."""
     step = workflow.get(after.step)
     if step is None or not step.evidence or (before is not None and before.revision == after.revision):
         return after
     from flowrail.operations.running import evidence  # only for steps that demand evidence
 
-    return evidence.entered(world, workflow, after, how=how)
+    return evidence.entered(world, workflow, after)
 
 
 def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:

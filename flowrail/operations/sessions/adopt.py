@@ -16,8 +16,8 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, StoredSession, UnknownSessionError
 from flowrail.operations.environment import World
+from flowrail.operations.running import evidence
 from flowrail.operations.running.open_workflow import open_session
-from flowrail.operations.running.steps import with_baseline
 from flowrail.text.safe_text import shortened
 
 LONGEST_REASON = 200
@@ -75,7 +75,7 @@ def _take_baseline(world: World, session: Session) -> None:
         return
     with suppress(FlowError), world.store.change(session.id, wait=world.wait) as change:
         workflow = open_session(world, change.kept.session).workflow
-        after = with_baseline(world, workflow, None, change.kept.session, how="new")
+        after = evidence.entered(world, workflow, change.kept.session, how="new")
         if after != change.kept.session:
             change.commit(after, kind="adopt", at=world.now(), by=world.by)
 

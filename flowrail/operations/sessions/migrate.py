@@ -22,6 +22,7 @@ from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.session import RecordNote, Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.environment import World
+from flowrail.operations.running import evidence
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import (
     PROGRAM,
@@ -30,7 +31,7 @@ from flowrail.operations.running.open_workflow import (
     is_there,
     open_skill,
 )
-from flowrail.operations.running.steps import Answer, answer_of, prepare_answer, with_baseline
+from flowrail.operations.running.steps import Answer, answer_of, prepare_answer
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import listed, near
 
@@ -92,7 +93,7 @@ def migrate(
         owned(world, change.kept)
         now = world.now()
         after = migrated(decided, session, workflow, now)
-        after = with_baseline(world, workflow, None, after, how="complete")
+        after = evidence.entered(world, workflow, after, how="complete")
         answer = prepare_answer(world, after, seen.opened)  # before the record: a text may be refused
         definition_bytes(seen.opened.kept)  # or the workflow cannot be stored
         note: RecordNote = {

@@ -28,11 +28,11 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.open_workflow import OpenedWorkflow, as_it_is
-from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, with_baseline
+from flowrail.operations.running.steps import Answer, check_expected, prepare_answer
 from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
@@ -82,7 +82,7 @@ def rewind(
             work=session.work,
         )
         after = after._replace(host=owner, memory=session.memory)
-        after = with_baseline(world, opened.workflow, None, after, how="new")
+        after = evidence.entered(world, opened.workflow, after, how="new")
         note: RecordNote = {
             "to": revision,
             "from": session.revision,
