@@ -40,10 +40,9 @@ from flowrail.handoff.sending import retry, send
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.environment import Environment, World, world_of
-from flowrail.operations.handoffs.context import handoff_context_of
+from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.operations.handoffs.source_session import session_to_hand_off
 from flowrail.operations.running import (
     agents,
     findings,
@@ -55,9 +54,8 @@ from flowrail.operations.running import (
 from flowrail.operations.running.conversations import release, summaries
 from flowrail.operations.running.steps import Answer
 from flowrail.skills import summary
-from flowrail.text.report import plain_text
+from flowrail.text.report import plain_text, table
 from flowrail.text.safe_text import json_visible, visible
-from flowrail.text.table import table
 
 INSTRUCTIONS = """\
 Procedures as state machines. `discover` lists the skills. `start` starts one and shows its first step. Do what the

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from flowrail.text.safe_text import shortened
-from flowrail.text.table import table_lines
+from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
 class Style(StrEnum):
@@ -170,3 +170,29 @@ STATUS_STYLES = {
 def status(word: str, rest: str = "") -> Span:
     """Return a status or a severity in its colour, and *rest* after it."""
     return Span(f"{word}{rest}", STATUS_STYLES.get(word, Style.WARNING))
+
+
+#: A column is at most this wide, so that one long cell does not fill every row with blanks.
+WIDEST_COLUMN = 120
+#: The width of the columns follows from the rows up to this many characters.
+MEASURED = 4_000_000
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows under a head, in columns as wide as their longest cell."""
+    return "\n".join(table_lines(head, rows))
+
+
+def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, without holding a very long one in memory."""
+    cells = ([shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in chain([head], rows))
+    first: list[list[str]] = []
+    size = 0
+    for row in cells:
+        first.append(row)
+        size += sum(map(len, row))
+        if size > MEASURED:
+            break
+    widths = [min(WIDEST_COLUMN, max(len(row[column]) for row in first)) for column in range(len(head))]
+    for row in chain(first, cells):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -44,10 +44,9 @@ from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import Environment, World, world_of
-from flowrail.operations.handoffs.context import handoff_context_of
+from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
 from flowrail.operations.handoffs.handoff_menu import find_targets, keep_scores, synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.operations.handoffs.source_session import session_to_hand_off
 from flowrail.storage.files import WriteFailedError
 from flowrail.text.phrases import count
 

@@ -9,12 +9,11 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import CODES, ERROR, INFO
+from flowrail.discovery.diagnostics import CODES, ERROR, INFO, Note
 from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, UnsuitableCandidate, remarks
 from flowrail.discovery.ranking.scores import Ranked, Score
-from flowrail.formatters.reports.notes import notes, position
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, section
 from flowrail.text.safe_text import shortened
@@ -288,3 +287,23 @@ def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: MenuRequest
         "misses": list(reasons),
         "shown": False,
     }
+
+
+MOST_NOTES = 20
+
+
+def position(place: str) -> str:
+    """Return a file and line in brackets."""
+    return f" ({shortened(place, 240)})" if place else ""
+
+
+def notes(found: Iterable[Note], most: int = MOST_NOTES) -> Report:
+    """Return notes with their hints; at most *most* of them."""
+    unique = list(dict.fromkeys(found))
+    lines = [
+        f"  {note.code}: {shortened(note.reason, 240)}{position(note.place)}\n    {note.hint}"
+        for note in unique[:most]
+    ]
+    if len(unique) > most:
+        lines.append(f"  and {len(unique) - most} more; --json has them all")
+    return section("To know", lines)

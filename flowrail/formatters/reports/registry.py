@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.registry.listing import RegistryRow
 from flowrail.discovery.registry_file import Registry
-from flowrail.formatters.reports.notes import notes, position
+from flowrail.formatters.reports.menu import notes, position
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, status
 from flowrail.text.safe_text import shortened, visible

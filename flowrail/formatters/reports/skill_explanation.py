@@ -7,8 +7,7 @@ from flowrail.discovery.index import Discovery
 from flowrail.discovery.ranking.explain import SkillExplanation
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
 from flowrail.discovery.ranking.scores import Score
-from flowrail.formatters.reports.menu import hidden, skipped_section
-from flowrail.formatters.reports.notes import notes
+from flowrail.formatters.reports.menu import hidden, notes, skipped_section
 from flowrail.text.phrases import count, joined, near
 from flowrail.text.report import FilePath, Report, line, paragraphs, section, title
 from flowrail.text.safe_text import shortened

@@ -1,4 +1,4 @@
-"""Find a short way from a session's step to an end, in memory."""
+"""Find a short way from a session's step to an end, in memory, within a limit on what is tried."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from flowrail.machines.definition import graph
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.actions import Act, acts, perform
-from flowrail.machines.exploration.budget import Effort
 from flowrail.machines.sessions.session import Session
 
 MOST_LOOKED_AT = 600
@@ -79,3 +78,35 @@ def _distances(workflow: Workflow) -> dict[str | None, int]:
                 ahead.append(each)
     workflow.derived["distances"] = far
     return far
+
+
+MOST = 20_000
+"""A hundred times what the bundled workflow with the most ways needs."""
+_HELD, _WAYS = 500, 5
+"""So many values or visits of a session, and ways of a workflow, cost as much as a move."""
+
+
+class Effort:
+    """The effort spent on one workflow."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.left = MOST
+        self._machine = sum(len(step.ways) for step in workflow.steps) // _WAYS
+
+    def begin(self, session: Session) -> None:
+        """Count a start, which needs a new machine."""
+        self.left -= 1 + held_by(session) // _HELD + self._machine
+
+    def move(self, after: Session) -> None:
+        """Count a move that led to *after*. A machine that has ended cannot be used again, so a new one is made."""
+        self.left -= 1 + held_by(after) // _HELD + (0 if after.is_open else self._machine)
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the limit is reached."""
+        return self.left <= 0
+
+
+def held_by(session: Session) -> int:
+    """Return the number of attempts and values in a session."""
+    return len(session.visits) + len(session.state) + len(session.params)

@@ -29,8 +29,7 @@ from flowrail.machines.exploration.actions import (
     read_in,
     starts,
 )
-from flowrail.machines.exploration.budget import Effort, held_by
-from flowrail.machines.exploration.endings import way_out
+from flowrail.machines.exploration.endings import Effort, held_by, way_out
 from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
 from flowrail.machines.sessions.session import WAITING, Session
 

@@ -218,7 +218,7 @@ def tangle(count: int) -> Workflow:
     return workflow(*steps, step(f"s{count - 1}"))
 
 
-@pytest.mark.parametrize(("bound", "most"), [("budget.MOST", 200), ("walks.MOST_NODES", 20)])
+@pytest.mark.parametrize(("bound", "most"), [("endings.MOST", 200), ("walks.MOST_NODES", 20)])
 def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
     bound: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
