@@ -151,17 +151,6 @@ def test_nothing_in_a_prompt_passes_for_more_than_text(item: str) -> None:
         )
 
 
-def test_an_agent_that_stands_in_goes_on_with_what_was_claimed() -> None:
-    begun = start("free")
-    first = told(*commands(begun)[0])
-
-    here = told("resume", str(begun["session"]))
-    again = told(*here["dispatches"][0]["resume"].split()[1:])
-
-    assert again["prompt"] == first["prompt"]
-    assert again["finish"] == first["finish"]
-
-
 BESIDE = """\
 name: NAME
 steps:

@@ -52,42 +52,6 @@ def test_a_workflow_is_shown_as_a_table() -> None:
     assert "Other workflows\n  small/look" in flow("show", "small").out
 
 
-def test_a_check_without_mistakes_says_so() -> None:
-    ran = flow("check", "small", "decision-critic")
-
-    assert (ran.status, ran.out) == (0, "3 workflows checked, nothing found\n")
-    assert told("check", "asking") == {"findings": [], "checked": ["asking"]}
-    assert flow("check").status == 0
-
-
-def test_a_check_with_mistakes_fails_and_names_them() -> None:
-    folder = put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
-
-    ran = flow("check", "wrong")
-    data = json.loads(flow("check", "wrong", "--json").out)
-
-    assert ran.status == 1
-    first, remedy, *_, last = ran.out.splitlines()
-    assert first.startswith(f"{folder}/workflow.yaml:4:")
-    assert ": error FR102: " in first
-    assert remedy.startswith("    ")
-    assert last == "1 workflow checked: 1 error"
-    assert [finding["code"] for finding in data["findings"]] == ["FR102"]
-    assert set(data["findings"][0]) == {
-        "workflow",
-        "path",
-        "code",
-        "severity",
-        "message",
-        "remedy",
-        "place",
-        "step",
-        "file",
-        "line",
-        "column",
-    }
-
-
 def test_a_check_of_nothing_is_refused() -> None:
     assert refused("check", "nosuch")[1]["code"] == "UNKNOWN_SKILL"
     assert refused("check", ".git")[1]["code"] == "USAGE"
@@ -98,22 +62,3 @@ def test_the_schema_of_a_workflow_is_printed() -> None:
 
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"name", "steps", "params"} <= set(schema["properties"])
-
-
-def test_what_a_skill_says_cannot_play_with_the_terminal() -> None:
-    text = SMALL.replace("A small procedure.", "\\e[31mred\\u202e").replace(
-        "title: First", 'title: "\\e]0;x\\a"'
-    )
-    put_skill("evil", text.replace("description: ", 'description: "').replace("For trying things.", '"'))
-
-    for words in (
-        ["list"],
-        ["show", "evil"],
-        ["check", "evil"],
-        ["skill", "preview", "evil", "first", "--format", "text"],
-        ["diagram", "evil"],
-    ):
-        ran = flow(*words)
-        assert "\x1b" not in ran.out + ran.err
-        assert "\u202e" not in ran.out + ran.err
-    assert "⟨U+001B⟩" in flow("list").out

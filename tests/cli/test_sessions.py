@@ -49,13 +49,6 @@ def test_status_is_that_of_a_step_without_its_text() -> None:
     assert f"    {here['next'][0]['command']}" in text.splitlines()
 
 
-def test_a_session_is_shown_again_by_its_id_or_as_the_only_one() -> None:
-    here = told("start", "small")
-
-    assert told("resume") == told("resume", here["session"]) == told("step", "small")
-    assert flow("resume").out.startswith("<step_output ")
-
-
 @pytest.mark.parametrize("command", ["resume", "status"])
 def test_without_a_session_there_is_none_to_tell_of(command: str) -> None:
     status, error = refused(command)
@@ -185,19 +178,6 @@ def test_history_tells_each_record() -> None:
     assert text.splitlines()[0].split() == ["rev", "at", "by", "step", "outcome", "to", "took"]
     assert "done sure=low where=['a'] → iterate" in text
     assert "(at the limit)" in text
-
-
-def test_an_abandoned_session_takes_no_more_reports() -> None:
-    here = told("start", "small")
-
-    ran = flow("session", "abandon", here["session"], "--reason", "no time")
-
-    assert ran.out == f"{here['session']} is abandoned\n"
-    status, error = refused(*here["next"][0]["command"].split()[1:])
-    assert (status, error["code"]) == (4, "SESSION_ENDED")
-    assert told("session", "abandon", here["session"])["status"] == "abandoned"
-    assert told("step", "small")["session"] != here["session"]
-    assert told("resume", here["session"])["actions"] == [f"Session {here['session']} is abandoned."]
 
 
 def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -451,22 +451,6 @@ def test_refusals_name_the_store_in_their_commands() -> None:
 # --- handlers -----------------------------------------------------------------------------------
 
 
-def test_a_handler_that_raises_is_told_in_one_line_and_nothing_moves() -> None:
-    folder = put_python("py", "return {}['missing']", where=home_skills())
-    told("step", "py")
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    ran = flow("step", "py", "done")
-
-    assert ran.status == 1
-    assert ran.out == ""
-    assert ran.err == (
-        f"flow: `decide` raised KeyError: 'missing' ({folder / 'workflow.py'}:5) [HANDLER_FAILED]\n"
-        "  the session did not move; fix the function, then report again\n"
-    )
-    assert bytes_below(sessions_folder(), but={"lock"}) == before
-
-
 def test_values_that_a_handler_returns_are_kept() -> None:
     put_python("py", "return Outcome.OK, {'found': [1, {'a': None}]}", where=home_skills())
     told("step", "py")

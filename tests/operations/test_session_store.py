@@ -7,7 +7,6 @@ import pickle
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -215,27 +214,6 @@ def test_a_repeated_report_changes_nothing() -> None:
     assert (moved.replayed, again.replayed) == (False, True)
     assert again.revision == 1
     assert len(store.history(session)) == 2
-
-
-def test_of_two_threads_one_report_wins() -> None:
-    put_skill("small")
-    session = open_store().start("small")
-    seen: list[str] = []
-
-    def report(outcome: str) -> None:
-        store = open_store()
-        try:
-            seen.append(store.report(session, outcome).status)
-        except RevisionConflictError:
-            seen.append("refused")
-
-    threads = [threading.Thread(target=report, args=(outcome,)) for outcome in ("ok", "fail")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert seen.count("refused") == 1
 
 
 def test_errors_have_types_and_name_no_option() -> None:

@@ -148,17 +148,6 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
         store.create(session(name), {}, at="", by="")
 
 
-def test_an_unknown_id_is_refused_with_near_ones(store: Store) -> None:
-    create(store)
-
-    with pytest.raises(UnknownSessionError) as caught:
-        store.read("skill-abcdeg")
-
-    assert caught.value.hint == f"did you mean `{ID}`?"
-    assert caught.value.code == "UNKNOWN_SESSION"
-    assert Store("/nowhere", store.owner).ids() == []
-
-
 # --- damage -------------------------------------------------------------------------------------
 
 

@@ -13,10 +13,8 @@ from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_text
 from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
 from flowrail.machines.engine.reports import SessionEndedError
-from flowrail.machines.sessions.session import ParentSession
 from flowrail.operations.running import agents, findings
 from flowrail.operations.running.agents import ResultTooLongError
-from flowrail.operations.running.steps import Answer
 
 
 @pytest.fixture
@@ -32,20 +30,6 @@ def free() -> Team:
 
 
 # --- claiming
-
-
-def test_claiming_begins_a_session_of_ones_own(team: Team) -> None:
-    answer = team.claim(2, "ann")
-
-    assert isinstance(answer, Answer)
-    told = answer.guidance
-    assert (told.skill, told.revision, told.params) == ("lead/one", 0, {"area": "b"})
-    assert told.actions == ("Look at b.",)
-    assert told.parent == ParentSession(team.id, "d0-2")
-    dispatch = team.told().dispatches[1]
-    assert (dispatch.status, dispatch.holder, dispatch.child) == ("claimed", "ann", told.session)
-    assert dispatch.expires_at == "2026-11-18T12:10:00.000Z"
-    assert str(dispatch.resume) == f"flow resume {told.session} --store {team.world.store.path}"
 
 
 def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_good(team: Team) -> None:

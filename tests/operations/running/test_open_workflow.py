@@ -48,14 +48,6 @@ def edit(folder: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_an_unchanged_skill_is_not_read_as_yaml_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = at_second()
-    monkeypatch.setattr("flowrail.text.yaml.load", None)
-
-    assert told("step", "loop")["step"] == here["step"]
-    assert told("step", "loop", "ok")["step"]["id"] == "third"
-
-
 def test_other_texts_are_told_and_nothing_else_changes(folder: Path) -> None:
     here = at_second()
     (folder / "steps" / "second.md").write_text("Do it otherwise.\n")

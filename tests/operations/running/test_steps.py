@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
-from flowrail.operations.running.conversations import NoOpenSessionError, SeveralOpenError, summaries
+from flowrail.operations.running.conversations import summaries
 
 
 @pytest.fixture
@@ -54,22 +52,6 @@ def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
     assert records[-1].session.revision == 1
 
 
-@pytest.mark.every_store
-def test_of_equal_reports_at_once_one_moves_and_the_others_are_told_so(here: World) -> None:
-    session = steps.begin(here, "small").guidance.session
-
-    def report(_: int) -> bool:
-        answer = steps.report(here, "small", "ok", session_id=session, expect=0)
-        assert answer.guidance.revision == 1
-        return answer.guidance.replayed
-
-    with ThreadPoolExecutor(8) as pool:
-        replayed = Counter(pool.map(report, range(16)))
-
-    assert replayed == {False: 1, True: 15}
-    assert [record.seq for record in here.store.records(session)] == [0, 1]
-
-
 def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> None:
     put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
     put_skill("a-b")
@@ -92,18 +74,6 @@ def test_a_start_that_was_interrupted_never_was(here: World) -> None:
     assert len(summaries(here.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
         steps.resume(here, folder.name)
-
-
-def test_which_session_is_meant_must_be_clear(here: World) -> None:
-    with pytest.raises(NoOpenSessionError) as none:
-        steps.resume(here, None)
-    steps.begin(here, "small")
-    steps.begin(here, "asking")
-    with pytest.raises(SeveralOpenError) as several:
-        steps.resume(here, None)
-
-    assert str(none.value.hint) == "list the skills: flow list"
-    assert several.value.message == "2 sessions are open"
 
 
 def test_a_change_under_way_is_waited_for_and_not_for_ever(here: World) -> None:

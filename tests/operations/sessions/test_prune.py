@@ -78,11 +78,6 @@ def _skills() -> None:
     put_skill("agents", AGENTS, texts={"workflows/look.yaml": LOOK})
 
 
-def test_without_sessions_there_is_nothing_to_do() -> None:
-    assert told("session", "prune") == {"sessions": [], "kept": [], "dry_run": False}
-    assert not Path(".flow").exists()
-
-
 @pytest.mark.every_store
 def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
     old = {ended("completed"), ended("failed"), ended("abandoned")}
@@ -93,15 +88,6 @@ def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
         assert gone() == old
         assert there() == {standing, young}
         assert told("session", "verify")["ok"]
-
-
-def test_an_open_session_stays_however_old() -> None:
-    session = told("start", "small")["session"]
-
-    with after(10_000):
-        assert gone("--older-than", "0") == set()
-
-    assert told("resume", session)["status"] == "active"
 
 
 def test_age_is_counted_from_the_last_record_in_days() -> None:
