@@ -19,6 +19,11 @@ name: NAME
 steps:
   - {id: build, title: Build, limit: 1, actions: [Build it.], next: {ok: null, fail: build}}
 """
+ASKED = """\
+name: NAME
+steps:
+  - {id: copy, title: Copy, actions: [Copy it.], reports: {cause: {type: string}}, next: {ok: null, fail: null}}
+"""
 DEPLOY = """\
 name: NAME
 params: {token: {type: string, required: true, secret: true}}
@@ -75,6 +80,26 @@ def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Webs
     assert "Test 1.4.0" in first
     assert "Back to now" in first
     assert "Back to now" not in newest
+
+
+def test_a_question_says_where_each_answer_leads(site: Website) -> None:
+    session = started()
+    report(session, "ok")
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert "leads to 3 · Publish" in page
+    assert "leads to 1 · Test 1.4.0" in page
+
+
+def test_a_failed_session_says_where_it_failed_and_with_which_facts(site: Website) -> None:
+    put_skill("asking", ASKED)
+    session = str(told("start", "asking")["session"])
+    told("step", "asking", "fail", "-s", "cause=no disk space", "--session", session)
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert "<b>Failed</b> at 1 · Copy: the agent reported fail with cause=no disk space." in page
 
 
 def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Website) -> None:
@@ -186,6 +211,8 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
     source = site.request(f"/sessions/{sender}").text
 
     assert "source → receiver: sent, not taken over yet" in before
+    assert "takes it over with <code>flow handoff receive " in before
+    assert "flow handoff receive" not in after
     assert "source → receiver: taken over and confirmed" in after
     assert f'href="/sessions/{sender}"' in after
     assert "passed" in after
@@ -243,7 +270,11 @@ def test_a_person_waives_evidence_on_the_page() -> None:
         site.enter()
         assert site.change(f"/sessions/{session}/waive", waived).status == 200
 
-    assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
+        assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
+        page = site.request(f"/sessions/{session}").text
+
+    assert '<b class="iterate">waived</b>' in page
+    assert ": nothing to publish</span>" in page
 
 
 @pytest.mark.parametrize("option", ["", "--token-file"])
