@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -142,20 +141,17 @@ def test_a_session_waits_for_the_user_until_an_answer_or_the_default_at_its_dead
     put_skill("patient", ASKING.replace("DEADLINE", "3600"))
     put_skill("hasty", ASKING.replace("DEADLINE", "1"))
     configure()
-    by_person, _ = run_session("patient"), run_session("hasty")
-    fleet = Fleet(Environment(conversation=""))
+    by_person, by_deadline = run_session("patient"), run_session("hasty")
 
-    fleet.schedule(Pool(POOL))
-    before = {known["session"]: known["state"] for known in told("fleet", "status")["sessions"]}
-    assert flow("answer", by_person, "go=Yes").status == 0
-    time.sleep(1.1)
-    fleet.schedule(Pool(POOL))
-    fleet.close()
+    with worker():
+        status = until(ended(by_deadline))
+        before = {known["session"]: known["state"] for known in status["sessions"]}
+        assert flow("answer", by_person, "go=Yes").status == 0
+        status = until(ended(by_person))
 
-    assert before[by_person] == "needs you"
-    after = told("fleet", "status")
-    assert {known["state"] for known in after["sessions"]} == {"queued"}
-    assert after["pools"][0]["queued"] == 2
+    assert before == {by_person: "needs you", by_deadline: "completed"}
+    assert {known["state"] for known in status["sessions"]} == {"completed"}
+    assert outcomes(status, by_person) == outcomes(status, by_deadline) == ["finished"]
 
 
 def test_the_status_says_that_a_pool_has_used_up_its_budget() -> None:

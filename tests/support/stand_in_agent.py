@@ -55,7 +55,7 @@ def steps(session: str, kind: str) -> int:
     """Report each step of a session until it ends or waits for others."""
     state = json.loads(flow("status", session, "--json").stdout)
     while True:
-        waits = state["questions"] or any(
+        waits = any(not question["answer"] for question in state["questions"]) or any(
             item["status"] in {"pending", "claimed"} for item in state["dispatches"]
         )
         if state["status"] != "active" or waits or not state["next"]:
