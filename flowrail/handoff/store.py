@@ -153,9 +153,9 @@ class Handoffs:
 
     def all(self, lost: list[str] | None = None) -> Iterator[StoredHandoff]:
         """Yield every handoff that can be read, and add the ids of the others to *lost*."""
-        for handoff_id in self.ids():
+        for handoff_id, newest in self._files.newest_of_all():
             try:
-                yield self.read(handoff_id)
+                yield self._stored(newest())
             except UnknownHandoffError:
                 continue  # its beginning was interrupted
             except (StorageError, ForeignHandoffError):
@@ -172,8 +172,10 @@ class Handoffs:
 
     def read(self, handoff_id: str) -> StoredHandoff:
         """Return a handoff as it is now, without waiting for a lock."""
-        record, _ = self._files.newest(handoff_id)
-        return StoredHandoff(record.handoff, record.seq, record.hash, self.folder(handoff_id))
+        return self._stored(self._files.newest(handoff_id)[0])
+
+    def _stored(self, record: HandoffRecord) -> StoredHandoff:
+        return StoredHandoff(record.handoff, record.seq, record.hash, self.folder(record.handoff.id))
 
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:

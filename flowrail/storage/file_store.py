@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import DocumentError, FlowError, StorageError
@@ -81,6 +82,9 @@ class RecordStore(Protocol[T]):
 
     def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
         """Return the newest record and how many bytes of an interrupted write follow it."""
+
+    def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
+        """Yield each id with a function that returns its newest record, or raises an error if it cannot be read."""
 
     def first(self, key: str, *, foreign: bool = False) -> T:
         """Return the first record."""
@@ -297,6 +301,14 @@ class FileStore(Generic[T]):
                 with suppress(StorageError):  # a file system that is read-only can still be read
                     opened.flush_newest()
             return record, opened.torn
+
+    def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
+        """Yield each id with a function that reads its newest record."""
+
+        def read(key: str) -> T:
+            return self.newest(key)[0]
+
+        return ((key, partial(read, key)) for key in self.ids())
 
     def first(self, key: str, *, foreign: bool = False) -> T:
         """Return the first record."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Generic, NamedTuple, TypeVar
 
 from sqlalchemy import (
@@ -254,6 +254,25 @@ class SqlStore(Generic[T]):
         with self._database.reading() as connection:
             return self._newest(connection, key).record, 0
 
+    def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
+        """Yield each id with a function that returns its newest record. One query finds many of them."""
+        values, records, _ = self.tables
+        query = (
+            select(values.c.id, values.c.seq, records.c.line)
+            .outerjoin(records, (records.c[0] == values.c.id) & (records.c.seq == values.c.seq))
+            .order_by(values.c.id)
+            .limit(_BATCH)
+        )
+        after = ""
+        while True:
+            with self._database.reading() as connection:
+                rows = connection.execute(query.where(values.c.id > after)).all()
+            if not rows:
+                return
+            for key, seq, line in rows:
+                yield key, partial(self._decoded, key, seq, line)
+            after = rows[-1][0]
+
     def first(self, key: str, *, foreign: bool = False) -> T:
         """Return the first record."""
         del foreign
@@ -369,9 +388,15 @@ class SqlStore(Generic[T]):
             raise DamagedError(self._place(key), known[0] + 1, "the newest record is missing")
         line, seq, size, version = row
         self._database.check_version(version)
+        return _Row(self._decoded(key, seq, line), len(line), size)
+
+    def _decoded(self, key: str, seq: int, line: bytes | None) -> T:
+        """Return the newest record of an id from its line."""
+        if line is None:
+            raise DamagedError(self._place(key), seq + 1, "the newest record is missing")
         record = journal.decoded(self.encoding(key), line, self._place(key), seq + 1)
         self._check_id(record, key)
-        return _Row(record, len(line), size)
+        return record
 
     def _record(self, connection: Connection, key: str, seq: int) -> T:
         records = self.tables.records

@@ -29,11 +29,11 @@ steps:
 """
 
 
-def every(stride: int, *, at_most: int = 1) -> pytest.MarkDecorator:
-    """Strike at every *stride*-th moment, and in the long form at each of them, or at each *at_most*-th."""
+def every(stride: int) -> pytest.MarkDecorator:
+    """Strike at every *stride*-th moment, and in the long form at each of them."""
     return pytest.mark.parametrize(
         "stride",
-        [stride, pytest.param(at_most, marks=pytest.mark.long)],
+        [stride, pytest.param(1, marks=pytest.mark.long)],
         ids=["some moments", "every moment"],
     )
 
@@ -102,7 +102,7 @@ def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride:
 
 
 @databases
-@every(17, at_most=5)
+@every(17)
 def test_a_handoff_that_is_killed_at_a_statement_is_continued(stride: int) -> None:
     target("digger")
     handoffs: list[str] = []

@@ -112,6 +112,23 @@ def test_records_are_read_in_both_directions_and_follow_each_other(open_store: O
     assert store.ids() == [key]
 
 
+def test_the_newest_records_of_all_are_read_and_one_that_is_damaged_is_an_error_of_its_own(
+    open_store: Open,
+) -> None:
+    store = open_store()
+    keys = sorted(started(store) for _ in range(3))
+    add(store, keys[0], "second")
+    other = store.new_id("work")
+    store.create(other, Entry(0, "", keys[0], "of another session"), {})
+
+    found = dict(open_store().newest_of_all())
+
+    assert sorted(found) == sorted([*keys, other])
+    assert [found[key]().text for key in keys] == ["second", "first", "first"]
+    with pytest.raises(DamagedError):
+        found[other]()
+
+
 def test_a_change_that_fails_adds_nothing(open_store: Open) -> None:
     store = open_store()
     key = started(store)
