@@ -25,7 +25,6 @@ from typing import (
     dataclass_transform,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 K = TypeVar("K")
@@ -280,7 +279,7 @@ def _keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
         {field.name: field.default for field in fields(part)} if is_dataclass(part) else dict(part.defaults)
     )
     declared: dict[str, DeclaredKey] = {}
-    for field_name, hint in get_type_hints(part, include_extras=True).items():
+    for field_name, hint in part.__annotations__.items():
         key = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Key)), None)
         if key is not None:
             name = key.name or field_name

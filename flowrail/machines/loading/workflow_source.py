@@ -32,13 +32,18 @@ _QUOTES = r"(?sm)^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?
 
 
 class LoadedWorkflow(NamedTuple):
-    """A workflow, its findings, and the digests of its files."""
+    """A workflow, its findings, and the content of each of its files."""
 
     definition: Workflow
     findings: tuple[Finding, ...]
-    files: Mapping[str, str]
+    files: Mapping[str, bytes]
     suppressions: tuple[Suppression, ...] = ()
     locate: Locate | None = None
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each file."""
+        return {path: digest(data) for path, data in self.files.items()}
 
     @property
     def is_computed(self) -> bool:
@@ -70,7 +75,7 @@ def read(
     texts = _Texts(file, contents, convention)
     if file.is_python:
         data = content_of(file, file.path, contents)
-        texts.files[file.path] = digest(data)
+        texts.files[file.path] = data
         found = read_python(data, file.address, file.path, text_of=texts.of_step)
         suppressions = (*found.definition.ignore, *suppressions_in(data, file.path))
         workflow, missing = texts.with_resources(found.definition, found.locate)
@@ -95,7 +100,7 @@ def run(
 
     texts = _Texts(file, contents, convention)
     data = content_of(file, file.path, contents)
-    texts.files[file.path] = digest(data)
+    texts.files[file.path] = data
     path = os.path.join(file.folder, file.path)
     workflow = run_python(data, file.address, path, text_of=texts.of_step)
     workflow, missing = texts.with_resources(workflow, lambda _: Place(file.path))
@@ -104,7 +109,7 @@ def run(
 
 
 class _Texts:
-    """The texts of a skill's folder, with the digest of each file that was read."""
+    """The texts of a skill's folder, and the content of each file that was read."""
 
     def __init__(
         self,
@@ -116,12 +121,12 @@ class _Texts:
         self._convention = convention
         self._contents = contents
         self._real_path = cache(os.path.realpath)
-        self.files: dict[str, str] = {}
+        self.files: dict[str, bytes] = {}
 
     def read(self, path: str) -> str:
         """Return the text of the file *path*; `DocumentError` if it cannot be read."""
         data = content_of(self._file, path, self._contents, self._real_path)
-        self.files[path] = digest(data)
+        self.files[path] = data
         return decode(data, source=path)
 
     def of_step(self, step_id: str) -> str | None:
@@ -176,7 +181,7 @@ class _Texts:
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: _Texts) -> LoadedWorkflow:
     data = content_of(file, file.path, contents)
-    texts.files[file.path] = digest(data)
+    texts.files[file.path] = data
     found = read_yaml(
         data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
     )

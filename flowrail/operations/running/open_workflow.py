@@ -323,7 +323,7 @@ def _kept(
         "folder": found.name if bundled else os.path.abspath(found.folder),
         "file": file.path,
         "texts": file.text_folder,
-        "files": dict(loaded.files),
+        "files": loaded.digests,
         "functions": has_functions(workflow),
         "workflow": to_plain(workflow),
     }

@@ -79,16 +79,16 @@ def test_a_folder_is_read_with_the_digests_of_its_files(tmp_path: Path) -> None:
 
     assert got.findings == ()
     assert [step.actions for step in got.definition.steps] == [("Look around.",), ("Say it.",)]
-    assert got.files == {
+    assert got.digests == {
         path: sha256((made / path).read_bytes()).hexdigest()
         for path in ("workflow.yaml", "steps/look.md", "steps/last.md")
     }
-    assert digests(str(made), got.files) == got.files
+    assert digests(str(made), got.digests) == got.digests
 
 
 def test_a_changed_or_missing_file_has_another_digest(tmp_path: Path) -> None:
     made = folder(tmp_path)
-    before = loaded(made).files
+    before = loaded(made).digests
     (made / "steps/look.md").write_text("Other.")
     (made / "steps/last.md").unlink()
 
