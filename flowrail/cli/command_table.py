@@ -132,7 +132,7 @@ _HOOK = {
     "post-tool-use-failure": Entry(
         "hooks:post_tool_use_failure_command", _EVENTS, "Note which command of a step's evidence failed"
     ),
-    "pause": Entry("hooks:pause_command", _SET_UP, "Make all hooks of yours silent for a while"),
+    "pause": Entry("hooks:pause_command", _SET_UP, "Pause all your hooks for a while"),
     "resume": Entry("hooks:resume_command", _SET_UP, "Let paused hooks answer again"),
     "plugin": Entry("hooks:plugin_command", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
 }
@@ -219,16 +219,16 @@ _FLEET = {
         "Show pools, workers, sessions and the newest runs",
         extra=_NEEDS_FLEET,
     ),
-    "pause": Entry("fleet:pause_command", _CONTROL, "Start no more jobs of a pool", extra=_NEEDS_FLEET),
+    "pause": Entry("fleet:pause_command", _CONTROL, "Stop a pool from starting jobs", extra=_NEEDS_FLEET),
     "resume": Entry(
         "fleet:resume_command",
         _CONTROL,
-        "Let a paused pool start jobs again, also one that waits for a quota",
+        "Let a paused pool start jobs again, even if it waits for its quota",
         extra=_NEEDS_FLEET,
     ),
 }
 _FLEET_HELP = """
-Workers run headless agents, such as Claude Code or Codex, for sessions that nobody sits in front of. On one machine this
+Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this
 needs no set-up. With a store in PostgreSQL, workers on many machines share the work.
 """
 

@@ -95,7 +95,7 @@ def test_a_registry_that_cannot_be_read_is_told() -> None:
 
     out = flow("registry", "show").out
 
-    assert out.startswith(f"{registry()} · 0 workflows\n\nTo know\n  REGISTRY_UNREADABLE: ")
+    assert out.startswith(f"{registry()} · 0 workflows\n\nNotes\n  REGISTRY_UNREADABLE: ")
 
 
 # --- sync -----------------------------------------------------------------------------------------

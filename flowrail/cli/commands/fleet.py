@@ -65,7 +65,7 @@ def _fleet(here: Environment) -> Iterator[Fleet]:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Take over the jobs of a worker without a sign of life for so long.",
+    help="Take over the jobs of a worker that has sent no heartbeat for this long.",
 )
 @options.store
 def worker_command(pool: str, slots: int | None, lost_after: float, store: str | None) -> None:
@@ -190,7 +190,7 @@ def status_command(runs: int, as_json: bool, store: str | None) -> None:
 @options.as_json
 @options.store
 def pause_command(pool: str, reason: str, as_json: bool, store: str | None) -> None:
-    """Start no more jobs of a pool
+    """Stop a pool from starting jobs
 
     Agents that are at work continue. `flow fleet resume` starts the pool again.
     """
@@ -208,7 +208,7 @@ def pause_command(pool: str, reason: str, as_json: bool, store: str | None) -> N
 @options.as_json
 @options.store
 def resume_command(pool: str, as_json: bool, store: str | None) -> None:
-    """Let a paused pool start jobs again, also one that waits for a quota"""
+    """Let a paused pool start jobs again, even if it waits for its quota"""
     with _fleet(environment(store, (), conversation="")) as fleet:
         was_paused = fleet.records.unpause(pool)
     if as_json:
@@ -222,7 +222,7 @@ def resume_command(pool: str, as_json: bool, store: str | None) -> None:
 def trust_command(digest: str | None) -> None:
     """Approve the current project for headless agents
 
-    Host programs without a user run the hooks and servers of a project's settings and ask nobody. This shows these
+    Without a user, hosts run the hooks and MCP servers of a project's settings without asking. This shows these
     settings and asks at the terminal. If they change, workers refuse the folder until it is approved again.
     """
     here = Environment()

@@ -198,7 +198,7 @@ def plugin_command(folder: str, as_json: bool) -> None:
 )
 @options.as_json
 def pause_command(days: float | None, as_json: bool) -> None:
-    """Make all hooks of yours silent for a while
+    """Pause all your hooks for a while
 
     In every project. Sessions and their commands are not affected.
     """

@@ -27,7 +27,7 @@ from flowrail.web.server import serve
     default=10.0,
     show_default=True,
     metavar="MINUTES",
-    help="Stop after so long without an open page.",
+    help="Stop after this time without an open page.",
 )
 @options.root
 @options.store

@@ -173,7 +173,7 @@ def _offers(menu: Menu, command: str, *, everything: bool) -> Iterator[Report]:
 def _order(asked: MenuRequest) -> str:
     """Return what the skills are sorted by."""
     if asked.by is None:
-        return "Sorted by scope and name; nothing was asked that could rank them."
+        return "Sorted by scope and name; no filter or problem type to rank them by."
     to = "the results of the work" if asked.scorer == RELEVANCE else "the request"
     return f"Score: fit to {to}, at most {asked.most}."
 
@@ -306,4 +306,4 @@ def notes(found: Iterable[Note], most: int = MOST_NOTES) -> Report:
     ]
     if len(unique) > most:
         lines.append(f"  and {len(unique) - most} more; --json has them all")
-    return section("To know", lines)
+    return section("Notes", lines)
