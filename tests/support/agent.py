@@ -109,7 +109,7 @@ def read_xml(out: str) -> Seen:
         int(header.get("number", "")) if header is not None else None,
         tuple(each.text or "" for each in root.iterfind("next/case")),
         tuple(
-            (each.get("name", ""), each.get("example", ""))
+            (each.get("name", ""), each.get("example") or each.get("choices", "").split(", ")[0])
             for each in root.iterfind("next/want")
             if each.get("required") == "true"
         ),

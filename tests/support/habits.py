@@ -14,6 +14,9 @@ class Last(Habit):
     def way(self, told: Told, cases: Sequence[Case]) -> Case:
         return cases[-1]
 
+    def value(self, told: Told, want: Want) -> str:
+        return want.choices[-1] if want.choices else want.example
+
     def label(self, told: Told, question: Asked) -> str:
         return question.options[-1][0]
 
@@ -79,7 +82,7 @@ class Sparse(Habit):
     """As little as possible is reported: no items, zeros."""
 
     def value(self, told: Told, want: Want) -> str:
-        return {"list": "[]", "integer": "0"}.get(want.type, want.example)
+        return want.example if want.choices else {"list": "[]", "integer": "0"}.get(want.type, want.example)
 
 
 class Chance(Habit):
@@ -93,7 +96,7 @@ class Chance(Habit):
 
     def value(self, told: Told, want: Want) -> str:
         few = {"list": "[]", "integer": "1"}.get(want.type, want.example)
-        return self.chance.choice([want.example, few])
+        return self.chance.choice(want.choices or [want.example, few])
 
     def label(self, told: Told, question: Asked) -> str:
         return self.chance.choice(question.options)[0]

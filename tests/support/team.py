@@ -38,6 +38,7 @@ class Want(NamedTuple):
     name: str
     type: str
     example: str
+    choices: tuple[str, ...] = ()
 
 
 class Work(NamedTuple):
@@ -74,6 +75,13 @@ class Told(NamedTuple):
     met: bool
     questions: tuple[Asked, ...]
     finding: str
+
+
+def wanted(element: ET.Element) -> Want:
+    """Read a value that is asked for; the first of its choices is its example."""
+    choices = tuple(element.get("choices", "").split(", ")) if "choices" in element.attrib else ()
+    example = choices[0] if choices else element.get("example", "")
+    return Want(element.get("name", ""), element.get("type", ""), example, choices)
 
 
 class Habit:
@@ -242,11 +250,7 @@ def read(out: str) -> Told:
             )
             for each in root.iterfind("next/case")
         ),
-        wants=tuple(
-            Want(each.get("name", ""), each.get("type", ""), each.get("example", ""))
-            for each in root.iterfind("next/want")
-            if each.get("required") == "true"
-        ),
+        wants=tuple(wanted(each) for each in root.iterfind("next/want") if each.get("required") == "true"),
         work=tuple(
             Work(
                 each.get("id", ""),

@@ -13,6 +13,7 @@ from flowrail.formatters.guidance.content import (
     Show,
     about_evidence,
     briefing_text,
+    choices_text,
     command_of,
     example_text,
     findings_of,
@@ -195,7 +196,8 @@ def _next(guidance: Guidance, show: Show) -> Lines:
         example = one_line(example_text(want.example))
         if want.type == "list":
             example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-        lines.append(f"  -s {want.name}={want.type.upper()}{must}  such as {example}{about}")
+        values = f"one of {choices_text(want)}" if want.choices else f"such as {example}"
+        lines.append(f"  -s {want.name}={want.type.upper()}{must}  {values}{about}")
     if len(wants) >= MANY:
         lines.append(f"  {FACTS_FILE}")
     return lines

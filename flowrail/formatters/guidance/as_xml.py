@@ -14,6 +14,7 @@ from flowrail.formatters.guidance.content import (
     Show,
     about_evidence,
     briefing_text,
+    choices_text,
     command_of,
     example_text,
     findings_of,
@@ -235,7 +236,11 @@ def _wants(guidance: Guidance) -> list[str]:
 
 def _want(want: Want, *how: str) -> str:
     head = attributes(
-        name=want.name, type=want.type, example=example_text(want.example), required=want.required
+        name=want.name,
+        type=want.type,
+        example=None if want.choices else example_text(want.example),
+        choices=choices_text(want) if want.choices else None,
+        required=want.required,
     )
     about = [xml_verbatim(want.description)] if want.description else []
     return f"<want{head}>{': '.join([*how, *about])}</want>"

@@ -15,7 +15,7 @@ from flowrail.machines.engine.questions import (
     SUB_AGENT_QUESTION_FORMAT,
     moment_after,
 )
-from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.guidance.guide import Guidance, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, duration, in_words, size
 from flowrail.text.placeholders import RepeatableTexts
@@ -302,6 +302,11 @@ def result_of(dispatch: DispatchView, most: int) -> str:
 def example_text(value: object) -> str:
     """Return an example as it is typed on a command line."""
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+
+
+def choices_text(want: Want) -> str:
+    """Return the allowed values as they are typed, separated by commas."""
+    return ", ".join(one_line(example_text(choice)) for choice in want.choices)
 
 
 LONGEST_REQUEST, LONGEST_ASKED, LONGEST_FOUND = 600, 100, 300

@@ -75,20 +75,24 @@ def _name(text: str) -> str:
     return re.sub(_NO_NAME, "?", text)[:80]
 
 
-MOST_CASES = 12
-"""Facts with choices give at most this many transitions; further facts are `wants`."""
+MOST_CHOICES, MOST_CASES = 3, 12
+"""A required fact with at most this many choices gives a command for each; all facts together at most 12 commands."""
 MOST_LISTED = 2
 """More consecutive dispatches than these are printed as a range."""
 
 
 class Want(NamedTuple):
-    """A value to append to a command: ``-s NAME=VALUE``, or in a file given by ``--facts``."""
+    """A value to append to a command: ``-s NAME=VALUE``, or in a file given by ``--facts``.
+
+    ``choices`` are the allowed values, empty if any value of the type is allowed.
+    """
 
     name: str
     type: str
     example: Any
     required: bool
     description: str
+    choices: tuple[Any, ...] = ()
 
 
 class OfferedTransition(NamedTuple):
@@ -354,6 +358,7 @@ def _ways(
             arg.sample() if arg.example is None else arg.example,
             arg.required,
             arg.description,
+            tuple(arg.choices or ()),
         )
         for name, arg in wanted.items()
     )
@@ -370,13 +375,14 @@ def _ways(
 
 
 def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
-    """Split facts into those with a transition for each choice, and `wants`."""
+    """Split facts into those with a command for each choice, and `wants`."""
     named: dict[str, Arg] = {}
     cases = 1
     for name, arg in declared.items():
-        if arg.required and _sayable(arg) and cases * len(arg.choices or ()) <= MOST_CASES:
+        choices = len(arg.choices or ())
+        if arg.required and choices <= MOST_CHOICES and cases * choices <= MOST_CASES and _sayable(arg):
             named[name] = arg
-            cases *= len(arg.choices or ())
+            cases *= choices
     return named, {name: arg for name, arg in declared.items() if name not in named}
 
 

@@ -159,11 +159,21 @@ def test_other_facts_are_wanted_with_their_kind_and_an_example() -> None:
 
     (way,) = told.next
     assert [tuple(want) for want in way.wants] == [
-        ("topic", "string", "slow login", True, "What it is about"),
-        ("areas", "list", ["x"], False, ""),
-        ("size", "integer", 2, False, ""),
+        ("topic", "string", "slow login", True, "What it is about", ()),
+        ("areas", "list", ["x"], False, "", ()),
+        ("size", "integer", 2, False, "", ()),
     ]
     assert wants_of(told.next) == way.wants
+
+
+def test_a_fact_with_more_than_three_choices_is_wanted_with_its_choices() -> None:
+    kinds = ("a", "b", "c", "d")
+    reports = {"few": Arg(choices=kinds[:3], required=True), "many": Arg(choices=kinds, required=True)}
+
+    told = guide(workflow(step(reports=reports)), start(workflow(step(reports=reports))))
+
+    assert [way.facts for way in told.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
+    assert [(want.name, want.choices) for want in wants_of(told.next)] == [("many", kinds)]
 
 
 def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> None:
