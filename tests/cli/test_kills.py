@@ -77,7 +77,9 @@ def test_processes_killed_at_random_moments_lose_nothing() -> None:
 
     for moment in range(8):
         here = told("resume", session)
-        words = here["next"][0]["command"].split()[1:]
+        offer = here["next"][0]
+        wanted = [f"-s{want['name']}={want['example']}" for want in offer["wants"] if want["required"]]
+        words = [*offer["command"].split()[1:], *wanted]
         provide_evidence(words)
         child = subprocess.Popen(
             [sys.executable, "-c", ENTRY, *words],

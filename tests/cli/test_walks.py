@@ -66,8 +66,8 @@ def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:
     assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
 
 
-def test_a_choice_that_a_shell_would_split_is_quoted() -> None:
-    choices = ["a b", "$HOME", "it's", "x;y", "*", "ä"]
+@pytest.mark.parametrize("choices", [["a b", "$HOME", "it's"], ["x;y", "*", "ä"]])
+def test_a_choice_that_a_shell_would_split_is_quoted(choices: list[str]) -> None:
     put_skill(
         "odd",
         "name: NAME\nsteps:\n  - id: only\n    title: Only\n    actions: [Do.]\n"

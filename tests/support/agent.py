@@ -139,11 +139,12 @@ def read_text(out: str) -> Seen:
     head, _, tail = out.rpartition(_NEXT)
     place = re.search(r"^[^\n]* · step (\d+) of \d+ · ", head or out)
     standing = re.search(r" · revision \d+ · (\w+)", head or out)
-    wants = re.findall(r"^  -s (\w+)=[A-Z]+  such as (.*?)(?:  .*)?$", tail, re.MULTILINE)
+    examples = re.findall(r"^  -s (\w+)=[A-Z]+  such as (.*?)(?:  .*)?$", tail, re.MULTILINE)
+    choices = re.findall(r"^  -s (\w+)=[A-Z]+  one of (.*?)(?:, .*)?$", tail, re.MULTILINE)
     return Seen(
         int(place[1]) if place else None,
         tuple(re.findall(r"^    (flow .*)$", tail, re.MULTILINE)) if head else (),
-        tuple(wants),
+        (*examples, *choices),
         standing[1] if standing else "",
     )
 

@@ -332,9 +332,7 @@ def test_no_paragraph_and_no_item_of_a_list_is_in_the_texts_of_two_steps() -> No
         for part in {*re.split(r"\n\s*\n", text), *re.split(r"\n\s*\n|\n\s*(?=\d+\. |- )", text)}:
             folded = " ".join(part.split())
             says_how_to_write = "$notes" in folded or folded.startswith("Report **")  # alike in every skill
-            is_a_command = (
-                "`flow finding list $" in folded or "$scripts/" in folded
-            )  # alike wherever it is run
+            is_a_command = "`flow finding " in folded or "$scripts/" in folded  # alike wherever it is run
             if len(folded) > A_LINE and not (says_how_to_write or is_a_command):
                 seen[folded].add(step)
 
