@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 
 
 class GitCondition(DefinitionPart):
-    """What must have changed in the git working tree since the step was entered."""
+    """The changes that the git working tree must contain since the step was entered."""
 
     changed_at_least: Annotated[
         int, Key("How many files must have changed, new and deleted ones included.", schema={"minimum": 0})
@@ -66,11 +66,11 @@ class EvidenceCheck(DefinitionPart):
     file: Annotated[str | None, Key("A file that must exist.")] = None
     files: Annotated[str | None, Key("A pattern that files must match, such as reports/*.md.")] = None
     json: Annotated[str | None, Key("A JSON file that must match `schema`.")] = None
-    git: Annotated[GitCondition | None, Key("What must have changed in the git working tree.")] = None
+    git: Annotated[GitCondition | None, Key("Changes that the git working tree must contain.")] = None
     records: Annotated[
         Mapping[str, str],
         Key(
-            "What the session must have recorded: review: submitted, or findings: resolved.",
+            "Records that the session must contain: `review: submitted`, or `findings: resolved`.",
             schema={
                 "properties": {"review": {"const": "submitted"}, "findings": {"const": "resolved"}},
                 "additionalProperties": False,
@@ -94,7 +94,7 @@ class EvidenceCheck(DefinitionPart):
     since: Annotated[
         str,
         Key(
-            "For `changed` and `git`, whether that is the first time or the latest time.",
+            "For `changed` and `git`: compare with the first or with the latest time that the step was entered.",
             is_name=True,
             schema={"enum": ["first", "entry"]},
         ),
@@ -108,7 +108,7 @@ class EvidenceCheck(DefinitionPart):
     citations: Annotated[
         bool,
         Key(
-            "For `file` and `files`: each cites code as FILE:LINE at least once, and every cited line exists."
+            "For `file` and `files`: each file must cite code as FILE:LINE, and every cited line must exist."
         ),
     ] = False
     at_least: Annotated[int, Key("For `files`: how many must match.", schema={"minimum": 1})] = 1
@@ -118,22 +118,23 @@ class EvidenceCheck(DefinitionPart):
     reads: Annotated[
         Sequence[str],
         Key(
-            "For `run`: patterns of the files that the result depends on. Without them, it counts for one revision."
+            "For `run`: patterns of the files that the result depends on. By default, a result is valid for one revision."
         ),
     ] = ()
     timeout: Annotated[
         float,
         Key(
-            "For `run`: after how many seconds `flow evidence run` stops it.", schema={"exclusiveMinimum": 0}
+            "For `run`: the seconds after which `flow evidence run` stops it. By default 600.",
+            schema={"exclusiveMinimum": 0},
         ),
     ] = DEFAULT_TIMEOUT
     output: Annotated[
-        Sequence[str], Key("For `run`: regular expressions that its output must match, on either stream.")
+        Sequence[str], Key("For `run`: regular expressions that its stdout or stderr must match.")
     ] = ()
     known_bad: Annotated[
         Sequence[str],
         Key(
-            "Folders of the skill, each an example of a project that must not pass. For `flow test`.",
+            "For `flow test`: folders of the skill. Each is an example of a project that must not pass.",
             decides=False,
         ),
     ] = ()

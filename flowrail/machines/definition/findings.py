@@ -208,7 +208,7 @@ def raise_errors(name: str, findings: Sequence[Finding]) -> None:
 
 
 class Suppression(DefinitionPart):
-    """Warnings of one code, of one step or of all, that the author accepts, with a reason. Errors stay.
+    """The author's reason to accept warnings with one code, in one step or in all. Errors cannot be suppressed.
 
     In a workflow file: `ignore: [{code: FR163, step: look, reason: …}]`. In Python, a comment says the same:
     `# flow: ignore FR163 of look: …`. A suppression without a matching warning is a finding.

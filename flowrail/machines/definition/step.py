@@ -136,25 +136,25 @@ Condition: TypeAlias = str | Callable[[StepContext], bool]
 class Rule(DefinitionPart):
     """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
 
-    outcome: Annotated[str, Key("The outcome then.", is_name=True, rank=1, schema=OUTCOME)]
+    outcome: Annotated[str, Key("The outcome if the rule holds.", is_name=True, rank=1, schema=OUTCOME)]
     when: Annotated[str | None, Key("The expression, such as failures == 0.", name="if", rank=2)] = None
 
 
 class Variant(DefinitionPart):
-    """Other text for a step, used if its condition holds: a file, or lines."""
+    """Other instructions for a step, used if a condition holds."""
 
     when: Annotated[Condition, Key("The expression that must hold.")]
-    actions: Annotated[Sequence[str], Key("The text itself, one paragraph per item.", file="text")] = ()
+    actions: Annotated[Sequence[str], Key("The instructions, one paragraph per item.", file="text")] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", _actions(self.actions))
 
 
 class StepDef(DefinitionPart):
-    """One step: its instructions, and which outcome leads where.
+    """One step: its instructions and its transitions.
 
     The instructions are in steps/ID.md, in the file that `text` names, or in `actions`. ``next`` maps outcomes to
-    step ids; `None` ends the run. ``handler`` or ``rules`` decide the outcome; without them the agent reports it.
+    step ids; `None` ends the session. ``handler`` or ``rules`` decide the outcome; without them the agent reports it.
     """
 
     id: Annotated[str, Key("A name for it: letters, digits, hyphens and underscores.", is_name=True)]
@@ -163,7 +163,7 @@ class StepDef(DefinitionPart):
     ] = ""
     actions: Annotated[
         Sequence[str] | ActionsFunction,
-        Key("The text itself, one paragraph per item.", file="text", decides=False),
+        Key("The instructions, one paragraph per item.", file="text", decides=False),
     ] = ()
     handler: Annotated[
         Handler | Dispatch | None, Key("The function that decides the outcome.", in_file=False)
@@ -171,7 +171,7 @@ class StepDef(DefinitionPart):
     next: Annotated[
         Mapping[Any, str | None],
         Key(
-            "Where each outcome leads: the id of a step, or null to end the run.",
+            "For each outcome, the id of the next step, or null to end the session.",
             is_name=True,
             required=True,
             schema={
@@ -185,13 +185,15 @@ class StepDef(DefinitionPart):
     when: Annotated[Condition | None, Key("The step is skipped unless this expression holds.")] = None
     limit: Annotated[int | None, Key("How often the step may be entered.", schema={"minimum": 1})] = None
     reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = Frozen()
-    rules: Annotated[Sequence[Rule], Key("They decide the outcome. The first that holds counts.")] = ()
+    rules: Annotated[Sequence[Rule], Key("Rules that decide the outcome. The first that holds counts.")] = ()
     variants: Annotated[
-        Sequence[Variant], Key("Other texts. The first whose condition holds is used.", decides=False)
+        Sequence[Variant], Key("Other instructions. The first variant that applies is used.", decides=False)
     ] = ()
-    dispatch: Annotated[Dispatch | None, Key("Work that the step gives to agents.")] = None
+    dispatch: Annotated[Dispatch | None, Key("Work that the step gives to sub-agents.")] = None
     questions: Annotated[Sequence[Question], Key("Questions to the user, at most three.")] = ()
-    gate: Annotated[GateConfig | None, Key("The step decides from recorded findings.")] = None
+    gate: Annotated[GateConfig | None, Key("Makes the step a review gate: findings decide the outcome.")] = (
+        None
+    )
     forbids: Annotated[
         Sequence[str],
         Key("Tools that the step must not use, such as Edit or Bash(git push*).", decides=False),
@@ -206,7 +208,7 @@ class StepDef(DefinitionPart):
     tries: Annotated[
         int,
         Key(
-            "How many refusals for lack of evidence in one attempt, before a person is asked.",
+            "After how many reports without the evidence, in one attempt, the user is asked. By default 3.",
             schema={"minimum": 1},
         ),
     ] = DEFAULT_TRIES

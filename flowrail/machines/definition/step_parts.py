@@ -38,7 +38,7 @@ class AgentRole(StrEnum):
 
 
 class Dispatch(DefinitionPart):
-    """Work for sub-agents: one for each item of ``over``, otherwise one.
+    """Work for sub-agents: one dispatch for each item of ``over``, or a single one without ``over``.
 
     As ``dispatch`` of a step or in place of its handler. ``script`` is the address of a workflow that the agent runs,
     or a Python module to run. Without it, or with ``free_form``, the agent works from ``prompt``, and without
@@ -48,7 +48,7 @@ class Dispatch(DefinitionPart):
     agent: Annotated[
         str,
         Key(
-            "The agent: one of the five roles, or another agent that the host has.",
+            "`explore`, `general-purpose`, `developer`, `quality-reviewer`, `technical-writer`, or an agent of the host.",
             is_name=True,
             decides=False,
             schema={"examples": [str(role) for role in AgentRole]},
@@ -59,7 +59,7 @@ class Dispatch(DefinitionPart):
         Key("The workflow that the agent runs, such as planner/explore.", is_name=True, name="run", rank=1),
     ] = None
     over: Annotated[
-        str | Sequence[Scalar] | None, Key("A list, or the fact that is one.", is_name=True, rank=2)
+        str | Sequence[Scalar] | None, Key("A list, or the name of a fact that is one.", is_name=True, rank=2)
     ] = None
     context_vars: Annotated[
         Mapping[str, Value],
@@ -80,7 +80,7 @@ class Dispatch(DefinitionPart):
     lease: Annotated[
         float,
         Key(
-            "How many seconds the dispatch stays reserved without a sign of life.",
+            "The seconds without a sign of life after which another agent can claim it. By default 3600.",
             decides=False,
             schema={"minimum": 1},
         ),
@@ -197,7 +197,7 @@ class GateConfig(DefinitionPart):
     """
 
     qr_name: Annotated[
-        str, Key("What the review is for, in a few words.", name="name", decides=False, required=True)
+        str, Key("The purpose of the review, in a few words.", name="name", decides=False, required=True)
     ]
     work_step: int = 0
     pass_step: int | None = None
@@ -205,12 +205,14 @@ class GateConfig(DefinitionPart):
     self_fix: bool = False
     fix_target: AgentRole | None = None
     review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
-    limit: Annotated[int, Key("How many rounds before the user is asked.", rank=2, schema={"minimum": 1})] = 5
-    policy: Annotated[str | None, Key("Which severities block in which round.", is_name=True, rank=3)] = None
+    limit: Annotated[int, Key("After how many rounds the user is asked.", rank=2, schema={"minimum": 1})] = 5
+    policy: Annotated[str | None, Key("The rounds in which each severity blocks.", is_name=True, rank=3)] = (
+        None
+    )
     later_rounds: Annotated[
         str,
         Key(
-            "What rounds after the first review: `everything`, or only `changes` and what refers to them.",
+            "The scope of later rounds: `everything`, or only the `changes` and all text that refers to them.",
             is_name=True,
             rank=4,
             schema={"enum": ["everything", "changes"]},
@@ -276,10 +278,10 @@ OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
 
 
 class Option(DefinitionPart):
-    """One answer to choose from. In a step's question it may decide the outcome."""
+    """One answer to choose from. It can decide the outcome of the step."""
 
     label: Annotated[str, Key("The answer, in a few words.", rank=1)]
-    description: Annotated[str, Key("What the answer means.", decides=False)] = ""
+    description: Annotated[str, Key("The meaning of the answer.", decides=False)] = ""
     outcome: Annotated[
         str | None,
         Key("The outcome that follows. Must be in `next` of the step.", is_name=True, rank=2, schema=OUTCOME),
@@ -299,18 +301,18 @@ class Question(DefinitionPart):
     id: Annotated[
         str, Key("A name for it: lower-case letters, digits and underscores.", is_name=True, rank=1)
     ]
-    header: Annotated[str, Key("At most 12 characters.", decides=False)]
+    header: Annotated[str, Key("A short heading, at most 12 characters.", decides=False)]
     text: Annotated[str, Key("The question, as the user reads it.", decides=False)]
-    options: Annotated[Sequence[Option], Key("Two or three.", rank=3, required=True)] = ()
+    options: Annotated[Sequence[Option], Key("The answers: two or three.", rank=3, required=True)] = ()
     multi_select: Annotated[
         bool, Key("Whether several options may be chosen.", name="multi", decides=False)
     ] = False
-    default: Annotated[str | None, Key("The label of the answer after the deadline.", decides=False)] = None
-    deadline: Annotated[
-        float | None, Key("After how many seconds the default is the answer.", decides=False)
-    ] = None
+    default: Annotated[str | None, Key("The label of the answer at the deadline.", decides=False)] = None
+    deadline: Annotated[float | None, Key("Seconds until `default` becomes the answer.", decides=False)] = (
+        None
+    )
     other: Annotated[
-        str | None, Key("The outcome of an answer in other words.", is_name=True, rank=2, schema=OUTCOME)
+        str | None, Key("The outcome if the user answers in own words.", is_name=True, rank=2, schema=OUTCOME)
     ] = None
 
     def __post_init__(self) -> None:

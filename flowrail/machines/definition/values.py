@@ -89,7 +89,7 @@ class Arg(DefinitionPart):
     is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
     """
 
-    description: Annotated[str, Key("What it is, shown with the value.", decides=False)] = ""
+    description: Annotated[str, Key("The meaning, shown with the value.", decides=False)] = ""
     default: Annotated[Value, Key("The value if none is given.")] = inspect.Parameter.empty
     min: Annotated[int | float | None, Key("The smallest number.")] = None
     max: Annotated[int | float | None, Key("The largest number.")] = None
@@ -103,10 +103,10 @@ class Arg(DefinitionPart):
             schema={"enum": list(KINDS)},
         ),
     ] = None
-    example: Annotated[Value, Key("A value that fits, shown where one is needed.", decides=False)] = None
+    example: Annotated[Value, Key("A valid value, shown where one is needed.", decides=False)] = None
     min_length: Annotated[int | None, Key("The shortest text or list.", schema={"minimum": 0})] = None
     max_length: Annotated[int | None, Key("The longest text or list.", schema={"minimum": 0})] = None
-    secret: Annotated[bool, Key("Whether the value is never shown.", decides=False)] = False
+    secret: Annotated[bool, Key("Whether flowrail hides the value.", decides=False)] = False
     kind: str = field(init=False, repr=False, compare=False, default="string")
 
     def __post_init__(self) -> None:

@@ -41,7 +41,7 @@ step_texts: ContextVar[Callable[[str], str | None] | None] = ContextVar("step_te
 
 @keeps_unknown_arguments
 class Workflow:
-    """Steps and the transitions between them under one name. Immutable.
+    """A name, steps, and the transitions between them. Immutable.
 
     Raises one `WorkflowError` with every finding of severity error. With ``validate=False`` the
     workflow is kept as it is written, so that `check_workflow` can list its findings; of several
@@ -71,17 +71,15 @@ class Workflow:
         "written_steps",
     )
 
-    name: Annotated[
-        str, Key("The folder's name; FOLDER/NAME for a workflow that its agents run.", decides=False)
-    ]
-    description: Annotated[str, Key("What it is for, in one sentence.", decides=False)]
+    name: Annotated[str, Key("The folder's name; FOLDER/NAME for a workflow of sub-agents.", decides=False)]
+    description: Annotated[str, Key("The purpose, in one sentence.", decides=False)]
     entry_point: Annotated[
         str | None, Key("The step to start at, by default the first.", is_name=True, name="entry")
     ]
     params: Annotated[Frozen[str, Arg], Key("Values that are fixed when a session starts.")]
     steps: Annotated[
         tuple[StepDef, ...],
-        Key("In the order in which they are counted.", required=True, schema={"minItems": 1}),
+        Key("The steps, in the order of their numbers.", required=True, schema={"minItems": 1}),
     ]
     then: Annotated[
         str | None,

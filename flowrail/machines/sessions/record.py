@@ -119,10 +119,11 @@ class TextDamagedError(DamagedError):
 
 
 class Record(NamedTuple):
-    """A record.
+    """A line of the journal: one change, and the session after it.
 
-    ``definition`` is the digest of the workflow that the session uses from then on. ``conversation`` is the
-    conversation of a host that wrote the record, and empty if a person or a program without one did.
+    ``at`` is the time of the change, ``by`` the user or the name given with `--as`. ``definition`` is the digest
+    of the workflow that the session uses after it. ``conversation`` is the conversation of a host that wrote the
+    record; it is empty if a person or a program without one did.
     """
 
     seq: int

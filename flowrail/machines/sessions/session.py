@@ -294,9 +294,9 @@ class WorkingFile(NamedTuple):
 class Session(NamedTuple):
     """A run of a workflow.
 
-    ``revision`` counts moves from 0. ``params`` are fixed at the start; ``state`` holds facts
-    reported and values that handlers returned; ``visits`` how often each step was entered. The fingerprints
-    are those of the workflow and of the current step's transitions. They show that a definition was changed.
+    ``revision`` counts the transitions taken, from 0. ``params`` are fixed at the start. ``state`` holds reported facts
+    and values that handlers returned, ``visits`` how often each step was entered. The fingerprints
+    are those of the workflow and of the current step's transitions. They show that the workflow was changed.
 
     ``dispatches`` and ``questions`` are those of the current step, ``findings`` those of all reviews. ``entered``
     holds the revision at which each review was last entered, ``decided`` that at which each gate last decided,
@@ -304,7 +304,7 @@ class Session(NamedTuple):
     ``received`` the handoff that it took over.
 
     ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
-    words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
+    words: its first text parameter. ``memory`` holds the texts of `--found` and `--remember`, oldest first.
     ``work`` is the folder for its working files, as it is printed, and ``work_machine`` the name of the machine that
     has them if the records are in a database; ``work_digest`` is their digest at the last report. ``project`` is the
     project root in which the session started, if it does not follow from the store. ``secrets`` are the names of
