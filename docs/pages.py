@@ -316,6 +316,8 @@ def _kind(value: Mapping[str, Any]) -> str:
         kinds = dict.fromkeys(_kind(each) for each in value["anyOf"] if each.get("type") != "null")
         return " or ".join(kinds)
     kind = value.get("type", "any value")
+    if isinstance(kind, list) and {"string", "number", "boolean"} <= set(kind):
+        return "scalar"
     if isinstance(kind, list):
         return " or ".join(_kind({**value, "type": each}) for each in kind if each != "null")
     if kind == "array":

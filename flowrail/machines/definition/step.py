@@ -159,7 +159,7 @@ class StepDef(DefinitionPart):
 
     id: Annotated[str, Key("A name for it: letters, digits, hyphens and underscores.", is_name=True)]
     title: Annotated[
-        str | TextFunction, Key("A few words that name it. May contain $fact.", decides=False)
+        str | TextFunction, Key("The name that people and agents see. May contain $fact.", decides=False)
     ] = ""
     actions: Annotated[
         Sequence[str] | ActionsFunction,
@@ -181,7 +181,9 @@ class StepDef(DefinitionPart):
             },
         ),
     ] = Frozen()
-    phase: Annotated[str | None, Key("The part of the procedure that it belongs to.", decides=False)] = None
+    phase: Annotated[
+        str | None, Key("The phase of the procedure that the step is part of.", decides=False)
+    ] = None
     when: Annotated[Condition | None, Key("The step is skipped unless this expression holds.")] = None
     limit: Annotated[int | None, Key("How often the step may be entered.", schema={"minimum": 1})] = None
     reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = Frozen()

@@ -64,10 +64,14 @@ class Dispatch(DefinitionPart):
     context_vars: Annotated[
         Mapping[str, Value],
         Key(
-            "The workflow's parameters. $item is the item; a name alone keeps its type.", name="vars", rank=3
+            "The parameters of `run`. $item is the item; a placeholder alone keeps its type.",
+            name="vars",
+            rank=3,
         ),
     ] = Frozen()
-    join: Annotated[str, Key("How many must succeed: all, any, or at least N.", is_name=True, rank=4)] = "all"
+    join: Annotated[
+        str, Key("How many dispatches must succeed: all, any, or at least N.", is_name=True, rank=4)
+    ] = "all"
     model: Annotated[str | None, Key("The model to use, such as sonnet.", is_name=True, decides=False)] = None
     prompt: Annotated[
         Sequence[str],
@@ -206,9 +210,14 @@ class GateConfig(DefinitionPart):
     fix_target: AgentRole | None = None
     review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
     limit: Annotated[int, Key("After how many rounds the user is asked.", rank=2, schema={"minimum": 1})] = 5
-    policy: Annotated[str | None, Key("The rounds in which each severity blocks.", is_name=True, rank=3)] = (
-        None
-    )
+    policy: Annotated[
+        str | None,
+        Key(
+            "In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`.",
+            is_name=True,
+            rank=3,
+        ),
+    ] = None
     later_rounds: Annotated[
         str,
         Key(
