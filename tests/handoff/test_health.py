@@ -119,7 +119,7 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
 
     status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
     assert status == 6
-    assert "is not approved" in error["message"]
+    assert "has not been approved" in error["message"]
     assert not canary.exists()
 
     command = error["message"].partition("a person runs: ")[2].split()
