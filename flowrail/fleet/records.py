@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from sqlalchemy import (
     Boolean,
@@ -21,7 +21,6 @@ from sqlalchemy import (
     Float,
     Integer,
     MetaData,
-    String,
     Table,
     Text,
     create_engine,
@@ -136,76 +135,39 @@ class AgentRun(NamedTuple):
     note: str = ""
 
 
+_TYPES = {str: Text, bool: Boolean, int: Integer, float: Float}
 _METADATA = MetaData()
-_KEY = String(200)
-_SESSIONS = Table(
-    "fleet_sessions",
-    _METADATA,
-    Column("session", _KEY, primary_key=True),
-    Column("pool", _KEY, nullable=False),
-    Column("by", _KEY, nullable=False),
-    Column("at", Float, nullable=False),
-    Column("worktree", Boolean, nullable=False),
-    Column("problem", Text, nullable=False),
-    Column("open", Boolean, nullable=False, index=True),
+
+
+def _table(name: str, row: type, *more: Column[Any], key: str = "", indexed: Sequence[str] = ()) -> Table:
+    """Return a table with a column for each field of *row*, and *more* columns."""
+    columns: list[Column[Any]] = []
+    for field, hint in get_type_hints(row).items():
+        kind, *nothing = get_args(hint) or (hint,)
+        column_type = next(_TYPES[base] for base in kind.__mro__ if base in _TYPES)
+        columns.append(
+            Column(
+                field,
+                column_type,
+                primary_key=field == key,
+                index=field in indexed,
+                nullable=bool(nothing),
+            )
+        )
+    return Table(name, _METADATA, *columns, *more)
+
+
+_SESSIONS = _table(
+    "fleet_sessions", FleetSession, Column("open", Boolean, nullable=False, index=True), key="session"
 )
-_WORKERS = Table(
-    "fleet_workers",
-    _METADATA,
-    Column("id", _KEY, primary_key=True),
-    Column("pool", _KEY, nullable=False),
-    Column("machine", _KEY, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("slots", Integer, nullable=False),
-    Column("started_at", Float, nullable=False),
-    Column("seen_at", Float, nullable=False),
-    Column("ended", _KEY, nullable=False),
+_WORKERS = _table("fleet_workers", WorkerRecord, key="id")
+_POOLS = _table("fleet_pools", PoolState, key="pool")
+_STARTS = _table("fleet_starts", Start, key="run", indexed=("job", "target", "at"))
+_RUNS = _table(
+    "fleet_runs", AgentRun, Column("number", Integer, primary_key=True), indexed=("run", "target", "ended_at")
 )
 _TURNS = Table(
-    "fleet_turns",
-    _METADATA,
-    Column("duty", _KEY, primary_key=True),
-    Column("at", Float, nullable=False),
-)
-_POOLS = Table(
-    "fleet_pools",
-    _METADATA,
-    Column("pool", _KEY, primary_key=True),
-    Column("paused", Boolean, nullable=False),
-    Column("until", Float),
-    Column("reason", Text, nullable=False),
-)
-_STARTS = Table(
-    "fleet_starts",
-    _METADATA,
-    Column("run", _KEY, primary_key=True),
-    Column("job", _KEY, nullable=False, index=True),
-    Column("target", _KEY, nullable=False, index=True),
-    Column("pool", _KEY, nullable=False),
-    Column("worker", _KEY, nullable=False),
-    Column("reserved", Float, nullable=False),
-    Column("at", Float, nullable=False, index=True),
-)
-_RUNS = Table(
-    "fleet_runs",
-    _METADATA,
-    Column("number", Integer, primary_key=True),
-    Column("run", _KEY, nullable=False, index=True),
-    Column("job", _KEY, nullable=False),
-    Column("target", _KEY, nullable=False, index=True),
-    Column("pool", _KEY, nullable=False),
-    Column("worker", _KEY, nullable=False),
-    Column("machine", _KEY, nullable=False),
-    Column("command", Text, nullable=False),
-    Column("outcome", _KEY, nullable=False),
-    Column("started_at", Float, nullable=False),
-    Column("ended_at", Float, nullable=False, index=True),
-    Column("exit_status", Integer),
-    Column("cost", Float),
-    Column("tokens", Integer),
-    Column("log", Text, nullable=False),
-    Column("log_sha256", _KEY, nullable=False),
-    Column("note", Text, nullable=False),
+    "fleet_turns", _METADATA, Column("duty", Text, primary_key=True), Column("at", Float, nullable=False)
 )
 
 
@@ -319,7 +281,7 @@ class FleetRecords:
             if paused is not None and until is not None and (paused.until is None or paused.until >= until):
                 return
             connection.execute(_POOLS.delete().where(_POOLS.c.pool == pool))
-            connection.execute(insert(_POOLS).values(pool=pool, paused=True, until=until, reason=reason))
+            connection.execute(insert(_POOLS).values(pool=pool, until=until, reason=reason))
 
     def unpause(self, pool: str) -> bool:
         """Let a pool start jobs again; return whether it was paused."""
