@@ -133,7 +133,7 @@ _HOOK = {
         "hooks:post_tool_use_failure_command", _EVENTS, "Note which command of a step's evidence failed"
     ),
     "pause": Entry("hooks:pause_command", _SET_UP, "Pause all your hooks for a while"),
-    "resume": Entry("hooks:resume_command", _SET_UP, "Let paused hooks answer again"),
+    "resume": Entry("hooks:resume_command", _SET_UP, "End the pause of the hooks"),
     "plugin": Entry("hooks:plugin_command", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
 }
 _HOOK_HELP = """

@@ -443,7 +443,7 @@ def test_paused_hooks_say_nothing_until_the_time_is_over() -> None:
     flow("hook", "pause")
     with at_a_later_time(minutes=9_999):
         assert stop() == ""
-    assert flow("hook", "resume").out == "hooks answer again\n"
+    assert flow("hook", "resume").out == "the hooks are active again\n"
     assert stop()
     assert flow("hook", "resume").out == "hooks were not paused\n"
     assert flow("hook", "pause", "--for", "soon").status == 2

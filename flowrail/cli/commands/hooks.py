@@ -215,10 +215,10 @@ def pause_command(days: float | None, as_json: bool) -> None:
 @click.command("resume", epilog=options.examples("flow hook resume"))
 @options.as_json
 def resume_command(as_json: bool) -> None:
-    """Let paused hooks answer again"""
+    """End the pause of the hooks"""
     environment = Environment()
     was_paused = resume_hooks(environment.state, environment.now)
     if as_json:
         output.data({"was_paused": was_paused})
         return
-    output.text("hooks answer again" if was_paused else "hooks were not paused")
+    output.text("the hooks are active again" if was_paused else "hooks were not paused")

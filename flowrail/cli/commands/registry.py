@@ -28,7 +28,7 @@ def registry_command() -> None:
 @registry_command.command("show", epilog=options.examples("flow registry show --json"))
 @options.as_json
 def show(as_json: bool) -> None:
-    """Show its entries and the source of each field"""
+    """Show the entries of the registry and the source of each field"""
     found = _discover(Environment())
     workflows = registered(found)
     if as_json:
@@ -47,7 +47,7 @@ def show(as_json: bool) -> None:
 )
 @options.as_json
 def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
-    """Update it from the skills in home
+    """Update the registry from the skills in your home folder
 
     Comments, order, entries and values that a person wrote stay. Values that a sync wrote are replaced
     if the skill declares others; they are listed. The result is checked before it replaces the file.
@@ -75,7 +75,7 @@ def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
 @click.option("--strict", is_flag=True, help="Fail on warnings too: entries that a sync would update.")
 @options.as_json
 def check(strict: bool, as_json: bool) -> int:
-    """List its errors and its differences from the skills
+    """List the errors of the registry and its differences from the skills
 
     Exits 1 if anything is wrong. A missing registry is not an error.
     """

@@ -44,7 +44,8 @@ def new_command(name: str, python: bool, source: str | None, folder: str | None,
     then run `flow check NAME` to list all errors.
 
     With --from, the headings of an existing SKILL.md become the steps, and the text below each heading its
-    instructions. The file stays as it is. Comments in the draft say what the text asks for and the draft lacks.
+    instructions. The file does not change. Comments in the draft name what the text demands and the draft
+    does not enforce.
     """
     if python and source is not None:
         raise UsageError("--from drafts a workflow in YAML", hint="leave out --python, or --from")

@@ -422,7 +422,7 @@ class _Source:
         return value
 
     def _computed(self, line: int, what: str) -> None:
-        remedy = "run the file to know it: `flow check --run`, if it is your own or approved"
+        remedy = "run the file to check it: `flow check --run`, if the file is your own or approved"
         self._found("FR190", line, f"{what} is computed, not read", remedy, "warning")
 
     def _found(self, code: str, line: int, message: str, remedy: str, severity: str = "error") -> None:

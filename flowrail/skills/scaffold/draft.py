@@ -309,7 +309,7 @@ def _workflow(name: str, draft: Draft) -> str:
     description = _first_sentence(str(draft.fields.get("description") or ""))
     lines = [
         f"# The workflow of {name}, drafted from the headings of its text. The instructions are in steps/STEP.md.",
-        f"# Comments say what the text asks for and the draft lacks. `flow check {name}` lists every finding.",
+        f"# Comments name what the text demands and the draft does not enforce. Check the workflow: `flow check {name}`",
         f"name: {name}",
         *([f"description: {json.dumps(description, ensure_ascii=False)}"] if description else []),
         "steps:",
