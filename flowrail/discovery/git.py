@@ -6,20 +6,19 @@ git runs with a time limit. It fetches nothing, and it starts no program that a 
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from flowrail.errors import UsageError
 
 if TYPE_CHECKING:
-    import subprocess
+    from flowrail import processes
 
 #: Git and the processes that it starts get this many seconds in total.
 TIME_LIMIT = 5.0
 #: A large repository may be slow.
 LARGE_TIME_LIMIT = 10.0
+LARGEST_OUTPUT = 64 * 1024 * 1024
 _COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
@@ -40,8 +39,8 @@ def output_of(
     except OSError as error:
         problem = f"could not be started ({error.strerror})"
     else:
-        if not done.returncode:
-            return done.stdout
+        if not done.status:
+            return done.output
         problem = f"failed: {_complaint(done)}"
     raise GitFailedError(f"git {problem}", hint="run git in a repository that it can read")
 
@@ -55,35 +54,28 @@ def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None
         return None, f"git did not answer within {TIME_LIMIT:g} seconds"
     except OSError as error:
         return None, f"git could not be started: {error.strerror}"
-    if done.returncode:
+    if done.status:
         return None, f"git failed: {_complaint(done)}"
-    return os.fsdecode(done.stdout.removesuffix(b"\n")) or None, ""
+    return os.fsdecode(done.output.removesuffix(b"\n")) or None, ""
 
 
 def _run(
     folder: str, words: Iterable[str], environ: Mapping[str, str], seconds: float
-) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a process group of its own, which ends with it: `git` may be a script that starts other programs.
+) -> processes.EndedProcess:
+    """Run git; `TimeoutError` if it takes longer, or prints more than anyone reads."""
+    from flowrail import processes  # imports subprocess in 6 ms, and most commands ask git nothing
 
-    `TimeoutError` if it takes longer.
-    """
-    import subprocess  # 6 ms, and most commands ask git nothing
-
-    with subprocess.Popen(
-        [*_COMMAND, "-C", folder, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        env=_environment(environ),
-        start_new_session=True,
-    ) as process:
-        try:
-            out, complaint = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise TimeoutError from None
-    return subprocess.CompletedProcess(process.args, process.returncode, out, complaint)
+    done = processes.run(
+        [*_COMMAND, *words],
+        folder=folder,
+        environ=_environment(environ),
+        seconds=seconds,
+        most_output=LARGEST_OUTPUT,
+        errors_apart=True,
+    )
+    if done.status is None:
+        raise TimeoutError
+    return done
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -96,5 +88,5 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, **offline, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
 
 
-def _complaint(done: subprocess.CompletedProcess[bytes]) -> str:
-    return done.stderr.decode("utf-8", "replace").strip()[:200]
+def _complaint(done: processes.EndedProcess) -> str:
+    return done.errors.decode("utf-8", "replace").strip()[:200]

@@ -6,17 +6,12 @@ the end. `flow step` never runs one.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
+from flowrail import processes
 from flowrail.evidence.files import digest_of
 from flowrail.machines.definition.evidence import EvidenceCheck, Verdict
 from flowrail.machines.guidance.evidence import line_of
@@ -28,7 +23,6 @@ LARGEST_OUTPUT = 16 * 1024 * 1024
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV", "TERM", "TZ")
 _PLAIN = re.compile(r"""[A-Za-z0-9_@%+=:,./ "'-]*\Z""")
 """A line of these characters means the same to `shlex` and to a shell: it has no operator and no expansion."""
-_POLL = 0.05
 
 
 class Execution(NamedTuple):
@@ -71,50 +65,19 @@ def judge(check: EvidenceCheck, exit_status: int, output: str) -> tuple[Verdict,
 def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execution:
     """Run the command of *check* in *folder* and judge it."""
     environment = {name: environ[name] for name in PASSED_ON if name in environ}
-    started = time.monotonic()
-    with tempfile.TemporaryFile() as printed:
-        try:
-            process = subprocess.Popen(
-                list(check.run),
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            return Execution(Verdict.ERROR, None, 0.0, "", problem=f"it could not be started ({reason})")
-        with process:
-            try:
-                problem = _wait(process, printed, started + check.timeout)
-            finally:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-        status = None if problem else process.returncode
-        seconds = round(time.monotonic() - started, 3)
-        printed.seek(0)
-        data = printed.read(LARGEST_OUTPUT)
-    text = data.decode("utf-8", "replace")
-    if problem or status is None:
-        limit = problem or "it was killed"
-        return Execution(Verdict.ERROR, None, seconds, digest_of(data), text, limit)
-    verdict, why = judge(check, status, text)
-    return Execution(verdict, status, seconds, digest_of(data), text, why)
-
-
-def _wait(process: subprocess.Popen[bytes], printed: IO[bytes], deadline: float) -> str:
-    """Wait for *process*; return why it was stopped, or nothing if it ended by itself."""
-    pause = 0.001
-    while process.poll() is None:
-        if time.monotonic() > deadline:
-            return "it ran into its time limit"
-        if os.fstat(printed.fileno()).st_size > LARGEST_OUTPUT:
-            return f"it printed more than {LARGEST_OUTPUT // 1024 // 1024} MB"
-        time.sleep(pause)
-        pause = min(_POLL, 2 * pause)
-    return ""
+    try:
+        done = processes.run(
+            check.run, folder=folder, environ=environment, seconds=check.timeout, most_output=LARGEST_OUTPUT
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Execution(Verdict.ERROR, None, 0.0, "", problem=f"it could not be started ({reason})")
+    text = done.output.decode("utf-8", "replace")
+    digest = digest_of(done.output)
+    if done.status is None:
+        return Execution(Verdict.ERROR, None, done.seconds, digest, text, done.problem)
+    verdict, why = judge(check, done.status, text)
+    return Execution(verdict, done.status, done.seconds, digest, text, why)
 
 
 def end_of(text: str) -> str:

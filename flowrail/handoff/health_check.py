@@ -1,22 +1,17 @@
 """Run a target's own health check: a program with arguments, without a shell, under a time limit.
 
 It runs only if the caller asked for it. A project's skill must be approved first, with exactly its content.
-The program gets a minimal environment, and its process group ends with it. Its output goes into a pipe that is
-read at the end: a check that prints more than the pipe holds (64 kB on Linux) runs into the time limit.
+The program gets a minimal environment, and its process group ends with it.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-import signal
-import subprocess
-import time
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
-from flowrail import approval
+from flowrail import approval, processes
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.scan.declaration import read_metadata
@@ -25,6 +20,8 @@ from flowrail.errors import TrustError
 
 SECONDS = 10.0
 MAX_OUTPUT = 2000
+LARGEST_OUTPUT = 1024 * 1024
+"""A check that prints more is stopped."""
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
@@ -77,49 +74,20 @@ def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> s
 
 def _run(words: list[str], folder: str, environ: Mapping[str, str], seconds: float) -> HealthCheck:
     environment = {name: environ[name] for name in _PASSED_ON if name in environ}
-    started = time.monotonic()
     try:
-        process = subprocess.Popen(
-            words,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        done = processes.run(
+            words, folder=folder, environ=environment, seconds=seconds, most_output=LARGEST_OUTPUT
         )
     except (OSError, ValueError) as error:
         return HealthCheck(
             False, f"`{words[0]}` cannot be started: {getattr(error, 'strerror', None) or error}"
         )
-    with process:
-        try:
-            status: int | None = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-        printed = _first_output(process)
-    message = _outcome(status, seconds) + (f": {printed}" if printed else "")
-    return HealthCheck(status == 0, message, time.monotonic() - started)
+    printed = " ".join(done.output[:MAX_OUTPUT].decode("utf-8", "replace").split())[:200]
+    message = (done.problem or _outcome(done.status or 0)) + (f": {printed}" if printed else "")
+    return HealthCheck(done.status == 0, message, done.seconds)
 
 
-def _first_output(process: subprocess.Popen[bytes]) -> str:
-    """Return the beginning of what the check printed, without waiting for children that left its process group."""
-    if process.stdout is None:  # pragma: no cover - it is a pipe
-        return ""
-    os.set_blocking(process.stdout.fileno(), False)
-    try:
-        data = os.read(process.stdout.fileno(), MAX_OUTPUT)
-    except BlockingIOError:
-        return ""
-    return " ".join(data.decode("utf-8", "replace").split())[:200]
-
-
-def _outcome(status: int | None, seconds: float) -> str:
-    if status is None:
-        return f"took more than {seconds:g} seconds"
+def _outcome(status: int) -> str:
     if status == 0:
         return "passed"
     return f"exited with {status}" if status > 0 else f"killed by signal {-status}"

@@ -1,0 +1,75 @@
+"""Run a program without a shell, in a process group of its own that ends with it, within limits of time and output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, NamedTuple
+
+_LONGEST_PAUSE = 0.05
+
+
+class EndedProcess(NamedTuple):
+    """How a program ended. ``status`` is `None` if it was killed at a limit, and ``problem`` says at which."""
+
+    status: int | None
+    output: bytes
+    errors: bytes
+    seconds: float
+    problem: str = ""
+
+
+def run(
+    words: Sequence[str],
+    *,
+    folder: str,
+    environ: Mapping[str, str],
+    seconds: float,
+    most_output: int,
+    errors_apart: bool = False,
+) -> EndedProcess:
+    """Run a program in *folder* and return its output, which contains its errors unless they are wanted *errors_apart*.
+
+    It is killed with everything that it started after *seconds*, if it prints more than *most_output* bytes, and when it
+    has ended. `OSError` or `ValueError` if it cannot be started.
+    """
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            list(words),
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors if errors_apart else subprocess.STDOUT,
+            start_new_session=True,
+        )
+        with process:
+            try:
+                problem = _wait(process, output, started + seconds, most_output)
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        spent = round(time.monotonic() - started, 3)
+        output.seek(0)
+        errors.seek(0)
+        status = None if problem else process.returncode
+        return EndedProcess(status, output.read(most_output), errors.read(most_output), spent, problem)
+
+
+def _wait(process: subprocess.Popen[bytes], output: IO[bytes], deadline: float, most_output: int) -> str:
+    """Wait for *process*; return why it was stopped, or nothing if it ended by itself."""
+    pause = 0.001
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            return "it ran into its time limit"
+        if os.fstat(output.fileno()).st_size > most_output:
+            return f"it printed more than {most_output // 1024 // 1024} MB"
+        time.sleep(pause)
+        pause = min(_LONGEST_PAUSE, 2 * pause)
+    return ""
