@@ -138,7 +138,6 @@ MEANINGS = {
     "item": "the item of the list that the dispatch is for, or the subject of a finding",
     "iterate": "where the outcome `iterate` leads",
     "join": "how many dispatches must succeed before the step can be reported, and how many have",
-    "judged": "whether the moves were compared with the workflow, and if not, why",
     "kept": "what remains, and why",
     "kind": "the kind of record: start, step, fork, rewind, migrate, …",
     "label": "the text of an option",

@@ -154,7 +154,6 @@ _HANDOFF = {
     ),
     "validate": Entry("handoff:validate_command", _PAYLOADS, "List every problem of a payload"),
     "convert": Entry("handoff:convert_command", _PAYLOADS, "Convert a payload to a different version"),
-    "diagram": Entry("diagrams:handoff_diagram_command", _PAYLOADS, "Draw the lifecycle of a handoff"),
 }
 _HANDOFF_HELP = """
 A payload is built from what a session or a skill reported, checked, written once and received once. The

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flowrail.cli import options, output, streams, terminal
-from flowrail.diagrams.renderers import html, markdown, mermaid, png, svg, text
+from flowrail.diagrams.renderers import html, mermaid, png, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
 from flowrail.text.report import plain_text
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from flowrail.diagrams.model import Picture
     from flowrail.diagrams.renderers.document import WorkflowPicture
 
-FORMS = ("text", "mermaid", "svg", "png", "md", "html", "json")
+FORMS = ("text", "mermaid", "svg", "png", "html", "json")
 _WIDE = 120
-WITH_OTHERS = frozenset({"md", "html"})
-"""Formats that hold several workflows."""
 _EXTENSIONS = {
     "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "svg": "svg", "png": "png",
-    "md": "md", "html": "html", "htm": "html", "json": "json",
+    "html": "html", "htm": "html", "json": "json",
 }  # fmt: skip
 
 form = options.stacked(
@@ -74,8 +72,8 @@ def format_of(form: str | None, into: str | None) -> str:
 def put(drawn: Sequence[WorkflowPicture], form: str, *, into: str | None = None) -> None:
     """Draw and print, or write to a file."""
     streams.together()
-    if form in WITH_OTHERS:
-        put_document((html if form == "html" else markdown).render(drawn), into)
+    if form == "html":
+        put_document(html.render(drawn), into)
     else:
         _put_picture(drawn[0].picture, form, into=into)
 

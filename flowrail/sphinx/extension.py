@@ -23,11 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 from flowrail import __version__
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import svg
-from flowrail.diagrams.renderers.document import (
-    STEPS,
-    WorkflowPicture,
-    table_sections,
-)
+from flowrail.diagrams.renderers.document import STEPS, step_rows
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
@@ -89,9 +85,9 @@ class FlowDiagram(_Directive):
 
     def made(self) -> Iterator[nodes.Node]:
         """Yield the picture for HTML, and the table of steps for other formats."""
-        drawn = WorkflowPicture(self.workflow(), picture(self.workflow()))
+        drawn = picture(self.workflow())
         name = nodes.make_id(f"flow-{self.env.docname}-{self.env.new_serialno('flow-diagram')}")
-        made = svg.render(drawn.picture, name=name, scheme="page")
+        made = svg.render(drawn, name=name, scheme="page")
         fitting = made.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
         shown = nodes.figure("", nodes.raw("", fitting, format="html"), classes=["flow-diagram"])
         shown["classes"] += self.options.get("class", [])
@@ -99,8 +95,7 @@ class FlowDiagram(_Directive):
             shown += nodes.caption("", self.options["caption"])
         self.add_name(shown)
         yield addnodes.only("", shown, expr="html")
-        steps = next(part for part in table_sections(drawn) if part.title == "Steps")
-        yield addnodes.only("", _table(steps.head, steps.rows), expr="not html")
+        yield addnodes.only("", _table(STEPS, step_rows(drawn)), expr="not html")
 
 
 class FlowSteps(_Directive):
@@ -108,13 +103,7 @@ class FlowSteps(_Directive):
 
     def made(self) -> Iterator[nodes.Node]:
         """Yield the table."""
-        workflow = self.workflow()
-        rows = next(
-            part.rows
-            for part in table_sections(WorkflowPicture(workflow, picture(workflow)))
-            if part.title == "Steps"
-        )
-        yield _table(STEPS, rows)
+        yield _table(STEPS, step_rows(picture(self.workflow())))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:

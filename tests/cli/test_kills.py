@@ -5,20 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from support.diligence import provide_evidence
 from support.killing import every_few_calls, killed_at_calls
 from support.sandbox import (
-    ENTRY,
     SMALL,
     bytes_below,
-    clean_environment,
     flow,
     process,
     put_skill,
@@ -69,34 +62,6 @@ def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
     if stride == 1:
         assert set(outcomes) == {(0, False), (0, True), (1, False)}
     assert outcomes == sorted(outcomes)  # once it has happened, it stays so
-
-
-def test_processes_killed_at_random_moments_lose_nothing() -> None:
-    session = told("step", "problem-analysis")["session"]
-    revisions = []
-
-    for moment in range(8):
-        here = told("resume", session)
-        offer = here["next"][0]
-        wanted = [f"-s{want['name']}={want['example']}" for want in offer["wants"] if want["required"]]
-        words = [*offer["command"].split()[1:], *wanted]
-        provide_evidence(words)
-        child = subprocess.Popen(
-            [sys.executable, "-c", ENTRY, *words],
-            env=clean_environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(0.03 + 0.01 * moment)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        revisions.append(told("resume", session)["revision"])
-        after = told(*words)
-        assert after["revision"] == here["revision"] + 1
-        if after["step"] is None:
-            break
-
-    assert len(told("history", session)["steps"]) == after["revision"] + 1
 
 
 @pytest.mark.parametrize("room", [0, 10, 600])

@@ -56,16 +56,6 @@ def test_each_entry_begins_with_the_keys_of_the_document(tmp_path: Path) -> None
     assert "  relevance_score: null\n" in text
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    menu_cache.write(str(tmp_path), SKILLS, NOW, {"lit-pm": 7})
-
-    cached = menu_cache.read(str(tmp_path))
-
-    assert cached is not None
-    assert (cached.timestamp, cached.ttl_minutes, cached.scores) == (NOW, 30, {"lit-pm": 7})
-    assert cached.candidates == tuple(skill._replace(origins={}, notes=()) for skill in SKILLS)
-
-
 @pytest.mark.parametrize(
     "odd",
     [{"skill": ["lit-pm"]}, {"scope": {}}, {"scope": "far"}, {"description": None}, {"categories": [["a"]]},

@@ -10,15 +10,6 @@ from support.skills import git, repository
 from flowrail.discovery.git import superproject
 
 
-def test_a_submodule_has_a_superproject_and_a_clone_has_none(tree: Path) -> None:
-    outer = repository(tree / "outer")
-    inner, clone = repository(outer / "inner"), repository(outer / "clone")
-    git(outer, "submodule", "add", "-q", "./inner")
-
-    assert superproject(str(inner), os.environ) == (str(outer), "")
-    assert superproject(str(clone), os.environ) == (None, "")
-
-
 def test_git_variables_of_the_caller_do_not_mislead(tree: Path) -> None:
     outer = repository(tree / "outer")
     inner = repository(outer / "inner")

@@ -122,15 +122,6 @@ def test_what_kept_git_from_answering_is_told(home: Path, project: Path) -> None
 # --- nothing found --------------------------------------------------------------------------------
 
 
-def test_without_any_skill_it_says_that_none_is_installed(home: Path, project: Path) -> None:
-    nothing = discover(str(project), str(home), {}).nothing(0)
-
-    assert nothing
-    assert nothing.code == "NONE_INSTALLED"
-    assert nothing.message == "No skills installed."
-    assert nothing.hint == "Install skills to enable handoffs."
-
-
 def test_without_any_that_accepts_it_says_how_many_there_are(home: Path, project: Path) -> None:
     put(home / ".claude/skills", "one", head("one"))
     put(home / ".claude/skills", "two", head("two"))

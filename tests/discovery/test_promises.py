@@ -59,7 +59,6 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
             "AMBIGUOUS_SKILL",
             "REGISTRY_CHANGED",
             "REGISTRY_INVALID",
-            "NO_REVISION",
             "GIT_FAILED",
         ),
     }

@@ -115,18 +115,3 @@ def test_hidden_skills_are_listed_with_the_one_that_hides_them(found: Discovery)
     ]
     assert len(shared.hides) == 3
     assert [candidate.skill for candidate in found.hidden if candidate.skill == "hider"] == ["hider"]
-
-
-def test_candidates_are_sorted_by_scope_then_name(found: Discovery) -> None:
-    order = [(candidate.scope, candidate.skill) for candidate in found.candidates]
-
-    assert order == sorted(order)
-
-
-def test_every_problem_names_its_file_and_line(found: Discovery) -> None:
-    broken = {s.skill: s.line for s in found.skipped if s.severity == "error"}
-
-    assert broken == {
-        "p-one": 5, "p-maybe": 5, "p-mapping": 4, "p-no-category": 4, "p-empty-category": 4, "p-broken-block": 5,
-        "p-broken": 4, "p-tabs": 5, "p-twice": 5, "p-anchor": 4, "r-broken": 5,
-    }  # fmt: skip

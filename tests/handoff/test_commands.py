@@ -11,7 +11,6 @@ from support.handing import send, session, target
 from support.handoffs import PAYLOADS, example, with_
 from support.sandbox import flow, refused, told
 
-from flowrail.handoff import handoff as handoff_handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import read, render
 from flowrail.text import yaml as yaml_text
@@ -20,24 +19,6 @@ from flowrail.text import yaml as yaml_text
 def put(handoff: dict[str, object], name: str = "payload.json") -> str:
     Path(name).write_bytes(render(handoff, "json" if name.endswith("json") else "yaml"))
     return name
-
-
-def test_validating_a_payload_with_errors_exits_1() -> None:
-    ran = flow("handoff", "validate", str(PAYLOADS / "v2.yaml"))
-
-    assert ran.status == 1
-    lines = ran.out.splitlines()
-    assert f"{PAYLOADS / 'v2.yaml'}:68: error integrity: `handoff.meta.payload_hash`" in ran.out
-    assert lines[-1] == "payload version 2.0: 3 errors"
-
-
-@pytest.mark.parametrize("name", ["v1.yaml", "v1_2.yaml", "v3.json"])
-def test_validating_a_valid_payload_exits_0(name: str) -> None:
-    ran = flow("handoff", "validate", str(PAYLOADS / name))
-
-    assert ran.status == 0
-    assert ran.out.splitlines()[-1].endswith(": valid")
-    assert ("tokens: working" in ran.out) == (name == "v3.json")
 
 
 def test_validation_has_a_json_form() -> None:
@@ -122,13 +103,6 @@ def test_the_schema_of_a_payload_is_published(version: str) -> None:
     assert (
         json.loads(flow("skill", "schema", f"handoff-{version}").out)["title"] == f"Handoff payload {version}"
     )
-
-
-def test_the_lifecycle_can_be_drawn() -> None:
-    drawn = flow("handoff", "diagram").out
-
-    assert drawn.startswith("flowchart ")
-    assert all(phase in drawn for phase in handoff_handoff.PHASES)
 
 
 def test_a_refusal_is_the_error_document_of_the_schema() -> None:

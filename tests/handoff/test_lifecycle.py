@@ -27,16 +27,6 @@ YES = dict.fromkeys(CONDITIONS, True)
 NO = dict.fromkeys(CONDITIONS, False)
 
 
-def test_work_goes_through_all_phases() -> None:
-    phase, seen = handoff.DISCOVERY, [handoff.DISCOVERY]
-    for event in ("select", "examine", "hand_on", "invoke", "acknowledge"):
-        phase = next_phase(phase, event, YES)
-        seen.append(phase)
-
-    assert seen == list(PHASES[:6])
-    assert {state.value for state in HandoffMachine().states} == set(PHASES)
-
-
 @pytest.mark.parametrize("edge", [edge for edge in TRANSITIONS if edge.conditions], ids=str)
 def test_every_guard_stands_in_the_way_alone(edge: LifecycleTransition) -> None:
     source, event, conditions, target = edge

@@ -30,7 +30,6 @@ from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.reports import (
     OutcomeNotOpenError,
-    SessionEndedError,
     StepGoneError,
     UnknownOutcomeError,
     ValuesError,
@@ -140,21 +139,6 @@ def test_a_machine_used_by_itself_goes_where_the_table_says(
         assert machine.is_terminated is (standing.step is None)
 
 
-def test_the_end_is_failed_after_fail_and_completed_after_anything_else() -> None:
-    definition = workflow(step(next={"ok": None, "fail": None, "skip": None, "iterate": None}))
-
-    ends = {outcome: run(definition, outcome).status for outcome in ("ok", "fail", "skip", "iterate")}
-
-    assert ends == {"ok": "completed", "fail": "failed", "skip": "completed", "iterate": "completed"}
-
-
-def test_an_outcome_that_a_step_does_not_name_takes_the_default_way() -> None:
-    definition = workflow(step("a", next={"ok": None, "_default": "b"}), step("b"))
-
-    assert [run(definition, outcome).step for outcome in ("fail", "skip", "iterate")] == ["b"] * 3
-    assert run(definition, "ok").status == "completed"
-
-
 def test_a_session_holds_nothing_that_can_be_changed() -> None:
     definition = workflow(
         step("look", next={"ok": None, "iterate": "look"}, reports={"areas": Arg(type="list")}),
@@ -184,38 +168,6 @@ def test_one_engine_serves_sessions_in_turn_and_remembers_none() -> None:
 
 
 # --- limits
-
-
-def test_iterate_at_the_limit_takes_the_way_of_ok_and_says_so() -> None:
-    session = run(loop(limit=2), "iterate", "iterate")
-
-    assert session.step == "last"
-    assert session.last is not None
-    assert (session.last.outcome, session.last.capped) == ("iterate", True)
-
-
-def waits(session: Session) -> bool:
-    return session.status == "waiting" and [each.source for each in session.questions] == ["limit"]
-
-
-def test_fail_that_leads_back_at_the_limit_moves_nothing_and_asks_the_user() -> None:
-    definition = loop(limit=2)
-    session = run(definition, "fail")
-
-    asked = advance(definition, session, Report("fail"), now="noon")
-
-    assert waits(asked)
-    assert asked._replace(status="active", questions=()) == session
-    assert advance(definition, session, Report("ok")).step == "last"
-
-
-def test_nothing_can_be_reported_while_the_user_is_asked() -> None:
-    definition = loop(limit=1)
-    asked = run(definition, "fail")
-
-    for outcome in ("ok", "fail", "skip", "iterate", "done"):
-        with pytest.raises(ConflictError):
-            advance(definition, asked, Report(outcome))
 
 
 # --- steps that do not apply
@@ -357,15 +309,6 @@ def test_a_word_that_is_no_outcome_is_refused_with_near_ones() -> None:
         run(linear("a"), "iterat")
 
     assert str(caught.value.hint) == "did you mean `iterate`?"
-
-
-def test_a_session_that_has_ended_takes_no_more() -> None:
-    definition = linear("a")
-
-    with pytest.raises(SessionEndedError) as caught:
-        run(definition, "ok", "ok")
-
-    assert (caught.value.code, caught.value.exit_status) == ("SESSION_ENDED", 4)
 
 
 def test_a_step_that_the_workflow_does_not_have_is_refused_and_not_taken_for_a_start() -> None:

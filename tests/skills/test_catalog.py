@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 
 import pytest
-from support.sandbox import BUNDLED, SMALL, flow, home_skills, project_skills, put_python, put_skill
+from support.sandbox import SMALL, home_skills, project_skills, put_python, put_skill
 
 from flowrail.discovery.locations import Root, skill_roots
 from flowrail.skills.catalog import BUNDLED as BUNDLED_SOURCE
-from flowrail.skills.catalog import UnknownSkillError, bundled_folder, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import UnknownSkillError, bundled_folder, find, workflow_file, workflows
 
 
 def roots(*extra: str) -> tuple[Root, ...]:
@@ -45,47 +44,11 @@ def test_the_nearest_place_wins_and_hides_the_others(monkeypatch: pytest.MonkeyP
     assert found.hides_own
 
 
-def test_a_bundled_skill_is_found_by_the_same_road() -> None:
-    found = find("problem-analysis", roots())
-
-    assert (found.source, found.hides, found.hides_own) == (BUNDLED_SOURCE, (), False)
-    assert found.folder == os.path.join(bundled_folder(), "problem-analysis")
-
-
 def test_a_folder_without_a_workflow_is_no_skill_of_ours() -> None:
     (project_skills() / "decision-critic").mkdir(parents=True)
     (project_skills() / "decision-critic" / "SKILL.md").write_text("---\nname: x\n---\n")
 
     assert find("decision-critic", roots()).source == BUNDLED_SOURCE
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("decision-critik", "did you mean `decision-critic`?"),
-        ("decision", "did you mean `decision-critic`?"),
-        ("Decision-Critic", "did you mean `decision-critic`?"),
-        ("DECISION-CRITIC", "did you mean `decision-critic`?"),
-        (".claude/skills/thing", "did you mean `thing`?"),
-        ("./.claude/skills/thing/", "did you mean `thing`?"),
-        ("thin", "did you mean `thing`?"),
-        ("zzz", "see all skills: flow list"),
-        ("", "see all skills: flow list"),
-        ("../thing", "did you mean `thing`?"),
-        ("/etc/passwd", "see all skills: flow list"),
-        ("thing/../thing", "did you mean `thing`?"),
-        ("thing\n", "did you mean `thing`?"),
-    ],
-)
-def test_an_unknown_name_is_refused_with_near_ones(name: str, hint: str) -> None:
-    put_skill("thing")
-
-    with pytest.raises(UnknownSkillError) as caught:
-        find(name, roots())
-
-    assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_SKILL", 2)
-    assert hint.removesuffix("?") in str(caught.value.hint)
-    assert caught.value.details["known"] == sorted([*BUNDLED, "thing"])
 
 
 def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
@@ -103,37 +66,8 @@ def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
     assert str(caught.value.hint) == "did you mean `thing/look`, `thing`?"
 
 
-def test_a_listing_names_every_skill_once_the_nearest_first() -> None:
-    put_skill("thing", where=home_skills())
-    put_skill("thing")
-    put_python("alpha")
-    (project_skills() / "Odd Name").mkdir()
-    (project_skills() / "Odd Name" / "workflow.yaml").touch()
-    (project_skills() / "empty").mkdir()
-
-    found = listing(roots())
-
-    ours = {each.name: each for each in found if each.source != BUNDLED_SOURCE}
-    assert [each.name for each in found] == sorted([*BUNDLED, "alpha", "thing"])
-    assert {name: each.source for name, each in ours.items()} == {"alpha": "project", "thing": "project"}
-    assert ours["thing"].hides == (("global", str(home_skills() / "thing")),)
-
-
 def test_the_yaml_form_is_taken_where_both_are_there() -> None:
     put_python("thing")
     put_skill("thing")
 
     assert workflow_file("thing", find("thing", roots())).path == "workflow.yaml"
-
-
-@pytest.mark.parametrize(
-    ("name", "file"), [("my_skill", "workflow.yaml"), ("card", "SKILL.md"), ("a b", "workflow.yml")]
-)
-def test_a_folder_that_is_no_skill_is_told_where_somebody_asks_for_it(name: str, file: str) -> None:
-    folder = put_skill(name, SMALL, where=home_skills(), file=file)
-
-    with pytest.raises(UnknownSkillError) as caught:
-        find(name, roots())
-
-    assert str(caught.value.hint).endswith(f"see why: {shlex.join(['flow', 'check', str(folder)])}")
-    assert "flow check" not in flow("step", "..").err + flow("step", "").err + flow("step", f"{name}/x").err

@@ -63,7 +63,6 @@ def test_each_is_as_it_was_written(store: str) -> None:
 
     assert ran.status == 0, ran.out
     assert len(ran.data["sessions"]) == len(sessions(store)) > 12
-    assert all(each["judged"] == each["moves"] or each["notes"] for each in ran.data["sessions"])
 
 
 @every

@@ -1,4 +1,4 @@
-"""Commands that draw workflows, sessions and handoffs."""
+"""The command that draws workflows and sessions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from flowrail.cli.environment import environment
 from flowrail.cli.reader import reader
 from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.handoff import handoff_picture, lifecycle_picture
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
-from flowrail.handoff.store import Handoffs
 from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import draw, embedded_diagrams
@@ -46,7 +44,7 @@ class StaleError(FlowError):
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @pictures.form
 @pictures.session
-@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, html).")
+@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (html).")
 @pictures.into
 @click.option(
     "--open",
@@ -84,7 +82,7 @@ def diagram_command(
 
     With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
     nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
-    diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
+    diagram, svg, steps and skills of Markdown pages, between comments such as
     <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill without --run.
     """
     if pages:
@@ -119,7 +117,7 @@ def diagram_command(
         first = draw.of_session(session_id, skill, here.store)
     else:
         first = draw.of_skill(skill or "", here.roots, read)
-    together = form in pictures.WITH_OTHERS and not alone
+    together = form == "html" and not alone
     subjects = draw.with_agents(first, here.roots, read) if together else [first]
     output.notes(_missing_parts(subjects))
     drawn = [
@@ -197,31 +195,3 @@ def _pages(
                 if path == named:
                     raise
                 output.notes([f"{error.message}; left alone"])
-
-
-@click.command(
-    "diagram",
-    epilog=options.examples(
-        "flow handoff diagram", "flow handoff diagram handoff-k3x9q2 --format svg -o handoff.svg"
-    ),
-)
-@click.argument("handoff_id", metavar="[ID]", required=False)
-@pictures.form
-@pictures.into
-@options.store
-def handoff_diagram_command(
-    handoff_id: str | None, form: str | None, into: str | None, store: str | None
-) -> None:
-    """Draw the lifecycle of a handoff
-
-    With an ID: the phases that this handoff went through, with times.
-    """
-    picture = lifecycle_picture()
-    if handoff_id is not None:
-        here = environment(store, ())
-        handoffs = Handoffs(here.store.path, here.store.owner, here.store.backend)
-        picture = handoff_picture(
-            handoff_id,
-            ((e.seq, e.kind, e.at, e.by, e.handoff.phase) for e in handoffs.records(handoff_id)),
-        )
-    pictures.put([WorkflowPicture(None, picture)], pictures.format_of(form, into), into=into)

@@ -333,9 +333,8 @@ def verify_command(
 ) -> int:
     """Check that sessions are as they were written
 
-    Recomputes the chain of records, the signature, and each move with the session's own workflow.
-    Compares the snapshot and the texts with the journal. If anything differs, exits 1 and names file
-    and line. Nothing is run or changed.
+    Recomputes the chain of records, and compares the snapshot, the texts and the definition with the journal.
+    If anything differs, exits 1 and names file and line. Nothing is run or changed.
     """
     if session_id and every:
         raise UsageError("an ID and --all are both given", hint="leave one of them out")
@@ -371,7 +370,7 @@ def _verified_data(each: verify.VerificationResult) -> dict[str, object]:
 
 def _verified_lines(each: verify.VerificationResult) -> list[str | Line]:
     verdict = Span("damaged", Style.BAD) if each.problems else Span("as it was written", Style.GOOD)
-    moves = f"{count(each.moves, 'move')}, {each.judged} judged again"
+    moves = count(each.moves, "move")
     return [
         line(f"{each.session}: ", verdict, f"; {count(each.records, 'record')}, {moves}; head {each.head}"),
         *(

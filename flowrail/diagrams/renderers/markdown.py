@@ -1,4 +1,4 @@
-"""Workflows as Markdown: a whole document, or its tables of steps, transitions, parameters and skills."""
+"""Tables of steps and of skills in Markdown."""
 
 from __future__ import annotations
 
@@ -7,35 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from flowrail.diagrams.renderers import mermaid
-from flowrail.diagrams.renderers.document import (
-    OUTCOMES,
-    PARAMS,
-    WorkflowPicture,
-    agent_workflows,
-    anchor,
-    outcome_rows,
-    paragraphs,
-    param_rows,
-    table_sections,
-)
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.safe_text import is_shown, shortened
 
 _ESCAPED = str.maketrans({char: f"\\{char}" for char in "\\`*[]<>|"})
 _ENTITY = re.compile(r"&(?=#?\w+;)")
-_BEGINNING = re.compile(r"\A(?:[0-9]{1,9}(?=[.)])|(?=[#+~_-]))")
-"""A start that turns a line into a heading, a list, a rule or a fence."""
 LONGEST_CELL = 400
-
-
-def render(drawn: Sequence[WorkflowPicture]) -> str:
-    """Return workflows as one document; the first workflow gives it its title."""
-    links = {workflow.name: f"#{anchor(workflow.picture.name)}" for workflow in drawn}
-    return "\n\n".join(
-        part for position, workflow in enumerate(drawn) for part in _parts(workflow, position, links)
-    )
 
 
 def steps_table(workflow: Workflow) -> str:
@@ -52,16 +30,6 @@ def steps_table(workflow: Workflow) -> str:
         for number, step in enumerate(workflow.steps, start=1)
     ]
     return table(head, rows)
-
-
-def outcomes_table(workflow: Workflow) -> str:
-    """Return every transition of *workflow*, one per row."""
-    return table(OUTCOMES, [[cell(text) for text in row] for row in outcome_rows(workflow)])
-
-
-def params_table(workflow: Workflow) -> str:
-    """Return the parameters of *workflow* as a table."""
-    return table(PARAMS, [[cell(text) for text in row] for row in param_rows(workflow)])
 
 
 def skills_table(items: Iterable[Mapping[str, Any]], *, folder: str = "flowrail/bundled") -> str:
@@ -90,26 +58,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def cell(text: str) -> str:
     """Return *text* as the escaped content of a cell, on one line."""
     return _ENTITY.sub(r"\\&", shortened(text, LONGEST_CELL).translate(_ESCAPED))
-
-
-def paragraph(text: str) -> str:
-    """Return *text* as an escaped paragraph, on one line."""
-    return _BEGINNING.sub(r"\g<0>\\", cell(text))
-
-
-def _parts(drawn: WorkflowPicture, position: int, links: Mapping[str, str]) -> Iterator[str]:
-    depth = "#" if not position else "##"
-    yield f"{depth} {cell(drawn.picture.name)}"
-    yield from paragraphs(drawn, paragraph)
-    yield f"```mermaid\n{mermaid.render(drawn.picture)}\n```"
-    for section in table_sections(drawn):
-        if section.rows:
-            yield f"{depth}# {section.title}"
-            yield table(section.head, [[cell(text) for text in row] for row in section.rows])
-    names = agent_workflows(drawn.picture)
-    if names:
-        linked = (f"[{cell(name)}]({links[name]})" if name in links else cell(name) for name in names)
-        yield f"Its agents run {', '.join(linked)}."
 
 
 def _named(step: StepDef) -> str:

@@ -1,35 +1,27 @@
-"""Verify a session: read its journal from the first record to the last and replay every move.
+"""Verify a session: read its journal from the first record to the last.
 
-The journal itself checks the chain of hashes and the long texts. Here the engine makes each move again, from the
-session before it and what was reported, and the result must be the session on record. Nothing is changed, and
-no code of the workflow is run.
+The journal checks the chain of hashes and the long texts. Here each record must continue the one before it, and the
+definition must be the one that the newest record was made with. Nothing is changed, and nothing is run.
+`flow skill replay` makes the moves again.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, StorageError, UsageError
-from flowrail.machines.definition.reader import CodeNotStoredError
-from flowrail.machines.definition.workflow import Workflow, from_plain, workflow_fingerprint
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.agents import recorded_dispatches
-from flowrail.machines.engine.migration import given_params
+from flowrail.errors import StorageError, UsageError
+from flowrail.machines.definition.workflow import from_plain, workflow_fingerprint
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Move, Report, Session
+from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, ForeignSessionError, Store, UnknownSessionError
 from flowrail.storage.file_store import JOURNAL
-from flowrail.storage.records import to_plain
-from flowrail.text.safe_text import shortened
 
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
-_LONGEST_REFUSAL = 400
 _FIXED = ("id", "skill", "source", "started_at", "parent", "received")
 _UNMOVED = ("step", "revision", "params", "visits", "moved_at", "last", "workflow_fingerprint")
 
@@ -41,7 +33,7 @@ class BadHeadError(UsageError):
 
 
 class Discrepancy(NamedTuple):
-    """Something that was changed, or that the engine decides differently; ``place`` is file and line."""
+    """Something that was changed; ``place`` is file and line."""
 
     code: str
     place: str
@@ -49,12 +41,11 @@ class Discrepancy(NamedTuple):
 
 
 class VerificationResult(NamedTuple):
-    """The result of verifying a session. The engine repeated ``judged`` of its ``moves``."""
+    """The result of verifying a session."""
 
     session: str
     records: int
     moves: int
-    judged: int
     head: str
     problems: tuple[Discrepancy, ...]
     notes: tuple[str, ...]
@@ -76,7 +67,6 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verific
         session=session_id,
         records=len(check.hashes),
         moves=check.moves,
-        judged=check.judged,
         head=check.hashes[-1][:16] if check.hashes else "",
         problems=tuple(check.problems),
         notes=tuple(check.notes()),
@@ -96,14 +86,12 @@ class _Verification:
     def __init__(self, store: Store, session_id: str) -> None:
         self.problems: list[Discrepancy] = []
         self.hashes: list[str] = []
-        self.moves = self.judged = 0
+        self.moves = 0
         self._store = store
         self._id = session_id
         self._folder = store.folder(session_id)
-        self._workflow: Workflow | None = None
         self._graph = ""
         self._newest: Record | None = None
-        self._states: dict[int, Mapping[str, object]] = {}
         self._torn = 0
 
     def run(self) -> None:
@@ -119,10 +107,10 @@ class _Verification:
         try:
             for record in self._store.records(self._id):
                 self.hashes.append(record.hash)
-                for problem in self._replayed(record):
+                self.moves += record.kind == "move"
+                for problem in _problems(self._newest, record):
                     self.add("RECORD_WRONG", problem)
                 self._newest = record
-                self._states.setdefault(record.session.revision, record.session.state)
             self._check_definition()
         except StorageError as error:
             place = str(error.details.get("place", self._folder))
@@ -147,17 +135,11 @@ class _Verification:
         newest = self._newest
         if newest is not None and self._graph and self._graph != newest.session.workflow_fingerprint:
             yield "definition.json is not that of the newest record; the next step or migration renews it"
-        if self.judged < self.moves:
-            yield (
-                f"{self.moves - self.judged} of {self.moves} moves were not made again: "
-                "they were made under an earlier definition, or decided by code"
-            )
 
     def _definition(self) -> None:
         place = f"{os.path.join(self._folder, DEFINITION)}:1"
         try:
-            self._workflow = from_plain(self._store.definition(self._id)["workflow"])
-            self._graph = workflow_fingerprint(self._workflow)
+            self._graph = workflow_fingerprint(from_plain(self._store.definition(self._id)["workflow"]))
         except StorageError as error:
             self.add("DEFINITION_DAMAGED", error.message, place=place)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -172,151 +154,34 @@ class _Verification:
             place = f"{os.path.join(self._folder, DEFINITION)}:1"
             self.add("DEFINITION_CHANGED", "it is not what the newest record was made with", place=place)
 
-    def _replayed(self, record: Record) -> list[str]:
-        """Return what is wrong with a record, given those before it."""
-        session = record.session
-        workflow = self._workflow if session.workflow_fingerprint == self._graph else None
-        if self._newest is None:
-            return _begun(record, workflow)
-        before = self._newest.session
-        wrong = [
-            f"`{name}` is another than before"
-            for name in _FIXED
-            if getattr(before, name) != getattr(session, name)
-        ]
-        if record.kind == "move":
-            self.moves += 1
-            found, again = _moved(before, record, workflow)
-            self.judged += again
-            return [*wrong, *found]
-        if record.kind == "rewind":
-            return [*wrong, *self._rewound(before, record)]
-        if record.kind == "migrate":
-            return [*wrong, *_migrated(before, session)]
-        return [
-            *wrong,
-            *(
-                f"a record of the kind `{record.kind}` changed `{name}`"
-                for name in _UNMOVED
-                if getattr(before, name) != getattr(session, name)
-            ),
-        ]
 
-    def _rewound(self, before: Session, record: Record) -> Iterator[str]:
-        session, to = record.session, record.note.get("to")
-        yield from _counts(before, session)
-        if to not in self._states:
-            yield f"the session never was at revision {to}"
-        elif self._states[to] != session.state:
-            yield f"the state is not that of revision {to}"
+def _problems(newest: Record | None, record: Record) -> Iterator[str]:
+    """Yield what is wrong with a record, given the one before it."""
+    after = record.session
+    if newest is None:
+        if record.kind != "fork" and (record.kind != "start" or after.revision or after.last is not None):
+            yield f"the journal begins with `{record.kind}` at revision {after.revision}"
+        return
+    before = newest.session
+    for name in _FIXED:
+        if getattr(before, name) != getattr(after, name):
+            yield f"`{name}` is another than before"
+    if record.kind in {"move", "rewind"} and after.revision != before.revision + 1:
+        yield f"revision {before.revision} is followed by {after.revision}"
+    if record.kind == "move":
+        yield from _move_problems(before, after)
+    elif record.kind not in {"rewind", "migrate"}:
+        for name in _UNMOVED:
+            if getattr(before, name) != getattr(after, name):
+                yield f"a record of the kind `{record.kind}` changed `{name}`"
 
 
-def _begun(record: Record, workflow: Workflow | None) -> list[str]:
-    session = record.session
-    if record.kind == "fork":
-        return []
-    if record.kind != "start" or session.revision or session.last is not None:
-        return [f"the journal begins with `{record.kind}` at revision {session.revision}"]
-    if workflow is None:
-        return []
-    if not session.params.keys() <= workflow.params.keys():
-        return ["there are parameters that the workflow does not have"]
-    try:
-        again = start(
-            workflow,
-            given_params(session, workflow),
-            session_id=session.id,
-            source=session.source,
-            now=session.started_at,
-            parent=session.parent,
-            work=session.work,
-        )
-    except FlowError as error:
-        return [f"the workflow cannot be started like this: {shortened(error.message, _LONGEST_REFUSAL)}"]
-    return _differences(again._replace(received=session.received), session)
-
-
-def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[list[str], bool]:
-    """Return what is wrong with a move, and whether the engine repeated it."""
-    after, move = record.session, record.session.last
-    if move is None:
-        return ["a move is on record without what was reported"], False
-    wrong = list(_shape(before, after, move))
-    if workflow is None:
-        return wrong, False
-    before = before._replace(dispatches=recorded_dispatches(before, record.note))
-    try:
-        again = advance(
-            workflow,
-            before,
-            Report(move.reported, move.facts, move.found, move.remember),
-            now=move.at,
-            evidence=move.evidence or None,
-        )
-    except CodeNotStoredError:
-        return wrong, False  # code decided it, which is not run here
-    except FlowError as error:
-        refusal = shortened(error.message, _LONGEST_REFUSAL)
-        return [*wrong, f"the engine refuses what was reported: {refusal}"], True
-    return wrong or _differences(again, after), True
-
-
-def _shape(before: Session, after: Session, move: Move) -> Iterator[str]:
+def _move_problems(before: Session, after: Session) -> Iterator[str]:
     """Yield what cannot come from any workflow."""
-    yield from _counts(before, after)
+    move = after.last
     if not before.is_open:
         yield f"the session was {before.status} already"
-    if move.step != before.step:
-        yield f"step `{move.step}` was reported while the session was at `{before.step}`"
-    if move.to != after.step:
-        yield f"the move leads to `{move.to}`, and the session is at `{after.step}`"
-    if any(name not in after.state for name in (*before.state, *move.facts)):
-        yield "facts are missing from the state"
-
-
-def _counts(before: Session, after: Session) -> Iterator[str]:
-    if after.revision != before.revision + 1:
-        yield f"revision {before.revision} is followed by {after.revision}"
-
-
-def _migrated(before: Session, after: Session) -> Iterator[str]:
-    if after.revision not in {before.revision, before.revision + 1}:
-        yield f"revision {before.revision} is followed by {after.revision}"
-    if after.state != before.state:
-        yield "a migration changed the state"
-
-
-def _differences(again: Session, recorded: Session) -> list[str]:
-    made, written = _essence(again), _essence(recorded)
-    return [
-        f"`{name}` is {_short(written[name])}; by the workflow it is {_short(made[name])}"
-        for name in made
-        if made[name] != written[name] and name != "format"
-    ]
-
-
-def _essence(session: Session) -> dict[str, object]:
-    """Return the part of *session* that follows from its definition and reports alone, as plain data.
-
-    Texts of questions, names of agents and the topic may change without the graph, and the conversation with each
-    report. Files that evidence was compared with may be gone.
-    """
-    plain = to_plain(
-        session._replace(
-            host=None, topic="", work="", work_machine="", work_digest="", project="", evidence={}
-        )
-    )
-    plain["questions"] = [
-        [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
-        for each in plain["questions"]
-    ]
-    plain["dispatches"] = [
-        [each["id"], each.get("workflow"), each.get("item")] for each in plain["dispatches"]
-    ]
-    essence: dict[str, object] = json.loads(json.dumps(plain))
-    return essence
-
-
-def _short(value: object, longest: int = 80) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    if move is None:
+        yield "a move is on record without what was reported"
+    elif (move.step, move.to) != (before.step, after.step):
+        yield f"a move from `{move.step}` to `{move.to}` led from `{before.step}` to `{after.step}`"

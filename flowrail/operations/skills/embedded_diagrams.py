@@ -3,8 +3,6 @@
     diagram     the workflow as Mermaid, in a fence
     svg         the workflow as a picture in a file beside the page
     steps       its steps with their transitions
-    outcomes    every outcome, its target, and what happens at the limit
-    params      its parameters
     skills      the project's skills; with the word `bundled`, the bundled skills
 
 The workflow is the one that the marker names, or that of the SKILL.md itself, or the one that the caller names.
@@ -21,12 +19,7 @@ from flowrail.command import Command, Hint
 from flowrail.diagrams.embedded import EmbeddedBlock, blocks, with_line_endings
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.renderers.markdown import (
-    outcomes_table,
-    params_table,
-    skills_table,
-    steps_table,
-)
+from flowrail.diagrams.renderers.markdown import skills_table, steps_table
 from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.workflow import Workflow
@@ -107,8 +100,6 @@ Maker = Callable[[Workflow], str]
 OF_A_WORKFLOW: Mapping[str, Maker] = {
     "diagram": lambda workflow: f"```mermaid\n{mermaid.render(picture(workflow))}\n```",
     "steps": steps_table,
-    "outcomes": outcomes_table,
-    "params": params_table,
 }
 NAMES = (*OF_A_WORKFLOW, "svg", "skills")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.findings import CODES, Finding, Place, WorkflowError
+from flowrail.machines.definition.findings import CODES
 from flowrail.machines.definition.step import Outcome, StepContext, Variant
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation import validate
@@ -172,35 +172,6 @@ def test_every_structural_code_has_a_workflow_that_yields_it() -> None:
     structural = {code for code in CODES if "FR101" <= code <= "FR124"}
 
     assert set(BROKEN) == structural
-
-
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_steps() -> None:
-    with pytest.raises(WorkflowError) as caught:
-        Workflow(
-            "Not A Name",
-            step("a", title="", next={"ok": "b", "okay": "c"}, limit=0),
-            step("b", actions=["$nobody"], when="visit >", rules=[("fail", None)]),
-            step("b", next={}),
-            step("1", reports={"x": Arg(choices=())}),
-        )
-
-    error = caught.value
-    assert [each.code for each in error.findings] == [
-        *("FR107", "FR113", "FR102", "FR115", "FR117"),
-        *("FR110", "FR119", "FR121"),
-        *("FR106", "FR112"),
-        *("FR107", "FR104", "FR122"),
-    ]
-    assert (error.code, error.exit_status) == ("INVALID_WORKFLOW", 1)
-    assert error.message.startswith("workflow `Not A Name` has 13 errors\n")
-    assert len(error.message.splitlines()) == 14
-    assert error.details["findings"][0]["code"] == "FR107"  # type: ignore[index]
-
-
-def test_a_finding_is_one_line_with_place_severity_code_and_remedy() -> None:
-    finding = Finding("FR102", "error", "no such step", "name another", Place("workflow.yaml", 3), "a")
-
-    assert finding.line == "workflow.yaml:3: error FR102: no such step; name another"
 
 
 def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:

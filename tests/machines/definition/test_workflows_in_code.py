@@ -107,25 +107,6 @@ def test_a_mistake_in_the_workflow_is_found_by_reading_and_by_running(step: str,
     assert [finding[:4] for finding in read(text)] == [finding[:4] for finding in run_findings]
 
 
-def test_all_mistakes_are_listed_together_each_with_its_line() -> None:
-    with pytest.raises(WorkflowError) as caught:
-        Workflow(
-            "Demo",
-            StepDef("look", "Look", ["Look at $nothing."], next={"ok": "gone"}, limt=3),  # type: ignore[call-arg]
-            2,  # type: ignore[arg-type]
-            StepDef("tell", "Tell", ["Tell."], next={"ok": None}, gate={}),  # type: ignore[arg-type]
-        )
-
-    findings = caught.value.findings
-    assert [finding.code for finding in findings] == [
-        *("FR107", "FR130", "FR102", "FR121"),
-        "FR130",
-        "FR130",
-    ]
-    assert all(finding.place.file == __file__ for finding in findings)
-    assert findings[-1].place.part == "tell.gate"
-
-
 def test_a_callable_object_that_is_async_is_refused_when_it_runs() -> None:
     findings = run(in_a_step("handler=Awaited()"))
 

@@ -39,36 +39,6 @@ AT_LIMIT, _ = failing(GATE, start(GATE, now=NOW))
 # --- the gate under constant failure
 
 
-def test_always_failing_ends_at_the_limit_of_five_in_a_question() -> None:
-    session, rounds = failing(GATE, start(GATE, now=NOW))
-
-    assert rounds == 5
-    assert (session.status, session.step, session.visits["review"]) == ("waiting", "gate", 5)
-    assert offered(session) == ["another-round", "must-only", "accept-the-risk", "stop"]
-    assert session.revision == AT_LIMIT.revision
-
-
-@pytest.mark.parametrize(
-    ("answer", "status", "to", "outcome"),
-    [
-        ("Another round", "active", "work", "fail"),
-        ("MUST only", "active", "work", "fail"),
-        ("Accept the risk", "active", "last", "ok"),
-        ("Stop", "failed", None, "stop"),
-    ],
-)
-def test_four_answers_have_four_ends(answer: str, status: str, to: str | None, outcome: str) -> None:
-    session = answered(AT_LIMIT, f"limit={answer}")
-    told = guide(GATE, session)
-
-    after = report(GATE, session, "done")
-
-    assert (after.status, after.step) == (status, to)
-    assert after.last is not None
-    assert (after.last.reported, after.last.outcome) == ("done", outcome)
-    assert [way.outcome for way in told.next] == ["done"]
-
-
 def test_another_round_is_offered_twice_at_most() -> None:
     session = AT_LIMIT
     for number in range(MOST_EXTRA_ROUNDS):

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from support.folders import YAML, folder
 
-from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.loading.run_python import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
@@ -39,17 +38,6 @@ def loaded(made: Path) -> LoadedWorkflow:
 
 
 # --- which workflows there are
-
-
-def test_the_entry_workflow_is_yaml_or_python(tmp_path: Path) -> None:
-    yaml = folder(tmp_path, name="one")
-    python = tmp_path / "two"
-    python.mkdir()
-    (python / "workflow.py").write_text(PYTHON)
-
-    assert (entry(yaml).path, entry(yaml).is_python) == ("workflow.yaml", False)
-    assert (entry(python).path, entry(python).is_python) == ("workflow.py", True)
-    assert entry_file(str(tmp_path), "none") is None
 
 
 def test_named_workflows_stand_beside_the_entry_one(tmp_path: Path) -> None:
@@ -97,18 +85,6 @@ def test_a_changed_or_missing_file_has_another_digest(tmp_path: Path) -> None:
     assert now["workflow.yaml"] == before["workflow.yaml"]
     assert now["steps/look.md"] == digest(b"Other.")
     assert now["steps/last.md"] == ""
-
-
-def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) -> None:
-    broken = YAML.replace("ok: last", "ok: lst").replace("ok: null", "okay: null")
-
-    with pytest.raises(WorkflowError) as caught:
-        loaded(folder(tmp_path, {"workflow.yaml": broken})).workflow()
-
-    assert [(each.code, str(each.place)) for each in caught.value.findings] == [
-        ("FR102", "workflow.yaml:3"),
-        ("FR113", "workflow.yaml:4"),
-    ]
 
 
 def test_a_snapshot_is_read_without_looking_at_the_disk_again(tmp_path: Path) -> None:

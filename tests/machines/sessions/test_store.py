@@ -7,7 +7,6 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ import pytest
 
 from flowrail.errors import StorageError
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import ForeignSessionError, Store, StoredSession, UnknownSessionError
+from flowrail.machines.sessions.store import Store, StoredSession, UnknownSessionError
 from flowrail.storage.file_store import LinesLostError
-from flowrail.storage.files import LockTimeoutError, NotPrivateError, WriteFailedError
+from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
 from flowrail.storage.ownership import Owner
 from flowrail.text import limits
@@ -51,16 +50,6 @@ def journal(store: Store) -> Path:
 
 def copy(store: Store) -> Path:
     return Path(store.folder(ID)) / "session.json"
-
-
-def test_what_was_committed_is_read(store: Store) -> None:
-    create(store)
-
-    kept = move(store, 1, state={"sure": "low"})
-
-    assert store.read(ID) == kept
-    assert (kept.seq, kept.session.revision, kept.session.state) == (1, 1, {"sure": "low"})
-    assert [record.kind for record in store.records(ID)] == ["start", "move"]
 
 
 def test_the_copy_is_readable_and_names_the_newest_record(store: Store) -> None:
@@ -151,46 +140,6 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
 # --- damage -------------------------------------------------------------------------------------
 
 
-def test_a_damaged_last_line_is_refused_with_its_number(store: Store) -> None:
-    create(store)
-    move(store, 1)
-    journal(store).write_bytes(journal(store).read_bytes().replace(b'"later"', b'"lat3r"'))
-    before = journal(store).read_bytes()
-
-    for use in (store.read, lambda each: store.change(each).__enter__()):
-        with pytest.raises(DamagedError, match=r"journal\.jsonl:2: the line is not as it was written"):
-            use(ID)
-
-    assert journal(store).read_bytes() == before
-
-
-@pytest.mark.parametrize("cut", [1, 100, -1])
-def test_the_next_record_takes_the_place_of_a_torn_one(store: Store, cut: int) -> None:
-    create(store)
-    seen = copy(store).read_bytes()
-    move(store, 1)
-    first, last = journal(store).read_bytes().splitlines(keepends=True)
-    copy(store).write_bytes(seen)
-    journal(store).write_bytes(first + last[:cut])
-
-    kept = move(store, 1, state={"again": True})
-
-    assert kept.torn == 0
-    assert store.read(ID).torn == 0
-    assert journal(store).read_bytes().startswith(first + b'{"seq":1,')
-    assert [record.session.state for record in store.records(ID)] == [{}, {"again": True}]
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b'{"seq":0,"kind":"start"'])
-def test_a_session_without_a_whole_record_never_began(store: Store, content: bytes) -> None:
-    create(store)
-    copy(store).unlink()
-    journal(store).write_bytes(content)
-
-    with pytest.raises(UnknownSessionError, match="there is no session"):
-        store.read(ID)
-
-
 def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store) -> None:
     create(store)
     first = journal(store).read_bytes()
@@ -267,40 +216,6 @@ def test_a_journal_of_another_session_is_refused(store: Store) -> None:
 # --- odd files ----------------------------------------------------------------------------------
 
 
-def linked(path: Path) -> None:
-    path.rename(path.with_name("elsewhere"))
-    path.symlink_to("elsewhere")
-
-
-def piped(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def folded(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def swollen(path: Path) -> None:
-    os.truncate(path, limits.JOURNAL_BYTES + 1)
-
-
-@pytest.mark.parametrize("spoil", [linked, piped, folded, swollen])
-def test_a_journal_that_is_no_plain_file_is_refused(store: Store, spoil: Callable[[Path], None]) -> None:
-    create(store)
-    spoil(journal(store))
-
-    for use in (
-        store.read,
-        lambda each: store.change(each).__enter__(),
-        lambda each: list(store.records(each)),
-    ):
-        with pytest.raises(StorageError) as caught:
-            use(ID)
-        assert caught.value.exit_status == 3
-
-
 def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     Path(store.path).symlink_to(tmp_path / "elsewhere")
@@ -352,18 +267,6 @@ def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: 
     assert store.ids() == [ID]
 
 
-def test_a_journal_does_not_grow_past_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    create(store)
-    before = journal(store).read_bytes()
-    monkeypatch.setattr(limits, "JOURNAL_BYTES", limits.CLOSING_BYTES + len(before) + 100)
-
-    with pytest.raises(TooLargeError, match="the journal of"):
-        move(store, 1)
-
-    assert journal(store).read_bytes() == before
-    assert store.read(ID).seq == 0
-
-
 # --- the disk -----------------------------------------------------------------------------------
 
 
@@ -378,24 +281,6 @@ def failing_writes(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", write)
-
-
-@pytest.mark.parametrize("after", [0, 1, 60])
-def test_a_full_disk_leaves_the_session_as_it_was(
-    store: Store, monkeypatch: pytest.MonkeyPatch, after: int
-) -> None:
-    create(store)
-    before = {path.name: path.read_bytes() for path in Path(store.folder(ID)).iterdir()}
-
-    with monkeypatch.context() as patch:
-        failing_writes(patch, after)
-        with pytest.raises(WriteFailedError):
-            move(store, 1)
-
-    after_it = {path.name: path.read_bytes() for path in Path(store.folder(ID)).iterdir()}
-    after_it.pop("lock")
-    assert after_it == before
-    assert move(store, 1).seq == 1
 
 
 def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,55 +346,4 @@ def test_a_commit_flushes_the_journal_once_and_nothing_else(store: Store, flushe
 # --- together -----------------------------------------------------------------------------------
 
 
-def test_reading_needs_no_lock(store: Store) -> None:
-    create(store)
-
-    with store.change(ID):
-        assert store.read(ID).seq == 0
-        assert len(list(store.records(ID))) == 1
-
-
-def test_a_change_waits_for_the_lock_up_to_a_limit(store: Store) -> None:
-    create(store)
-
-    with store.change(ID), pytest.raises(LockTimeoutError) as caught, store.change(ID, wait=0.01):
-        pass  # pragma: no cover
-    assert caught.value.exit_status == 4
-    assert f"session `{ID}` is held by process {os.getpid()}" in caught.value.message
-
-
-def test_records_of_many_threads_follow_one_another(store: Store) -> None:
-    create(store)
-
-    def add(_: int) -> None:
-        with store.change(ID) as change:
-            revision = change.kept.session.revision + 1
-            change.commit(session(revision=revision), kind="move", at="", by="")
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(add, range(40)))
-
-    assert [record.session.revision for record in store.records(ID)] == list(range(41))
-    assert store.read(ID).session.revision == 40
-
-
 # --- whose it is
-
-
-def test_a_session_of_another_user_is_refused_until_it_is_adopted(store: Store, tmp_path: Path) -> None:
-    create(store)
-    other = Store(store.path, Owner(str(tmp_path / "another")))
-
-    for use in (
-        other.read,
-        lambda name: other.change(name).__enter__(),
-        lambda name: list(other.records(name)),
-    ):
-        with pytest.raises(ForeignSessionError) as caught:
-            use(ID)
-        assert caught.value.exit_status == 7
-        assert f"flow session adopt {ID}" in str(caught.value.hint)
-
-    other.adopt(ID)
-    assert other.read(ID).seq == 0
-    assert store.is_foreign(ID)

@@ -116,7 +116,6 @@ class StoreAgainstModel(RuleBasedStateMachine):
             for session in self.models:
                 found = verify(self.world.store, session)
                 assert found.problems == (), found
-                assert found.judged == found.moves
             shutil.rmtree(self.folder)
 
     def picked(self, number: int) -> str:

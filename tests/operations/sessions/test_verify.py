@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from support.forged import sealed
 from support.sandbox import (
-    BUNDLED,
     bytes_below,
     flow,
     put_skill,
@@ -54,44 +53,10 @@ def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: 
     head = told("status", session)["head"]
     assert ran.status == 0
     assert ran.out == (
-        f"{session}: as it was written; 2 records, 1 move, 1 judged again; head {head}\n"
+        f"{session}: as it was written; 2 records, 1 move; head {head}\n"
         "1 session verified, nothing is wrong\n"
     )
     assert bytes_below(sessions_folder()) == before
-
-
-@pytest.mark.parametrize("skill", BUNDLED)
-def test_a_run_of_each_bundled_skill_passes(skill: str) -> None:
-    given = [
-        word
-        for param in told("show", skill)["params"]
-        if param.get("required")
-        for word in ("-p", f"{param['name']}={as_text(param.get('example', 'x'))}")
-    ]
-    here = told("start", skill, *given)
-    for _ in range(6):
-        ways = [way for way in here["next"] if not way["waits_for"]]
-        if not ways:
-            break
-        extra = [
-            word
-            for want in ways[0]["wants"]
-            if want["required"]
-            for word in ("-s", f"{want['name']}={as_text(want['example'])}")
-        ]
-        ran = flow(*ways[0]["command"].split()[1:], *extra, "--json")
-        if ran.status:
-            break
-        here = ran.data
-
-    (item,) = flow("session", "verify", here["session"], "--json").data["sessions"]
-
-    assert item["problems"] == []
-    assert item["judged"] == item["moves"]
-
-
-def as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
@@ -153,43 +118,20 @@ def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> N
 # --- records
 
 
-def go(step: str | None) -> Callable[[dict[str, Any]], object]:
-    def change(record: dict[str, Any]) -> None:
-        record["session"]["step"] = step
-        record["session"]["last"]["to"] = step
-
-    return change
-
-
 def put(**values: Any) -> Callable[[dict[str, Any]], object]:
     return lambda record: record["session"].update(values)
-
-
-def reported(**values: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda record: record["session"]["last"].update(values)
 
 
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (go("first"), "by the workflow"),
         (put(revision=5), "revision 0 is followed by 5"),
-        (put(status="completed"), "by the workflow"),
-        (put(step="nowhere"), "the session is at `nowhere`"),
-        (put(visits={"first": 1}), "`visits` is"),
-        (put(params={"x": 1}), "`params` is"),
-        (put(state={"x": 1}), '`state` is {"x": 1}; by the workflow it is {}'),
+        (put(step="nowhere"), "a move from `first` to `second` led from `first` to `nowhere`"),
         (put(skill="other"), "`skill` is another than before"),
-        (put(started_at="earlier"), "`started_at` is another than before"),
         (put(last=None), "a move is on record without what was reported"),
-        (reported(step="second"), "step `second` was reported while the session was at `first`"),
-        (reported(outcome="fail"), "`last` is"),
-        (reported(reported="fail"), "by the workflow"),
-        (reported(reported="iterate"), "the engine refuses what was reported"),
-        (reported(facts={"x": 1}), "facts are missing from the state"),
     ],
 )
-def test_a_record_that_the_workflow_would_not_have_given_is_found(
+def test_a_record_that_does_not_continue_the_one_before_it_is_found(
     session: str, change: Callable[[dict[str, Any]], object], what: str
 ) -> None:
     rewritten(session, 2, change)
@@ -206,19 +148,12 @@ def test_a_record_that_the_workflow_would_not_have_given_is_found(
     ("verb", "change", "what"),
     [
         ("abandon", put(step="first"), "changed `step`"),
-        ("abandon", put(revision=2), "changed `revision`"),
         ("rewind", put(revision=1), "revision 1 is followed by 1"),
-        ("rewind", put(state={"x": 1}), "the state is not that of revision 0"),
-        ("rewind", lambda record: record["note"].update(to=7), "the session never was at revision 7"),
-        ("migrate", put(revision=7), "revision 1 is followed by 7"),
-        ("migrate", put(state={"x": 1}), "a migration changed the state"),
     ],
 )
 def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
     session: str, verb: str, change: Callable[[dict[str, Any]], object], what: str
 ) -> None:
-    if verb == "migrate":
-        put_skill("small", (Path(".claude/skills/small/workflow.yaml")).read_text() + "# changed\n")
     told("session", verb, session, *(["--to", "0"] if verb == "rewind" else []))
     assert problems(session) == []
 
@@ -230,7 +165,6 @@ def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
 def test_a_session_that_went_on_after_its_end_is_found(session: str) -> None:
     told("session", "abandon", session)
     rewritten(session, 3, put(status="active"))
-    assert problems(session) == []  # (to abandon nothing is odd, and does no harm)
     told("step", "small", "ok", "--session", session)
     rewritten(session, 3, put(status="abandoned"))
 
