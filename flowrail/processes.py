@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import subprocess
 
 _LONGEST_PAUSE = 0.05
 
@@ -38,6 +39,9 @@ def run(
     It is killed with everything that it started after *seconds*, if it prints more than *most_output* bytes, and when it
     has ended. `OSError` or `ValueError` if it cannot be started.
     """
+    import subprocess  # 6 ms, and most commands run nothing
+    import tempfile
+
     started = time.monotonic()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(

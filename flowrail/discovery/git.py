@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from flowrail import processes
 from flowrail.errors import UsageError
-
-if TYPE_CHECKING:
-    from flowrail import processes
 
 #: Git and the processes that it starts get this many seconds in total.
 TIME_LIMIT = 5.0
@@ -63,8 +60,6 @@ def _run(
     folder: str, words: Iterable[str], environ: Mapping[str, str], seconds: float
 ) -> processes.EndedProcess:
     """Run git; `TimeoutError` if it takes longer, or prints more than anyone reads."""
-    from flowrail import processes  # imports subprocess in 6 ms, and most commands ask git nothing
-
     done = processes.run(
         [*_COMMAND, *words],
         folder=folder,
