@@ -131,7 +131,7 @@ def _dialect_rows() -> Iterator[tuple[object, ...]]:
 def problem_types() -> None:
     """Write the categories that suit each problem type."""
     rows: list[tuple[object, ...]] = [(kind, ", ".join(fitting)) for kind, fitting in CATEGORIES.items()]
-    table("Problem type", "Categories that suit it", rows=rows)
+    table("Problem type", "Suitable categories", rows=rows)
 
 
 def versions() -> None:

@@ -294,9 +294,9 @@ class WorkingFile(NamedTuple):
 class Session(NamedTuple):
     """A run of a workflow.
 
-    ``revision`` counts the transitions taken, from 0. ``params`` are fixed at the start. ``state`` holds reported facts
-    and values that handlers returned, ``visits`` how often each step was entered. The fingerprints
-    are those of the workflow and of the current step's transitions. They show that the workflow was changed.
+    ``revision`` counts transitions, rewinds and migrations to another step, from 0. ``params`` are fixed at the start.
+    ``state`` holds reported facts and values that handlers returned, ``visits`` how often each step was entered. The
+    fingerprints are those of the workflow and of the current step's transitions. They show that the workflow was changed.
 
     ``dispatches`` and ``questions`` are those of the current step, ``findings`` those of all reviews. ``entered``
     holds the revision at which each review was last entered, ``decided`` that at which each gate last decided,
