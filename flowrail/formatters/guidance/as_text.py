@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
@@ -121,9 +121,13 @@ def _result(result: object) -> str:
     return shortened(one_line(example_text(result)), 200)
 
 
+def _answered(answer: Sequence[str]) -> str:
+    return one_line("; ".join(text.removeprefix("other:") for text in answer))
+
+
 def _answers(guidance: Guidance) -> Lines:
     return [
-        f"The user said: {one_line(answer.question)}  {one_line('; '.join(answer.answer))}"
+        f"The user was asked: {one_line(answer.question)} They answered: {_answered(answer.answer)}"
         + (f"  because: {one_line(answer.reason)}" if answer.reason else "")
         for answer in guidance.answers
     ]
@@ -134,7 +138,7 @@ def _questions(guidance: Guidance, show: Show) -> Lines:
     for each in guidance.questions:
         where = "" if each.session == guidance.session else f" (session {each.session})"
         if each.answer is not None:
-            lines.append(f"Answered{where}: {one_line(each.text)}  {one_line('; '.join(each.answer))}")
+            lines.append(f"Answered{where}: {one_line(each.text)} {_answered(each.answer)}")
             continue
         lines.append(f"For the user{where} [{one_line(each.header)}]: {one_line(each.text)}")
         if each.default and each.due:
