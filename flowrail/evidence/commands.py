@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail import processes
-from flowrail.evidence.files import digest_of
 from flowrail.machines.definition.evidence import EvidenceCheck, Verdict
 from flowrail.machines.guidance.evidence import line_of
+from flowrail.storage.files import sha256_hex
 
 KEPT_OUTPUT = 2_000
 """Bytes of the output of a command that did not pass, from its end."""
@@ -73,7 +73,7 @@ def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execut
         reason = getattr(error, "strerror", None) or str(error)
         return Execution(Verdict.ERROR, None, 0.0, "", problem=f"it could not be started ({reason})")
     text = done.output.decode("utf-8", "replace")
-    digest = digest_of(done.output)
+    digest = sha256_hex(done.output)
     if done.status is None:
         return Execution(Verdict.ERROR, None, done.seconds, digest, text, done.problem)
     verdict, why = judge(check, done.status, text)

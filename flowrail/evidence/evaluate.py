@@ -17,6 +17,7 @@ from flowrail.machines.sessions.evidence import (
     EvidenceResult,
     StepEvidence,
 )
+from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
 
@@ -145,7 +146,7 @@ def _file(check: EvidenceCheck, context: Context) -> _Finding:
     data = files.read(context.folder, path)
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
-    known = {path: files.digest_of(data)}
+    known = {path: sha256_hex(data)}
     problem = _problem_in(check, path, data, known[path], context)
     if problem:
         return _Finding(Verdict.FAIL, *problem, known)
@@ -203,7 +204,7 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
     problems: list[tuple[str, str]] = []
     for path in paths:
         data = files.read(context.folder, path) or b""
-        known[path] = files.digest_of(data)
+        known[path] = sha256_hex(data)
         problem = _problem_in(check, path, data, known[path], context)
         problems += [problem] if problem else []
     good = len(paths) - len(problems)
@@ -221,7 +222,7 @@ def _json(check: EvidenceCheck, context: Context) -> _Finding:
     data = files.read(context.folder, path)
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
-    known = {path: files.digest_of(data)}
+    known = {path: sha256_hex(data)}
     unchanged = _unchanged(check, path, known[path], context)
     if unchanged:
         return _Finding(Verdict.FAIL, *unchanged, known)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+
+from flowrail.storage.files import sha256_hex
 
 MOST_FILES = 2_000
 """A pattern may match this many files."""
@@ -60,7 +61,7 @@ def digest(folder: str, path: str) -> str:
     """Return the digest of a file; empty if it is missing. A folder has a digest of its own."""
     data = read(folder, path)
     if data is not None:
-        return digest_of(data)
+        return sha256_hex(data)
     return FOLDER_DIGEST if os.path.isdir(os.path.join(folder, path)) else ""
 
 
@@ -69,15 +70,10 @@ def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
     return {path: digest(folder, path) for path in paths}
 
 
-def digest_of(data: bytes) -> str:
-    """Return the SHA-256 of *data*."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def state_of(values: Mapping[str, str]) -> str:
     """Return one digest for paths and their digests."""
     lines = "".join(f"{value} {path}\0" for path, value in sorted(values.items()))
-    return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256_hex(lines.encode("utf-8", "surrogateescape"))
 
 
 def matching(folder: str, pattern: str) -> list[str]:

@@ -6,7 +6,6 @@ repository runs.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -15,8 +14,10 @@ from typing import NamedTuple
 from flowrail.discovery.git import GitFailedError, output_of
 from flowrail.evidence import files
 from flowrail.evidence.files import UnreadableError
+from flowrail.storage.files import sha256_hex
 
 _ENTRY = re.compile(rb"\d+ blob ([0-9a-f]+)\t(.*)", re.DOTALL)
+_SHA1_LENGTH = 40
 _AT_A_TIME = 200
 _FILTERS = r"^filter\..*\.(clean|smudge|process|required)$"
 
@@ -96,7 +97,7 @@ def _digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
 
 def _link_digest(folder: str, path: str) -> str:
     try:
-        return files.digest_of(b"link " + os.fsencode(os.readlink(os.path.join(folder, path))))
+        return sha256_hex(b"link " + os.fsencode(os.readlink(os.path.join(folder, path))))
     except OSError:
         return ""
 
@@ -123,13 +124,11 @@ def _is_blob(folder: str, path: str, object_id: str) -> bool:
         return False
     if data is None:
         return False
-    algorithm = (
-        "sha1" if len(object_id) == len(hashlib.sha1(b"", usedforsecurity=False).hexdigest()) else "sha256"
-    )
-    return (
-        hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-        == object_id
-    )
+    import hashlib  # 2 ms with OpenSSL, for tracked files of a `git` check only
+
+    algorithm = "sha1" if len(object_id) == _SHA1_LENGTH else "sha256"
+    blob = b"blob %d\0" % len(data) + data
+    return hashlib.new(algorithm, blob, usedforsecurity=False).hexdigest() == object_id
 
 
 def _ask(folder: str, environ: Mapping[str, str], *words: str) -> bytes:

@@ -5,7 +5,6 @@ The answer is read from the journal. Foreign and damaged sessions, and those tha
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,7 +43,7 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
 from flowrail.operations.running.conversations import RESULT_SECONDS, release
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.files import LockTimeoutError, sha256_hex
 from flowrail.storage.ownership import Owner
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import in_quotes, shortened
@@ -203,7 +202,7 @@ def _progress(store: Store, session: Session) -> str:
     session = reconciled(store, session)
     dispatches = [(dispatch.id, dispatch.status, dispatch.token) for dispatch in session.dispatches]
     agents = [(agent.id, agent.revision, agent.status) for agent in agents_at_work(store, session)]
-    return hashlib.sha256(repr((dispatches, agents)).encode()).hexdigest()[:16]
+    return sha256_hex(repr((dispatches, agents)).encode())[:16]
 
 
 def _reason(seen: _Seen, environment: HookEnvironment) -> str:

@@ -15,7 +15,7 @@ from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import commands
 from flowrail.evidence.baseline import machine_name
 from flowrail.evidence.evaluate import evaluate, state_of_run
-from flowrail.evidence.files import UnreadableError, digest_of
+from flowrail.evidence.files import UnreadableError
 from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.engine import questions
@@ -28,6 +28,7 @@ from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered, hidden, results_of
 from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session
 from flowrail.operations.running.steps import check_expected
+from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import did_you_mean, listed
 
 LONGEST_REASON = 2_000
@@ -146,7 +147,7 @@ def _observed(
         exit_status=0 if observed.succeeded else None,
         event=observed.event,
         seconds=observed.seconds,
-        output_digest=digest_of(observed.output.encode("utf-8", "replace")),
+        output_digest=sha256_hex(observed.output.encode("utf-8", "replace")),
         output=_kept_output(at.session, verdict, observed.output),
         problem=problem,
     )
