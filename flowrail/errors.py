@@ -26,7 +26,7 @@ _Refusal = TypeVar("_Refusal", bound="FlowError")
 
 
 class FlowError(Exception):
-    """What happened, what to do next, and the values."""
+    """An error of flowrail: what happened, what to do next, and the values."""
 
     code: ClassVar[str] = "FAILED"
     exit_status: ClassVar[int] = 1
@@ -87,7 +87,7 @@ class HandoffError(FlowError):
 
 
 class TrustError(FlowError):
-    """Code would have to run that is not approved."""
+    """The command would run code that is not approved."""
 
     code = "NOT_TRUSTED"
     exit_status = 7

@@ -21,7 +21,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class NoMarkersError(DocumentError):
-    """A block does not end."""
+    """A block in a Markdown page has no end marker."""
 
     code = "NO_MARKERS"
 

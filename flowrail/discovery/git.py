@@ -20,7 +20,7 @@ _COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null
 
 
 class GitFailedError(UsageError):
-    """Git cannot answer here."""
+    """git failed, or the folder is not in a git repository."""
 
     code = "GIT_FAILED"
 

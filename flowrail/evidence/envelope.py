@@ -22,7 +22,7 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 
 class AttestationInvalidError(FlowError):
-    """An attestation is not what was signed with this key."""
+    """An attestation was changed, or was not signed with this key."""
 
     code = "ATTESTATION_INVALID"
 

@@ -24,6 +24,6 @@ class NotOpenError(ConflictError):
 
 
 class WorkerReplacedError(ConflictError):
-    """The other workers did not hear from this one and do its work."""
+    """The worker sent no heartbeat for too long, so other workers have taken over its jobs."""
 
     code = "WORKER_REPLACED"

@@ -76,7 +76,7 @@ class InvalidPayloadError(HandoffRefusedError):
 
 
 class TargetNotFoundError(HandoffRefusedError):
-    """No skill has that name, or it is no longer the skill that was chosen."""
+    """No skill has that name, or the skill changed after it was chosen."""
 
     code = "TARGET_NOT_FOUND"
 
@@ -100,7 +100,7 @@ class AlreadyReceivedError(HandoffRefusedError):
 
 
 class HandoffClosedError(HandoffRefusedError):
-    """The handoff is over."""
+    """The handoff has ended, or was not sent yet."""
 
     code = "HANDOFF_CLOSED"
 

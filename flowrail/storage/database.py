@@ -62,7 +62,7 @@ class DatabaseError(StorageError):
 
 
 class SchemaError(StorageError):
-    """The database has no tables of ours, or those of a different version of flowrail."""
+    """The database has no tables of flowrail, or tables of a different version."""
 
     code = "SCHEMA_DIFFERS"
 

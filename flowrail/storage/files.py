@@ -54,7 +54,7 @@ class FileTooLargeError(DocumentError):
 
 
 class WriteFailedError(StorageError):
-    """A write failed, and nothing of it counts."""
+    """A write failed, and the change was not recorded."""
 
     code = "WRITE_FAILED"
 

@@ -59,7 +59,7 @@ class JournalFullError(TooLargeError):
 
 
 class DamagedError(StorageError):
-    """A journal is not as it was written. The message names file and line."""
+    """A journal was changed or damaged; the message contains file and line."""
 
     code = "JOURNAL_DAMAGED"
 

@@ -184,7 +184,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 class WorkflowError(FlowError):
-    """A workflow with errors. ``findings`` holds all of them."""
+    """The workflow has errors; ``findings`` lists all of them."""
 
     code = "INVALID_WORKFLOW"
 

@@ -27,7 +27,7 @@ Path = tuple[str | int, ...]
 
 
 class CodeNotStoredError(FlowError):
-    """Code would have to run that is not stored."""
+    """The stored workflow needs Python functions, and these are not stored."""
 
     code = "CODE_NOT_KEPT"
 

@@ -43,7 +43,7 @@ Call = Callable[[Callable[..., object], StepContext, Mapping[str, object]], Any]
 
 
 class HandlerError(FlowError):
-    """An author's function or rule failed; the session has not moved."""
+    """An author's function or rule failed; the session is unchanged."""
 
     code = "HANDLER_FAILED"
 

@@ -48,7 +48,7 @@ class UnknownFindingError(UsageError):
 
 
 class BadFindingError(UsageError):
-    """A finding that cannot be recorded."""
+    """The finding cannot be recorded, for example because it has no text."""
 
     code = "BAD_FINDING"
 

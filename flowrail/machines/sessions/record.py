@@ -71,7 +71,7 @@ DEFINITION_UPGRADES: dict[int, Upgrade] = {1: _with_named_rules_and_variants}
 
 
 class NewerFormatError(StorageError):
-    """A later version of flowrail wrote it."""
+    """A later version of flowrail wrote the file."""
 
     code = "NEWER_FORMAT"
 
@@ -113,7 +113,7 @@ LoadText = Callable[[str, int], str]
 
 
 class TextDamagedError(DamagedError):
-    """A long text of a session is not what was written."""
+    """A long text of a session was changed or is missing."""
 
     code = "TEXT_DAMAGED"
 

@@ -46,7 +46,7 @@ SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 
 
 class UnknownSessionError(UsageError):
-    """There is no session of that id in this store."""
+    """The store has no session with that id."""
 
     code = "UNKNOWN_SESSION"
 

@@ -60,7 +60,7 @@ _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
 class TooDeepError(ConflictError):
-    """Agents dispatched agents that dispatched agents, beyond the limit."""
+    """Sub-agents dispatched further sub-agents, deeper than the limit."""
 
     code = "TOO_DEEP"
 

@@ -61,7 +61,7 @@ from flowrail.text.safe_text import one_line
 
 
 class RevisionConflictError(ConflictError):
-    """The session has moved since the revision that was expected."""
+    """The session is no longer at the expected revision."""
 
     code = "REVISION_CONFLICT"
 

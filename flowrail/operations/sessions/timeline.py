@@ -41,7 +41,7 @@ from flowrail.text.phrases import did_you_mean
 
 
 class UnknownRevisionError(UsageError):
-    """The session never was at that revision."""
+    """The session has never been at that revision."""
 
     code = "UNKNOWN_REVISION"
 

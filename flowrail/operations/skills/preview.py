@@ -24,7 +24,7 @@ from flowrail.text.phrases import did_you_mean, listed
 
 
 class WrongTotalError(UsageError):
-    """The caller expects another number of steps."""
+    """The workflow has another number of steps than the caller expects."""
 
     code = "WRONG_TOTAL"
 

@@ -29,7 +29,7 @@ class NotANameError(UsageError):
 
 
 class ExistsError(ConflictError):
-    """A file or folder of this name exists already."""
+    """A file or folder with this name already exists."""
 
     code = "EXISTS"
 
