@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from statemachine.exceptions import TransitionNotAllowed
 from support.golden import in_golden_block
-from support.sandbox import flow
 
+from flowrail.diagrams.handoff import lifecycle_picture
+from flowrail.diagrams.renderers import mermaid
+from flowrail.diagrams.renderers.json import as_data
 from flowrail.handoff import handoff
 from flowrail.handoff.handoff import ENDED, PHASES
 from flowrail.handoff.lifecycle import (
@@ -88,7 +89,7 @@ def test_every_condition_is_asked_somewhere() -> None:
 
 
 def test_the_drawing_shows_every_transition() -> None:
-    shown = json.loads(flow("handoff", "diagram", "--json").out)
+    shown = as_data(lifecycle_picture())
     drawn = {(each["from"], each["to"]): each["outcomes"] for each in shown["edges"]}
 
     for edge in TRANSITIONS:
@@ -102,7 +103,7 @@ def test_the_reference_shows_the_machine_as_it_is() -> None:
     file = Path(__file__).parents[2] / "docs" / "reference" / "handoff.md"
     page = file.read_text(encoding="utf-8")
 
-    drawn = flow("handoff", "diagram").out.rstrip("\n")
+    drawn = mermaid.render(lifecycle_picture())
     assert in_golden_block(file, "handoff-diagram", f"```mermaid\n{drawn}\n```")
     for name, told in CHECKS.items():
         assert f"| `{name}` | {told} |" in page
