@@ -340,7 +340,7 @@ def verify_command(
         raise UsageError("an ID and --all are both given", hint="leave one of them out")
     if head and not session_id:
         raise UsageError(
-            "--head is that of one session",
+            "--head belongs to one session, and none was named",
             hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
         )
     kept = world(store=store).store
