@@ -68,7 +68,7 @@ ANSWER = (
 LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
-_EVIDENCE = "When you report, the checks of the outcome that the report leads to must pass."
+_EVIDENCE = "The checks of the resulting outcome must pass before your report is accepted."
 _VERDICTS = " Each verdict is the result now."
 _RUN_EXACTLY = (
     " Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "

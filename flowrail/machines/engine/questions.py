@@ -259,11 +259,11 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
             AnswerOption("Accept the risk", ACCEPT, "Continue as if it had passed; the reason is recorded.")
         )
     options.append(AnswerOption("Stop", STOP, "End the session as failed."))
-    what = "did not pass its review" if gate else "failed again"
+    what = "did not pass its review" if gate else "failed"
     return AskedQuestion(
         id=LIMIT,
         header="Limit",
-        text=f"{name}: {visits} round{'s' if visits != 1 else ''}, and it {what}. What next?",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {what}. What next?",
         options=tuple(options),
         source=BY_LIMIT,
     )
