@@ -187,6 +187,8 @@ class Picture(NamedTuple):
         """Return how often *arrow* was taken."""
         if self.trace is None:
             return arrow.taken or 0
+        if arrow.source == self.nodes[0].id and self.nodes[0].kind is NodeKind.START:
+            return 1
         return self.trace.taken.get((arrow.source, arrow.target), 0)
 
     def never(self, arrow: Arrow) -> bool:

@@ -60,13 +60,11 @@
   // --- which step
 
   function choose(id, { focus = false, scroll = true, unfold = true } = {}) {
-    for (const each of drawings[current].querySelectorAll(".chosen, .near")) each.classList.remove("chosen", "near");
+    for (const each of drawings[current].querySelectorAll(".chosen")) each.classList.remove("chosen");
     chosen = id;
     const node = nodes().find((each) => each.dataset.id === id), told = id && details(id);
     if (!node) return;
     node.classList.add("chosen");
-    for (const line of drawings[current].querySelectorAll(".lines path"))
-      if (line.dataset.from === id || line.dataset.to === id) line.classList.add("near");
     if (scroll) reveal(node);
     if (focus) node.focus({ preventScroll: true });
     if (told && unfold) {
@@ -170,10 +168,6 @@
     for (const line of drawings[0].querySelectorAll(".line")) {
       const gone = line.dataset.from === ":start" || Boolean(now.taken[`${line.dataset.from}\n${line.dataset.to}`]);
       line.classList.toggle("taken", gone);
-      if (line.tagName === "path") {
-        line.dataset.tip = line.dataset.tip || line.getAttribute("marker-end");
-        line.setAttribute("marker-end", gone ? line.dataset.tip.replace(/-tip-\w+/, "-tip-taken") : line.dataset.tip);
-      }
     }
     const { last } = now, title = (id) => titles[id] || id || "";
     const what = last.outcome ? `${title(last.step)}: ${last.outcome}${last.capped ? " (at the limit)" : ""} → ${last.to ? title(last.to) : last.status}`

@@ -1,13 +1,13 @@
-"""Colours and lines of a drawing, light and dark; the contrast of text is at least 4.5 to 1 in both."""
+"""Colours and lines of a drawing, light and dark; contrast is at least 4.5 to 1 for text, 3 to 1 for lines."""
 
 from __future__ import annotations
 
 import re
 
 LIGHT = (
-    "--ground:#ffffff;--band:#f4f6fa;--rim:#dde3ec;--ink:#1b2430;--soft:#566173;--line:#8b96a8;--pill:#ffffff;"
+    "--ground:#ffffff;--band:#f4f6fa;--rim:#dde3ec;--ink:#1b2430;--soft:#566173;--line:#76839a;--pill:#ffffff;"
     "--step:#f3f6fb;--step-line:#7b8aa3;--decide:#fff5dc;--decide-line:#b98112;--ask:#f3ecff;--ask-line:#8257c9;"
-    "--gate:#ffeae5;--gate-line:#c9573b;--agent:#e2f4f2;--agent-line:#22857c;--good:#1f8a4c;--good-soft:#d9f2e2;"
+    "--gate:#ffeae5;--gate-line:#c9573b;--agent:#e2f4f2;--agent-line:#22857c;--good:#1b8046;--good-soft:#d9f2e2;"
     "--bad:#c0392b;--bad-soft:#fbdedb;--warn:#9a6a00;--here:#1f64e0;--here-soft:#dbe8ff"
 )
 DARK = (
@@ -20,24 +20,22 @@ _RULES = """\
 ROOT{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
 ROOT text{fill:var(--ink);text-anchor:middle}
 ROOT .ground{fill:var(--ground)}
-ROOT .band rect{fill:var(--band);stroke:var(--rim)}
+ROOT .band rect{fill:var(--band);stroke:var(--line)}
 ROOT .band text{text-anchor:start;font-size:11.5px;font-weight:600;letter-spacing:.03em;fill:var(--soft)}
 ROOT .lines path{fill:none;stroke:var(--line);stroke-width:1.5}
-ROOT .lines .fail{stroke:var(--bad)}
-ROOT .lines .iterate{stroke:var(--warn)}
 ROOT .lines .skip{stroke-dasharray:5 4}
-ROOT .lines .taken{stroke:var(--good);stroke-width:3}
-ROOT .lines .never{stroke-dasharray:2 4;opacity:.7}
+ROOT .lines .taken{stroke-width:3.5}
+ROOT .lines .never{stroke-dasharray:2 4}
 ROOT .tip{fill:var(--line)}
-ROOT .tip.fail{fill:var(--bad)}
-ROOT .tip.iterate{fill:var(--warn)}
-ROOT .tip.taken{fill:var(--good)}
-ROOT .labels rect{fill:var(--pill);stroke:var(--rim)}
+ROOT .labels rect{fill:var(--pill);stroke:var(--line)}
 ROOT .labels text{font-size:11.5px;fill:var(--soft)}
-ROOT .labels .fail text{fill:var(--bad)}
-ROOT .labels .iterate text{fill:var(--warn)}
-ROOT .labels .taken rect{stroke:var(--good)}
-ROOT .labels .taken text{fill:var(--good)}
+ROOT .labels .taken rect{stroke-width:2}
+ROOT .lines .ok,ROOT .labels .ok rect{stroke:var(--good)}
+ROOT .lines .fail,ROOT .labels .fail rect{stroke:var(--bad)}
+ROOT .lines .iterate,ROOT .labels .iterate rect{stroke:var(--warn)}
+ROOT .tip.ok,ROOT .labels .ok text{fill:var(--good)}
+ROOT .tip.fail,ROOT .labels .fail text{fill:var(--bad)}
+ROOT .tip.iterate,ROOT .labels .iterate text{fill:var(--warn)}
 ROOT .node .shape{fill:var(--step);stroke:var(--step-line);stroke-width:1.5;stroke-linejoin:round}
 ROOT .node .bar{fill:none;stroke:var(--agent-line)}
 ROOT .decide .shape{fill:var(--decide);stroke:var(--decide-line)}
@@ -54,9 +52,12 @@ ROOT .title{font-size:14px;font-weight:600}
 ROOT .note,ROOT .end{font-size:11.5px;fill:var(--soft)}
 ROOT .end{text-anchor:start}
 ROOT .done .shape{stroke:var(--good);stroke-width:2.5}
+ROOT .failed.done .shape{stroke:var(--bad)}
 ROOT .here .shape{fill:var(--here-soft);stroke:var(--here);stroke-width:4}
 ROOT .agents.here .shape{stroke-width:2.5}
-ROOT .off{opacity:.5}"""
+ROOT .off .shape{fill:var(--ground);stroke:var(--line)}
+ROOT .off .core{fill:var(--line)}
+ROOT .off text{fill:var(--soft)}"""
 
 
 def page_colours() -> str:

@@ -18,7 +18,7 @@ from flowrail.text.safe_text import xml_attribute, xml_text
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")
-TIPS = ("plain", "fail", "iterate", "taken")
+TIPS = ("plain", "ok", "fail", "iterate")
 
 
 def render(picture: Picture, *, name: str = "flow", scheme: str = "auto") -> str:
@@ -84,7 +84,7 @@ def described(picture: Picture) -> str:
 
 def _path(picture: Picture, arrow: Arrow, line: RoutedLine, name: str) -> str:
     classes = _line_class(picture, arrow)
-    tip = next((tip for tip in reversed(TIPS) if tip in classes.split()), "plain")
+    tip = next((tip for tip in TIPS if tip in classes.split()), "plain")
     return (
         f'<path class="{classes}" d="{line.path}" marker-end="url(#{name}-tip-{tip})" '
         f'data-from="{xml_attribute(arrow.source)}" data-to="{xml_attribute(arrow.target)}"/>'

@@ -66,7 +66,7 @@ def drawn(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = 
     arrows = tuple(
         arrow._replace(taken=sum(covered.counts.get((arrow.source, outcome), 0) for outcome in arrow.every))
         if arrow.every
-        else arrow
+        else arrow._replace(taken=1 if covered.taken else None)
         for arrow in plain.arrows
     )
     return plain._replace(nodes=nodes, arrows=arrows)

@@ -16,6 +16,7 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import png
+from flowrail.diagrams.renderers.style import DARK, LIGHT, style
 from flowrail.diagrams.renderers.svg import described, render
 from flowrail.machines.definition.workflow import Workflow
 
@@ -54,6 +55,66 @@ def test_a_picture_has_a_title_and_a_description_for_screen_readers() -> None:
 
     assert 'role="img" aria-labelledby="flow-title flow-desc"' in svg
     assert described(picture(loop(3))) == "2 steps, 1 transition back."
+
+
+def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_taken(
+    tab: Tab, tmp_path: Path
+) -> None:
+    made = workflow(
+        step("one", next={"ok": "two", "fail": None}), step("two", next={"ok": None, "fail": "one"})
+    )
+    plain = picture(made)
+    drawn = plain._replace(
+        arrows=tuple(arrow._replace(taken=int(arrow.source == "one")) for arrow in plain.arrows)
+    )
+    page = tmp_path / "drawn.svg"
+    page.write_text(render(drawn, scheme="light"), encoding="utf-8")
+
+    tab.open(page)
+    lines = {
+        (source, kind): (colour, width)
+        for source, kind, colour, width in tab.run(
+            "[...document.querySelectorAll('.lines path')].map(line => [line.dataset.from, line.classList[1],"
+            " getComputedStyle(line).stroke, getComputedStyle(line).strokeWidth])"
+        )
+    }
+
+    (ok, wide), (fail, also_wide) = lines["one", "ok"], lines["one", "fail"]
+    assert ok != fail
+    assert wide == also_wide
+    assert lines["two", "ok"] == (ok, "1.5px")
+    assert lines["two", "fail"] == (fail, "1.5px")
+    assert float(wide.removesuffix("px")) >= 3
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_line_has_a_contrast_of_three_to_one(colours: str) -> None:
+    known = dict(colour.split(":") for colour in colours.split(";"))
+    strokes = {*re.findall(r"stroke:var\((--[a-z-]+)\)", style("#flow", "around"))}
+
+    low = {
+        (line, ground)
+        for line in strokes
+        for ground in ("--ground", "--band", "--pill")
+        if contrast(known[line], known[ground]) < 3
+    }
+
+    assert {"--line", "--good", "--bad", "--warn"} <= strokes
+    assert low == set()
+    assert "opacity" not in style("#flow", "around")
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours as WCAG defines it."""
+    lower, higher = sorted(map(luminance, (one, other)))
+    return (higher + 0.05) / (lower + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour such as `#ffffff`."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_a_picture_asks_for_nothing_and_runs_nothing() -> None:
