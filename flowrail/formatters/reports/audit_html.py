@@ -232,9 +232,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     heads = "".join(f"<th>{name}</th>" for name in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
+    lines = "".join(f"<tr>{''.join(map(_cell, head, row))}</tr>\n" for row in rows)
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{lines}</tbody></table>"
     return f'<div class="wide" tabindex="0" role="group" aria-label="Table, scrollable">{table}</div>'
+
+
+def _cell(name: str, cell: str) -> str:
+    return f'<td data-label="{name}">{cell}</td>'
 
 
 def _handoff_link(handoff: HandoffTimeline | AuditSpan) -> str:
