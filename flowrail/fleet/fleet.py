@@ -22,6 +22,7 @@ from flowrail.fleet.records import (
 )
 from flowrail.fleet.status import FleetStatus, PoolStatus, status_of
 from flowrail.fleet.targets import Target
+from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.engine.questions import STOP
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.machines.sessions.store import UnknownSessionError
@@ -38,8 +39,6 @@ from flowrail.storage.ownership import Owner, configuration_path
 from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"
-FLEET_OWNER = "fleet"
-"""The conversation that a session belongs to until its first run, so that no other agent continues it unasked."""
 _WAIT_SECONDS = 60.0
 _LONGEST_DELAY = 3600.0
 

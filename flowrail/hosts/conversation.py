@@ -22,6 +22,8 @@ VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """The environment variables that name the conversation of a command, ours first."""
 FLEET = "FLOW_FLEET"
 """The environment variable of an agent whose sub-agents are started by the workers of a fleet."""
+FLEET_OWNER = "fleet"
+"""The conversation that a session of a fleet belongs to until its first run, so that no other agent continues it unasked."""
 HELD = "held"
 """The kind of record that counts how often an agent was kept from ending its turn."""
 RELEASED = "released"

@@ -17,6 +17,7 @@ from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError
+from flowrail.evidence import files
 from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
@@ -33,11 +34,12 @@ from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, O
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence_records, working_files
+from flowrail.operations.running.evidence import hidden
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import SessionPage, view
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
-from flowrail.storage.files import read_bounded
+from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words
 from flowrail.text.safe_text import shortened, visible
@@ -47,8 +49,10 @@ if TYPE_CHECKING:
     from flowrail.fleet.status import FleetStatus
 
 PHASES = (DISCOVERY, SELECTION, VALIDATION, TRANSFER, INVOCATION, ACKNOWLEDGMENT)
-LONGEST_PAYLOAD = 20_000
-"""Characters of a payload that are shown."""
+LONGEST_TEXT = 20_000
+"""Characters of a payload or file that are shown."""
+MOST_PREVIEWS = 5
+"""Files of a check that are shown."""
 MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
@@ -110,6 +114,8 @@ class ShownEvidence(NamedTuple):
     outcomes: Mapping[str, str] = Frozen()
     claim: str = ""
     problem: str = ""
+    previews: Mapping[str, Sequence[ShownFact]] = Frozen()
+    """The text of the files that a person is asked to approve, by check."""
 
 
 class Pages:
@@ -159,6 +165,7 @@ class Pages:
             words=in_words,
             facts=_facts_text,
             iso=_iso,
+            start=_start_of,
         )
 
     def stamps(self) -> dict[str, tuple[int, int]]:
@@ -260,7 +267,13 @@ class Pages:
             for result in current.results
         }
         known = shown.now.evidence.get(step.id)
-        return ShownEvidence(current.results, outcomes, known.claim if known else "")
+        secret = self._store.read(shown.now.id).session
+        previews = {
+            result.check: hidden(secret, _previews(result))
+            for result in current.results
+            if result.awaits_approval
+        }
+        return ShownEvidence(current.results, outcomes, known.claim if known else "", previews=previews)
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
         store = self._world.shown_store
@@ -365,7 +378,24 @@ def _payload_text(handoff: HandoffTimeline) -> str:
         text = read_bounded(handoff.payload, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
     except StorageError:
         return ""
-    return text if len(text) <= LONGEST_PAYLOAD else f"{text[:LONGEST_PAYLOAD]}…"
+    return _start_of(text)
+
+
+def _start_of(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+
+
+def _previews(result: EvidenceResult) -> list[ShownFact]:
+    """Return the text files of a check, as they were when it was made."""
+    shown = []
+    for path, digest in list(result.files.items())[:MOST_PREVIEWS]:
+        try:
+            data = files.read(result.folder, path)
+            if data is not None and sha256_hex(data) == digest and b"\0" not in data:
+                shown.append(ShownFact(path, data.decode()))
+        except (files.UnreadableError, UnicodeDecodeError):
+            continue
+    return shown
 
 
 def _iso(moment: float) -> str:

@@ -156,6 +156,9 @@ def test_the_page_of_an_audit_fits_a_phone_and_is_accessible(chromium: Tab, tmp_
         chromium.open(tmp_path / "audit.html")
 
         assert chromium.run("document.documentElement.scrollWidth <= innerWidth"), phone
+        assert not phone or chromium.run(
+            "[...document.querySelectorAll('.wide')].every(table => table.scrollWidth <= table.clientWidth)"
+        )
         if axe.is_file():
             assert violations(chromium, axe) == [], (dark, phone)
 
@@ -204,6 +207,13 @@ def test_the_fleet_page_shows_pools_sessions_and_runs(chromium: Tab) -> None:
         visit(chromium, "/fleet")
         assert "No fleet here." in text(chromium)
         session = run_session("small")
+        visit(chromium, "/")
+        assert "No worker has started it" in text(chromium)
+        assert "queued" in text(chromium)
+        assert "active" not in text(chromium)
+        visit(chromium, f"/sessions/{session}")
+        assert "start a worker: flow fleet worker" in text(chromium)
+        visit(chromium, "/fleet")
         with worker():
             until(ended(session))
         chromium.wait_for("document.getElementById('main').innerText.includes('finished')")

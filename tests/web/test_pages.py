@@ -261,6 +261,28 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
     assert "looks right" in flow("history", session).out
 
 
+def test_the_text_of_a_file_is_shown_to_the_person_who_approves_it(tmp_path: Path) -> None:
+    session = waiting_for_approval()
+    page = f"/sessions/{session}"
+    (tmp_path / "elsewhere").write_text("a text outside the project")
+
+    with website(at_terminal=True) as site:
+        site.enter()
+        Path("package.txt").write_text("<b>the package</b>" + "\nmore" * 10_000)
+        text = site.request(page).text
+        Path("package.txt").write_bytes(b"the package\0\xff")
+        binary = site.request(page).text
+        Path("package.txt").unlink()
+        Path("package.txt").symlink_to(tmp_path / "elsewhere")
+        linked = site.request(page).text
+
+    assert "Show package.txt" in text
+    assert "&lt;b&gt;the package&lt;/b&gt;\nmore" in text
+    assert text.count("\nmore") < 5_000
+    assert "Show package.txt" not in binary
+    assert "a text outside the project" not in linked
+
+
 def test_a_person_waives_evidence_on_the_page() -> None:
     session = waiting_for_approval()
     Path("package.txt").unlink()

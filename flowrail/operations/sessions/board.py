@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
+from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.evidence import StepEvidence
@@ -23,6 +24,9 @@ STALLED_AFTER = 30 * 60
 
 SHOWN_SECONDS = 7 * 24 * 3600
 """For so long the board has a session of a database that has ended."""
+
+
+QUEUED = "queued, no worker has started it"
 
 
 class Group(StrEnum):
@@ -94,12 +98,14 @@ class BoardEntry(NamedTuple):
     evidence: str = ""
     """What a refused claim lacks, such as `claimed ok, lacks evidence: tests`."""
     parent: str | None = None
+    queued: bool = False
+    """Whether it waits for a worker of a fleet to start its first agent."""
     readable: bool = True
 
     @property
     def note(self) -> str:
         """What a person should know besides the position: the open question or missing evidence, sub-agents, findings."""
-        reason = self.reason if self.group is Group.NEEDS_YOU else self.evidence
+        reason = self.reason if self.group is Group.NEEDS_YOU else QUEUED if self.queued else self.evidence
         findings = count(self.findings, "open finding") if self.findings else ""
         return "; ".join(part for part in (reason, self.agents.text, findings) if part)
 
@@ -210,6 +216,7 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
         findings=sum(finding.is_open for finding in session.findings),
         evidence=_lacking(evidence) if session.is_open else "",
         parent=session.parent.session if session.parent else None,
+        queued=group is Group.RUNNING and session.owner == FLEET_OWNER,
     )
 
 
