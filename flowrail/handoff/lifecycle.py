@@ -22,9 +22,9 @@ from flowrail.handoff import handoff
 
 CHECKS: Mapping[str, str] = {
     "target_exists": "the target still exists",
-    "target_unchanged": "the target's SKILL.md has not changed since it was chosen",
+    "target_unchanged": "the target's SKILL.md has not changed since the target was chosen",
     "session_readable": "the source's session can be read",
-    "chain_allowed": "the chain may grow by the target",
+    "chain_allowed": "the rules of the chain allow the target",
     "source_accepted": "the target accepts work from the source",
     "version_supported": "the target can read the payload's version",
     "payload_valid": "the payload is complete, valid and not expired",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -42,7 +43,10 @@ def run_pytest(*words: str) -> tuple[int, str]:
     plugin = () if installed() else ("-p", "flowrail.testing.pytest_plugin")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *plugin, *words],
-        env=clean_environment(),
+        env={
+            **clean_environment(),
+            **{name: os.environ[name] for name in os.environ if name.startswith("COVERAGE_")},
+        },
         capture_output=True,
         text=True,
         check=False,
