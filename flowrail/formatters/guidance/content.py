@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
+from flowrail.machines.definition.step import DONE
 from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.engine.questions import (
@@ -69,6 +70,7 @@ LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "The checks of the resulting outcome must pass before your report is accepted."
+_DECIDED = " The step decides that outcome from your report: you do not report it."
 _VERDICTS = " Each verdict is the result now."
 _RUN_EXACTLY = (
     " Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
@@ -113,7 +115,8 @@ def about_evidence(guidance: Guidance) -> str:
     """Return what to do with the checks of a step."""
     has_verdicts = any(check.verdict for check in guidance.evidence)
     runs = any(check.run for check in guidance.evidence)
-    return f"{_EVIDENCE}{_VERDICTS if has_verdicts else ''}{_RUN_EXACTLY if runs else ''}"
+    decided = any(offer.outcome == DONE for offer in guidance.next)
+    return f"{_EVIDENCE}{_DECIDED if decided else ''}{_VERDICTS if has_verdicts else ''}{_RUN_EXACTLY if runs else ''}"
 
 
 def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:
