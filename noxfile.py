@@ -40,7 +40,13 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests, README and docs included, with branch coverage."""
+    """Run all tests, README and docs included."""
+    session.run("pytest", *(session.posargs or ["-n", "auto", "-q"]))
+
+
+@nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """Run all tests and report the branch coverage, which takes about half as long again."""
     words = session.posargs or ["-n", "auto", "-q"]
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *words)
