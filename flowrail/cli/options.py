@@ -139,18 +139,27 @@ facts = stacked(
     ),
 )
 token = click.option("--token", metavar="T", help="The token that came with the prompt.")
+
+
+def _sentences(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> str:
+    """Return the texts of an option that was given several times as one text."""
+    return "; ".join(text.strip() for text in texts)
+
+
 memory = stacked(
     click.option(
         "--found",
-        default="",
+        multiple=True,
+        callback=_sentences,
         metavar="TEXT",
-        help="What you found, in a sentence. Shown when the session is resumed.",
+        help="What you found, in a sentence. Shown when the session is resumed. May be repeated.",
     ),
     click.option(
         "--remember",
-        default="",
+        multiple=True,
+        callback=_sentences,
         metavar="TEXT",
-        help="What to keep in mind until the end. Shown when the session is resumed.",
+        help="What to keep in mind until the end. Shown when the session is resumed. May be repeated.",
     ),
 )
 where = click.option(

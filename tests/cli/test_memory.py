@@ -36,6 +36,15 @@ def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
     assert flow("session", "verify", session).status == 0
 
 
+def test_several_texts_of_one_report_are_all_kept() -> None:
+    put_skill("small")
+    session = told("start", "small")["session"]
+
+    told("step", "small", "ok", "--remember", "use MySQL", "--remember", "ask Ines first")
+
+    assert memory(session) == [("remember", "use MySQL; ask Ines first", "first", "")]
+
+
 def test_questions_and_answers_carry_them_too() -> None:
     put_skill("small")
     session = told("start", "small")["session"]

@@ -21,15 +21,23 @@ _LONGEST_PATH, _MOST_VALUES = 400, 200
 
 
 def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
-    """Return the files that the session's facts name, its notes, and its folder if that holds other files."""
+    """Return the files that the session's facts name, its notes and other pages, and its folder if that holds more.
+
+    A page is a Markdown file at the top of the folder, such as a plan. Scratch files are not named.
+    """
     project = working_files.project_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
     kept = working_files.listed(world, session)
-    notes = [file for file in kept if os.path.basename(file.path) == NOTES]
-    others = [file for file in kept if file not in notes]
-    found = {file.path: file for file in (*named, *notes) if file is not None}
+    pages = [
+        file
+        for file in kept
+        if file.path.endswith(".md") and os.path.dirname(file.path) == session.work_folder
+    ]
+    pages.sort(key=lambda file: os.path.basename(file.path) != NOTES)
+    found = {file.path: file for file in (*named, *pages) if file is not None}
     results = [*found.values()][:MOST_FILES]
+    others = [file for file in kept if file not in results]
     if others:
         size = sum(file.bytes for file in others)
         results.append(others[0]._replace(path=f"{session.work_folder}/", bytes=size))
