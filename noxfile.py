@@ -46,7 +46,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
-    """Run all tests and report the branch coverage, which takes about half as long again."""
+    """Run all tests and report the branch coverage. This is slower than the tests alone."""
     words = session.posargs or ["-n", "auto", "-q"]
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *words)
