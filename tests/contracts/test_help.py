@@ -104,7 +104,6 @@ WITHOUT_JSON: dict[tuple[str, ...], str] = {
     ("ui",): "runs until Ctrl+C and prints one address",
     ("mcp",): "speaks the protocol",
     ("fleet", "worker"): "runs until Ctrl+C",
-    ("fleet", "trust"): "asks a person",
     ("completion",): "prints a script",
     ("help",): "prints help",
 }

@@ -179,6 +179,16 @@ def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() 
     assert "changed since it was approved for headless agents: .claude/settings.json" in changed.err
 
 
+def test_a_folder_is_approved_and_the_answer_is_data() -> None:
+    refused = flow("fleet", "trust", "--digest", "0", "--json")
+    digest = refused.error["details"]["digest"]
+
+    trusted = flow("fleet", "trust", "--digest", digest, "--json")
+
+    assert refused.status == 7
+    assert trusted.data == {"folder": str(Path.cwd()), "digest": digest, "allowed": True}
+
+
 def test_a_fleet_that_came_with_a_clone_is_refused_and_looking_makes_no_files() -> None:
     assert told("fleet", "status")["pools"] == []
     assert not Path(".flow").exists()

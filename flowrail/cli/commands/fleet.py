@@ -219,7 +219,8 @@ def resume_command(pool: str, as_json: bool, store: str | None) -> None:
 
 @click.command("trust", epilog=options.examples("flow fleet trust"))
 @click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
-def trust_command(digest: str | None) -> None:
+@options.as_json
+def trust_command(digest: str | None, as_json: bool) -> None:
     """Approve the current project for headless agents
 
     Without a user, hosts run the hooks and MCP servers of a project's settings without asking. This shows these
@@ -228,9 +229,10 @@ def trust_command(digest: str | None) -> None:
     here = Environment()
     content = folders.content_of(here.project)
     shown = "\n".join(folders.describe(here.project))
-    output.text(shown)
+    if not as_json:
+        output.text(shown)
     if digest is None:
-        seen = terminal.is_shown_to_person()
+        seen = not as_json and terminal.is_shown_to_person()
         hint = Hint("a person runs: ", Command("fleet trust"))
         question = "Let workers run agents in this folder as you, without asking?"
         terminal.ask(question, shown="" if seen else shown, hint=hint, digest=content.digest)
@@ -241,7 +243,10 @@ def trust_command(digest: str | None) -> None:
             digest=content.digest,
         )
     approval.approve(content, here.state, at=here.now)
-    output.text("workers may run agents here")
+    if as_json:
+        output.data({"folder": os.path.realpath(here.project), "digest": content.digest, "allowed": True})
+    else:
+        output.text("workers may run agents here")
 
 
 def _data(status: FleetStatus) -> dict[str, object]:
