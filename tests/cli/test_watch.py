@@ -82,8 +82,9 @@ def test_the_board_fits_the_terminal_and_follows_the_store(columns: int) -> None
         first = screen.wait_for("Running (1)")
         screen.wait_for("step 1 of 3: Test 1.4.0")
         told("step", "release", "ok", "--session", session)
-        second = screen.wait_for("Needs you (1)")
+        screen.wait_for("Needs you (1)")
         screen.wait_for("\x07")
+        second = screen.wait_for("Publish it?")  # the last line of the card, so the card was read whole
 
     assert all(len(line.rstrip("\r")) <= columns for line in first.split("\n"))
     assert "Publish it?" in second
