@@ -145,6 +145,8 @@ MEANINGS = {
     "lease_over": "whether the lease has expired, so that another agent can claim the dispatch",
     "left_out": "skills that the registry does not include, and why",
     "level": "how far a check was verified: claimed, observed, checked or approved",
+    "is_always": "whether every outcome of the step needs the check",
+    "condition": "when the check counts, if the step decides the outcome; otherwise empty",
     "limit": "how often the step may be entered, or the review repeated",
     "line": "the line in the file, from 1; 0 if unknown",
     "column": "the column in the line, from 1; 0 if unknown",

@@ -341,7 +341,7 @@ class Tools:
             ]
             head = ["id", "severity", "state", "what"]
             return ToolAnswer(
-                table(head, rows) if rows else f"no finding recorded in {home}",
+                table(head, rows) if rows else f"no finding recorded in {home}, the session that reviews",
                 {"findings": [finding_data(home, each) for each in found]},
             )
         if action == "resolve":
@@ -357,7 +357,9 @@ class Tools:
             item=item,
             token=token,
         )
-        return ToolAnswer(f"{one.id} {one.severity} recorded in {home}", finding_data(home, one))
+        return ToolAnswer(
+            f"{one.id} {one.severity} recorded in {home}, the session that reviews", finding_data(home, one)
+        )
 
     def discover(
         self,

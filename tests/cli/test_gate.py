@@ -144,7 +144,7 @@ def test_a_gate_that_passes_says_so() -> None:
     agent.to_gate()
 
     assert 'mode="passed"' in agent.shown()
-    assert "The gate passes: no finding blocks." in agent.shown()
+    assert "The gate passes: nothing that blocks is open" in agent.shown()
     assert agent.report("done")["step"]["id"] == "tell"
 
 

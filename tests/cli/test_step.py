@@ -58,6 +58,7 @@ def test_the_json_of_a_step_is_what_was_promised() -> None:
             "phase": None,
             "attempt": 1,
             "limit": None,
+            "skipped": [],
         },
         "actions": ["Do the first thing."],
         "dispatches": [],

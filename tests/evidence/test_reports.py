@@ -234,4 +234,4 @@ def test_the_step_lists_its_evidence_in_every_format() -> None:
     for form in (text, xml):
         assert "pytest -q" in form
         assert f"flow evidence run {session} lint" in form
-        assert "he checks of the resulting outcome must pass" in form
+        assert "Your report is accepted only if these checks pass." in form

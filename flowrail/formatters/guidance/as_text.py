@@ -15,17 +15,19 @@ from flowrail.formatters.guidance.content import (
     briefing_text,
     choices_text,
     command_of,
+    destination,
     example_text,
     findings_of,
     in_short,
     item_of,
+    outcomes_of,
     pieces,
     purpose_of,
     shown,
     variables,
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, wants_of
-from flowrail.text.phrases import duration, in_words, section, size
+from flowrail.text.phrases import duration, in_words, listed, section, size
 from flowrail.text.report import (
     Line,
     Moment,
@@ -80,7 +82,8 @@ def _header(guidance: Guidance) -> Lines:
         return [line(Span(marks, Style.TITLE))]
     phase = f" · {one_line(step.phase)}" if step.phase else ""
     attempt = f" · attempt {step.attempt} of {step.limit}" if step.limit else ""
-    head = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{attempt}"
+    skipped = f" · skipped {listed(step.skipped)}" if step.skipped else ""
+    head = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{attempt}{skipped}"
     return [
         title(head),
         *([line(Span(marks, Style.MUTED))] if guidance.session else []),
@@ -178,8 +181,11 @@ def _evidence(guidance: Guidance, show: Show) -> Lines:
     for check in guidance.evidence:
         verdict = "waived" if check.waived else check.verdict
         about = f" ({verdict})" if verdict else ""
-        needed_for = ", ".join(check.outcomes)
-        lines.append(f"  {needed_for}: {check.id}{about}: {one_line(check.expected)}")
+        needed = "".join(
+            f"{'if ' if name == 'if' else ''}{one_line(said)}: "
+            for name, said in outcomes_of(guidance, check).items()
+        )
+        lines.append(f"  {needed}{check.id}{about}: {one_line(check.expected)}")
         lines += [command(f"run: {visible(check.run)}", 4)] if check.run else []
         if check.command:
             lines.append(command(f"{purpose_of(check)}: {visible(show(check.command))}", 4))
@@ -189,7 +195,7 @@ def _evidence(guidance: Guidance, show: Show) -> Lines:
 def _next(guidance: Guidance, show: Show) -> Lines:
     lines: Lines = ["Report the outcome to get the next step:"]
     for offer in guidance.next:
-        lines.append(f"  {_offer(offer)}")
+        lines.append(f"  {_offer(guidance, offer)}")
         lines += [command(visible(show(offer.command)), 4)] if offer.command else []
     wants = wants_of(guidance.next)
     if wants:
@@ -224,9 +230,9 @@ def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
         yield _next(guidance, show)
 
 
-def _offer(offer: OfferedTransition) -> str:
+def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
-    to = f"to {offer.to}" if offer.to else ("ends the run" if offer.ends else "decided from your report")
+    to = f"to {offer.to}" if offer.to else ("ends the run" if offer.ends else destination(guidance, offer))
     waits = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
     return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
 

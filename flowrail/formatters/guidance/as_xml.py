@@ -16,10 +16,12 @@ from flowrail.formatters.guidance.content import (
     briefing_text,
     choices_text,
     command_of,
+    destination,
     example_text,
     findings_of,
     how_to_ask,
     item_of,
+    outcomes_of,
     pieces,
     purpose_of,
     result_of,
@@ -37,11 +39,12 @@ from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.safe_text import attributes, content, xml_verbatim
 
 LAUNCH = (
-    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its whole task "
-    "is: run the command and do what it prints, step by step, to the end. If your host has no agent of that name, "
+    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise.{enough} Its whole "
+    "task is: run the command and do what it prints, step by step, to the end. If your host has no agent of that name, "
     "use one that can run commands. If it has no agents, do the dispatches yourself, one after the other, and tell "
     "the user so."
 )
+NEEDED = " {needed} of {total} must succeed."
 
 LAUNCH_AGAIN = (
     "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
@@ -52,7 +55,10 @@ RELAUNCH = (
     "task is the command printed for the dispatch and what that prints."
 )
 
-KEEP = "<keep>Notes for later: append --found TEXT or --remember TEXT.</keep>"
+ALL_ENDED = (
+    "All agents have finished: launch no more. Do what the text above asks after their work, then report."
+)
+KEEP = "<keep>Append notes: --found TEXT, --remember TEXT (repeatable).</keep>"
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""
@@ -87,6 +93,7 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
             phase=step.phase,
             attempt=step.attempt if step.limit or step.attempt > 1 else None,
             limit=step.limit,
+            skipped=" ".join(step.skipped) or None,
         )
         parts.append(f"<step_header{where}>{xml_verbatim(step.title)}</step_header>")
     text = "\n".join(map(content, pieces(guidance, show)))
@@ -111,7 +118,7 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
             "<next>",
             *keep,
             *_wants(guidance),
-            *(_case(offer, show) for offer in guidance.next),
+            *(_case(guidance, offer, show) for offer in guidance.next),
             "</next>",
         ]
     return parts
@@ -126,7 +133,8 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
     if not join.total:
         yield f"<launch>{NOBODY}</launch>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
-        yield f"<launch>{LAUNCH}</launch>"
+        needed = NEEDED.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
+        yield f"<launch>{LAUNCH.format(enough=needed)}</launch>"
     if any(each.again for each in guidance.dispatches):
         yield f"<launch>{LAUNCH_AGAIN}</launch>"
     asked = any(each.answer is None for each in guidance.questions)
@@ -134,6 +142,8 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
         yield f"<launch>{RELAUNCH}</launch>"
     if join.met and join.open:
         yield f"<launch>{ENOUGH}</launch>"
+    if join.met and join.total and not join.open:
+        yield f"<launch>{ALL_ENDED}</launch>"
     most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
     for each in guidance.dispatches:
         about = attributes(
@@ -211,7 +221,7 @@ def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
     for check in guidance.evidence:
         about = attributes(
             id=check.id,
-            outcome=" ".join(check.outcomes),
+            **outcomes_of(guidance, check),
             level=check.level,
             verdict="waived" if check.waived else check.verdict or None,
         )
@@ -252,10 +262,10 @@ def _how_to_append(want: Want) -> str:
     return f"append -s {want.name}=VALUE"
 
 
-def _case(offer: OfferedTransition, show: Show) -> str:
+def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> str:
     head = attributes(
         outcome=offer.outcome,
-        to=offer.to if offer.to is not None else ("(end)" if offer.ends else "decided from your report"),
+        to=destination(guidance, offer),
         limit_reached=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,
     )

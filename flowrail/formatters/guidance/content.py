@@ -16,7 +16,7 @@ from flowrail.machines.engine.questions import (
     SUB_AGENT_QUESTION_FORMAT,
     moment_after,
 )
-from flowrail.machines.guidance.guide import Guidance, Want
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, duration, in_words, size
 from flowrail.text.placeholders import RepeatableTexts
@@ -41,8 +41,9 @@ FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
 """The options of the command that records a finding; a long text goes into a file, `--file FILE`."""
 
 ASK_USER = (
-    "Ask the user the open questions, word for word and with every option, in one call of your question tool "
-    "(AskUserQuestion in Claude Code); answer nothing yourself. Then run the command of the chosen option."
+    "Ask the user the open questions in one call of your question tool (AskUserQuestion in Claude Code), word for word "
+    "and with every option, unless the step gives its own menu. Answer nothing yourself. Then run the command of the "
+    "chosen option."
 )
 ASK_ABOVE = (
     "Only the user can answer the open questions, and you cannot ask the user. Answer nothing, stop here, and return "
@@ -63,14 +64,17 @@ LONGEST_VALUE = 120
 
 MANY = 4
 ANSWER = (
-    "The work is done. End your answer with the lines below, word for word. Above them, write only what the last "
-    "step asked you to give:"
+    "The work is done. If another agent launched you, end your answer with the lines below, word for word; above them, "
+    "write only what the last step asked you to give. If you did this dispatch yourself, do the next one, or, after the "
+    "last, run the command behind NEXT."
 )
 LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
-_EVIDENCE = "The checks of the resulting outcome must pass before your report is accepted."
-_DECIDED = " The step decides that outcome from your report: you do not report it."
+_EVIDENCE = "Your report is accepted only if these checks pass."
+_OUTCOME = " Each counts only for its outcome."
+_CONDITION = ' A check with "if" counts only then.'
+_DECIDED = " The step decides the outcome from your report: you do not report it."
 _VERDICTS = " Each verdict is the result now."
 _RUN_EXACTLY = (
     " Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
@@ -113,10 +117,45 @@ def purpose_of(check: EvidenceView) -> str:
 
 def about_evidence(guidance: Guidance) -> str:
     """Return what to do with the checks of a step."""
+    named = [outcomes_of(guidance, check) for check in guidance.evidence]
+    condition = _CONDITION if any("if" in each for each in named) else ""
+    several = len({offer.outcome for offer in guidance.next}) > 1
+    outcome = _OUTCOME if several and any("outcome" in each for each in named) else ""
     has_verdicts = any(check.verdict for check in guidance.evidence)
     runs = any(check.run for check in guidance.evidence)
-    decided = any(offer.outcome == DONE for offer in guidance.next)
-    return f"{_EVIDENCE}{_DECIDED if decided else ''}{_VERDICTS if has_verdicts else ''}{_RUN_EXACTLY if runs else ''}"
+    decided = _decides(guidance) and any("outcome" in each for each in named)
+    return "".join(
+        (
+            _EVIDENCE,
+            outcome,
+            condition,
+            _DECIDED if decided else "",
+            _VERDICTS if has_verdicts else "",
+            _RUN_EXACTLY if runs else "",
+        )
+    )
+
+
+def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:
+    """Return when *check* counts: `outcome` with the outcomes that need it, or `if` with a condition.
+
+    If the step decides the outcome and needs the check for each, nothing is returned.
+    """
+    if check.condition:
+        return {"if": check.condition}
+    return {} if _decides(guidance) and check.is_always else {"outcome": " ".join(check.outcomes)}
+
+
+def destination(guidance: Guidance, offer: OfferedTransition) -> str:
+    """Return where a report leads: a step, the end, or what decides it."""
+    if offer.to is not None or offer.ends:
+        return offer.to or "(end)"
+    asks = any(question.answer is None for question in guidance.questions)
+    return "decided by the user's answer" if asks else "decided from your report"
+
+
+def _decides(guidance: Guidance) -> bool:
+    return any(offer.outcome == DONE for offer in guidance.next)
 
 
 def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:

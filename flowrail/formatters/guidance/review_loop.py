@@ -32,7 +32,7 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
         case "passed":
             return [
                 banner,
-                f"The gate passes: no finding blocks. Severities that block in this round: {named}.",
+                f"The gate passes: nothing that blocks is open ({named} would block). There is no further round.",
             ], [_PASSED]
         case "re-verify" if loop.severities:
             back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"

@@ -156,7 +156,8 @@ def answered(guidance: Guidance, place: str | None, show: Show = str) -> str:
         if not (offer.waits_for or any(want.required for want in offer.wants))
     ]
     if len(ready) == len(guidance.next) == 1 and ready[0].command:
-        return f"Recorded. If the step asks for nothing else, report it:\n{visible(show(ready[0].command))}"
+        done = "Recorded. Do what the step asks after the answer, if anything. Then report the step:"
+        return f"{done}\n{visible(show(ready[0].command))}"
     return f"Recorded. Continue with the step. This prints it again:\n{resume}"
 
 

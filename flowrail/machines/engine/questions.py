@@ -45,11 +45,10 @@ ACCEPTED = "the user accepts what is still open"
 
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
-You cannot ask the user yourself. If the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
-1. Save your work where your task says: you will be launched again and will not remember this turn.
+Only needed if another agent launched you and the user must decide something that changes what you do next. You cannot ask the user yourself: return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
+1. Save your work where your task says: the agent that continues it will not remember this turn.
 2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in other words.
-3. If your work is a flow session, pass the block to `flow ask SESSION -` and return what it prints. Otherwise return the block.
-The block is your whole answer: no text around it, no code fence.
+3. If an ask_command is printed below, pass the block to it on standard input, and return exactly what it prints. If none is, return the block. Return nothing else: no text around it, no code fence.
 <needs_user_input>
 <question id="cache" header="Cache" multi="false">
 <text>Where should the cache be kept?</text>
@@ -62,8 +61,8 @@ The block is your whole answer: no text around it, no code fence.
 
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
-An agent whose whole answer is a needs_user_input block has questions and is not finished. Report no outcome for it.
-1. Wait until the other agents have returned. Then ask all their questions together with your question tool (AskUserQuestion in Claude Code): header, text and options word for word. Answer none yourself.
+Only if an agent's whole answer is a needs_user_input block: it has questions and is not finished. Report no outcome for it.
+1. Wait until the other agents have returned. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
 2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
 3. Otherwise launch a new agent with the same prompt, the location of its saved work, and each answer as id: label.
 If an answer mixes other text with a block, launch a new agent and ask for the block alone.
@@ -72,7 +71,7 @@ If an answer mixes other text with a block, launch a new agent and ask for the b
 
 QUESTION_RELAY_UPWARDS = Markup("""\
 <question_relay>
-An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
+Only if an agent's whole answer is a needs_user_input block: it has questions and is not finished. Report no outcome for it and do not use its work.
 You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
 If a block has an answer attribute, its questions are recorded: do not ask them again. Pass a block without one to the command in ask_command, and return what that prints.
 The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from flowrail.command import Command
 from flowrail.machines.definition.evidence import EvidenceCheck, Level
-from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.step import Outcome, Rule, StepDef
+from flowrail.machines.definition.step_parts import Question
+from flowrail.machines.engine.transitions import effective_outcome
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import Session
 from flowrail.text.phrases import count, joined
@@ -18,7 +21,9 @@ from flowrail.text.placeholders import fill
 class EvidenceView(NamedTuple):
     """A check of the current step. ``run`` is the line that the agent runs itself, ``command`` runs it for the agent.
 
-    ``verdict`` is the result now if the step was resumed, and empty if it was not or if a pass does not suffice.
+    It counts for the ``outcomes``, and always if ``is_always``. If the step decides the outcome by rules, answers or
+    findings, ``condition`` says when. ``verdict`` is the result now if the step was resumed, and empty if it was not
+    or if a pass does not suffice.
     For a review, ``command`` records that it found nothing.
     """
 
@@ -31,6 +36,8 @@ class EvidenceView(NamedTuple):
     command: Command | None
     verdict: str
     waived: bool
+    is_always: bool
+    condition: str
 
 
 class StepEvidenceView(NamedTuple):
@@ -57,9 +64,11 @@ def views(
             command = Command("finding none", session.id, store=store)
         elif check.run and check.lowest_level is not Level.APPROVED:
             command = Command("evidence run", session.id, check.id, store=store)
+        outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
+        needed = {way for way in step.ways if effective_outcome(step, session, way) in outcomes}
         yield EvidenceView(
             id=check.id,
-            outcomes=tuple(outcome for outcome, checks in step.evidence.items() if check in checks),
+            outcomes=outcomes,
             kind=check.kind,
             level=str(check.lowest_level),
             expected=expected(check, lambda path: fill(path, values), values),
@@ -67,7 +76,43 @@ def views(
             command=command if session.id else None,
             verdict="",
             waived=check.id in waived,
+            is_always=needed == set(step.ways),
+            condition="" if needed == set(step.ways) else _condition(step, needed),
         )
+
+
+def _condition(step: StepDef, outcomes: AbstractSet[str]) -> str:
+    """Return when *step* decides on one of *outcomes*, in words or as an expression."""
+    if step.gate is not None:
+        return "the gate passes" if Outcome.OK in outcomes else "the gate does not pass"
+    if step.questions:
+        return _chosen(step.questions, outcomes)
+    return _ruled(step.rules, outcomes)
+
+
+def _chosen(questions: Sequence[Question], outcomes: AbstractSet[str]) -> str:
+    labels = [
+        f'"{option.label}"'
+        for question in questions
+        for option in question.options
+        if option.outcome in outcomes
+    ]
+    others = ["answers in other words"] if any(question.other in outcomes for question in questions) else []
+    chooses = [f"chooses {' or '.join(labels)}"] if labels else []
+    return f"the user {' or '.join(chooses + others)}" if chooses or others else ""
+
+
+def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
+    """Return the condition under which the first rule that holds is one for *outcomes*."""
+    conditions: list[str] = []
+    earlier: list[str] = []
+    for rule in rules:
+        if rule.outcome not in outcomes:
+            earlier += [rule.when] if rule.when is not None else []
+            continue
+        unless = f"not ({' or '.join(earlier)})" if earlier else ""
+        conditions.append(" and ".join(filter(None, (rule.when, unless))))
+    return " or ".join(conditions)
 
 
 def line_of(command: Sequence[str]) -> str:

@@ -119,6 +119,8 @@ class StepView(NamedTuple):
     phase: str | None
     attempt: int
     limit: int | None
+    skipped: tuple[str, ...] = ()
+    """The steps that were skipped on the way to this one, because their condition was false."""
 
 
 class Guidance(NamedTuple):
@@ -282,8 +284,11 @@ def handed_back(session: Session, place: str | None) -> WorkResult:
     )
 
 
-def _waits_for(guidance: Guidance) -> tuple[str, ...]:
-    """Return what must happen before anything can be reported."""
+def _waits_for(guidance: Guidance, decided: Outcome | None) -> tuple[str, ...]:
+    """Return what must happen before the outcome *decided* can be reported; `None` if the report decides it.
+
+    An outcome other than `ok` can also be reported once so many agents have failed that the step cannot succeed.
+    """
     asked = [question.id for question in guidance.questions if question.answer is None]
     answers = (f"the user's answer to {listed(asked)}",) if asked else ()
     join = guidance.join
@@ -294,10 +299,11 @@ def _waits_for(guidance: Guidance) -> tuple[str, ...]:
     is_range = len(numbers) > MOST_LISTED and numbers[-1] - numbers[0] == len(numbers) - 1
     open_ = f"{names[numbers[0]]} … {names[numbers[-1]]}" if is_range else ", ".join(join.open)
     missing = join.needed - join.succeeded
-    if join.hopeless:
+    can_fail = decided is not None and decided is not Outcome.OK
+    if join.hopeless or (can_fail and missing == len(numbers)):
         return (*answers, f"the end of {open_}")
     if missing < len(numbers):
-        return (*answers, f"any {missing} of {open_}")
+        return (*answers, f"any {missing} of {open_}{', or the end of all' if can_fail else ''}")
     return (*answers, f"all of {open_}" if missing > 1 else open_)
 
 
@@ -332,6 +338,7 @@ def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
         phase=step.phase,
         attempt=session.visit,
         limit=None if step.bound is None else session.allowed(step.id, step.bound),
+        skipped=session.last.skipped if session.last is not None and session.last.to == step.id else (),
     )
 
 
@@ -347,7 +354,6 @@ def _ways(
     workflow: Workflow, session: Session, step: StepDef, store: str | None, guidance: Guidance
 ) -> Iterator[OfferedTransition]:
     """Yield the outcomes that can be reported. A join that can no longer be met does not allow `ok`."""
-    waits_for = _waits_for(guidance)
     at_limit = session.limit_question is not None
     declared = {} if at_limit else fact_args(step, session.params)
     named, wanted = _parted(declared)
@@ -369,6 +375,7 @@ def _ways(
             decided = None if at_limit else _decided(workflow, session, step, facts, wanted, outcome)
             if is_hopeless and decided and effective_outcome(step, session, decided) is Outcome.OK:
                 continue
+            waits_for = _waits_for(guidance, decided)
             to, ends, capped = _destination(workflow, session, step, decided, facts, wanted)
             line = step_command(session, outcome, facts, store)
             yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, line)

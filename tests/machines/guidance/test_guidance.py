@@ -248,7 +248,7 @@ def test_a_step_reads_with_its_values() -> None:
     later = guide(definition, advance(definition, session, Report("iterate", {"topic": "$mode"})))
 
     assert first.step is not None
-    assert first.step == ("look", "Look (1 of 4)", 1, 1, "evidence", 1, 4)
+    assert first.step == ("look", "Look (1 of 4)", 1, 1, "evidence", 1, 4, ())
     assert first.actions == ("About logins.", "It costs $5 in full mode, .")
     assert later.step is not None
     assert later.step.title == "Look (2 of 4)"
