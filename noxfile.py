@@ -99,7 +99,7 @@ def adherence(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def pictures(session: nox.Session) -> None:
-    """Test pictures and pages with Mermaid and axe (npm), Chromium and rsvg-convert (apt)."""
+    """Test pictures and pages with Mermaid and axe (npm) and Chromium (apt)."""
     session.run(
         "npm", "install", "--no-save", "--no-audit", "--no-fund", "mermaid@11", "axe-core@4", external=True
     )

@@ -301,7 +301,6 @@ MEANINGS = {
     "total": "how many steps the workflow has",
     "total_steps": "how many steps the workflow has",
     "trace_id": "the id shared by all handoffs and sessions of one piece of work",
-    "traces": "one entry for each chain of handoffs",
     "tries": "after how many refusals a person is asked",
     "trigger": "the line that invokes it",
     "trust": "the approved skills",

@@ -103,7 +103,7 @@ CODES: Mapping[str, CodeMeaning] = {
     # why a folder is not a candidate
     "HIDDEN_FOLDER": CodeMeaning(INFO, "rename the folder if it should be a skill"),
     "NOT_A_FOLDER": CodeMeaning(WARNING, "move the file into a folder of its own, as SKILL.md"),
-    "NO_SKILL_FILE": CodeMeaning(WARNING, "add a SKILL.md, or search deeper with `--recursive`"),
+    "NO_SKILL_FILE": CodeMeaning(WARNING, "add a SKILL.md, or name the folder above the skill with `--root`"),
     "NOT_A_FILE": CodeMeaning(ERROR, "replace it by a regular file"),
     "DANGLING_LINK": CodeMeaning(ERROR, "remove the link, or restore its target"),
     "LINK_LOOP": CodeMeaning(ERROR, "remove the link"),

@@ -20,12 +20,7 @@ from flowrail.discovery.locations import AskGit, Locations, Root, Scope, look
 from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
 from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
-from flowrail.discovery.scan.scan import (
-    ScannedSkill,
-    ScanResult,
-    scan,
-    visit,
-)
+from flowrail.discovery.scan.scan import ScannedSkill, ScanResult, scan, visit
 from flowrail.errors import UsageError
 from flowrail.text.safe_text import in_quotes
 
@@ -150,13 +145,12 @@ def discover(
     environ: Mapping[str, str],
     *,
     extra: Iterable[str] = (),
-    recursive: bool = False,
     ask_git: AskGit | None = None,
 ) -> Discovery:
     """Return the skills that can take over work here, and everything else that was found."""
     ask_git = ask_git or partial(superproject, environ=environ)
     places = look(cwd, home, environ, extra, ask_git=ask_git)
-    scanned = scan(places.usable, recursive=recursive)
+    scanned = scan(places.usable)
     registry = read_registry(registry_path(home, environ), home)
     elsewhere = visit(_elsewhere(scanned, registry))
     return combine(places, scanned, registry, elsewhere)

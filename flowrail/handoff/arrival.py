@@ -16,12 +16,7 @@ from flowrail.errors import FlowError
 from flowrail.handoff import checks
 from flowrail.handoff.chain import MAX_HOPS, format_chain
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.errors import (
-    PayloadProblem,
-    ValidationFailedError,
-    errors,
-    payload_refusal,
-)
+from flowrail.handoff.errors import PayloadProblem, ValidationFailedError, errors, payload_refusal
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, CheckResult, Handoff
 from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, text_at, texts_at

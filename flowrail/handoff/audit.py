@@ -1,4 +1,4 @@
-"""What happened in handoffs and sessions: timelines of their records, and traces across skills.
+"""What happened in handoffs and sessions: timelines of their records.
 
 Read from the journals alone. A damaged journal is listed beside the others and hides none. Of foreign journals
 only the id is listed.
@@ -149,27 +149,6 @@ class SessionTimeline(NamedTuple):
     events: tuple[SessionEvent, ...]
 
 
-class AuditSpan(NamedTuple):
-    """A handoff as a part of a trace."""
-
-    span_id: str
-    parent_span_id: str | None
-    handoff: str
-    source: str
-    target: str
-    phase: str
-    started_at: str
-    seconds: float | None
-
-
-class HandoffTrace(NamedTuple):
-    """The handoffs of one piece of work, and the skills that it came through."""
-
-    trace_id: str
-    spans: tuple[AuditSpan, ...]
-    skills: tuple[str, ...]
-
-
 class UnreadableJournal(NamedTuple):
     """A journal that cannot be read, and why."""
 
@@ -179,11 +158,10 @@ class UnreadableJournal(NamedTuple):
 
 
 class AuditReport(NamedTuple):
-    """Timelines, traces, journals that cannot be read, and the ids of foreign journals."""
+    """Timelines, journals that cannot be read, and the ids of foreign journals."""
 
     handoffs: tuple[HandoffTimeline, ...]
     sessions: tuple[SessionTimeline, ...]
-    traces: tuple[HandoffTrace, ...]
     unreadable: tuple[UnreadableJournal, ...]
     foreign: tuple[str, ...]
 
@@ -211,9 +189,7 @@ def audit(
             hint=Hint("see all: ", Command("audit", all=True)),
             id=wanted[:80],
         )
-    return AuditReport(
-        tuple(found), tuple(sessions), tuple(_traces(found)), tuple(reader.unreadable), tuple(reader.foreign)
-    )
+    return AuditReport(tuple(found), tuple(sessions), tuple(reader.unreadable), tuple(reader.foreign))
 
 
 class _JournalReader:
@@ -352,20 +328,6 @@ def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
         seconds=_seconds(moment(events[0].at), moment(events[-1].at)),
         events=tuple(events),
     )
-
-
-def _traces(handoffs: Iterable[HandoffTimeline]) -> Iterator[HandoffTrace]:
-    by_trace: dict[str, list[HandoffTimeline]] = {}
-    for handoff in handoffs:
-        by_trace.setdefault(handoff.trace_id, []).append(handoff)
-    for trace_id, members in by_trace.items():
-        spans = tuple(
-            AuditSpan(
-                h.span_id, h.parent_span_id, h.handoff, h.source, h.target, h.phase, h.started_at, h.seconds
-            )
-            for h in members
-        )
-        yield HandoffTrace(trace_id, spans, max((h.chain for h in members), key=len))
 
 
 def _is_about(handoff: HandoffTimeline, wanted: str) -> bool:

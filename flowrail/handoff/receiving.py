@@ -13,12 +13,7 @@ from typing import NamedTuple
 from flowrail.command import Hint
 from flowrail.discovery.compatibility import normal_version
 from flowrail.errors import DocumentError
-from flowrail.handoff.arrival import (
-    ReceiveRequest,
-    find_handoff,
-    record_arrival,
-    validation_problems,
-)
+from flowrail.handoff.arrival import ReceiveRequest, find_handoff, record_arrival, validation_problems
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     EXPIRED,

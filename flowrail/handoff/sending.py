@@ -19,15 +19,7 @@ from flowrail.handoff.errors import (
     TargetNotFoundError,
     ValidationFailedError,
 )
-from flowrail.handoff.handoff import (
-    ACKNOWLEDGMENT,
-    DISCOVERY,
-    ENDED,
-    FAILED,
-    INVOCATION,
-    UNSENT,
-    Handoff,
-)
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, ENDED, FAILED, INVOCATION, UNSENT, Handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.phases import OutgoingHandoff, advance, record_failure
 from flowrail.handoff.request import (

@@ -43,11 +43,7 @@ from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.operations.running import (
-    agents,
-    findings,
-    steps,
-)
+from flowrail.operations.running import agents, findings, steps
 from flowrail.operations.running import (
     questions as running_questions,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from flowrail.discovery.diagnostics import ERROR, Note
 from flowrail.discovery.scan.declaration import read_metadata
@@ -18,7 +18,7 @@ from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.spec import check as spec_notes
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, Place, first
-from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
+from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
@@ -36,15 +36,20 @@ SKILLS_FOLDER = "skills"
 _CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*)$", re.MULTILINE)
 _TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
-_WAY = re.compile(r"\b(ok|fail|skip|iterate|any other) → ([\w-]+)")
 _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """A placeholder for a value in a SKILL.md; it is not checked."""
 
 
-def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces) -> list[Finding]:
+def findings(
+    file: WorkflowFile,
+    loaded: LoadedWorkflow,
+    interfaces: WorkflowInterfaces,
+    steps_table: Callable[[Workflow], str],
+) -> list[Finding]:
     """Return findings about the files around a workflow; SKILL.md is checked only for the entry workflow.
 
-    If the workflow could not be read, texts and SKILL.md are not compared with it.
+    If the workflow could not be read, texts and SKILL.md are not compared with it. *steps_table* returns the
+    steps of a workflow as a table in Markdown.
     """
     known = bool(loaded.definition.steps)
     found: list[Iterable[Finding]] = [_leftover(file, loaded, interfaces)] if known else []
@@ -62,7 +67,10 @@ def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInt
         return [*first(found), Finding("FR168", "warning", what, f"fix {CARD}", place)]
     found += [_spec(file.folder, data), _handoff(data)]
     if known:
-        found += [_commands(file, loaded.definition, text, interfaces), _table(loaded.definition, text)]
+        found += [
+            _commands(file, loaded.definition, text, interfaces),
+            _table(loaded.definition, text, steps_table),
+        ]
     return [*first(found)]
 
 
@@ -174,62 +182,14 @@ def _wrong(words: list[str], interface: WorkflowInterface, guesses: Suggestions)
                 yield f"the value of parameter `{name}` in SKILL.md {error}", "show a valid value"
 
 
-def _table(definition: Workflow, text: str) -> Iterator[Finding]:
-    """Check each row of the table between the ``flow:steps`` markers, if there is one."""
+def _table(definition: Workflow, text: str, steps_table: Callable[[Workflow], str]) -> Iterator[Finding]:
+    """Yield a finding if the table between the ``flow:steps`` markers is not the one that is generated."""
     above, _, rest = text.partition(_TABLE[0])
     table, closed, _ = rest.partition(_TABLE[1])
-    if not closed:
-        return
-    first = above.count("\n") + 2
-    written = enumerate(table.splitlines(), start=first)
-    rows = [(number, _cells(line)) for number, line in written if line.startswith("|")]
-    at = Place(CARD, first - 1)
-    head, rows = rows[0][1] if rows else [], rows[2:]
-    columns = {name.lower(): place for place, name in enumerate(head)}
-    if "step" not in columns or len(rows) != definition.total_steps:
-        what = f"the table of steps has {len(rows)} rows, the workflow {definition.total_steps} steps"
-        yield Finding("FR170", "warning", what, "update the table", at)
-        return
-    numbers = {str(place): each.id for place, each in enumerate(definition.steps, start=1)}
-    for (number, row), step in zip(rows, definition.steps, strict=True):
-        problem = _row_problem(row, step, columns, numbers)
-        if problem:
-            what = f"the table of steps is wrong about step `{step.id}`: {problem}"
-            yield Finding("FR170", "warning", what, "update the table", Place(CARD, number), step.id)
-
-
-def _row_problem(
-    row: list[str], step: StepDef, columns: Mapping[str, int], numbers: Mapping[str, str]
-) -> str:
-    title = row[columns["step"]] if columns["step"] < len(row) else ""
-    if "$" not in step.name and _letters(step.name) not in _letters(title):
-        return f"its title is `{step.name}`, not `{title}`"
-    ways = row[columns["transitions"]] if columns.get("transitions", len(row)) < len(row) else None
-    if ways is None or "→" not in ways:
-        return ""
-    said = {(outcome, numbers.get(target, target)) for outcome, target in _WAY.findall(ways)}
-    meant = {
-        ("any other" if outcome is Outcome.DEFAULT else str(outcome), "end" if target is None else target)
-        for outcome, target in step.next.items()
-    }
-    if said != meant:
-        wrong = sorted(said ^ meant)
-        return f"other transitions: {', '.join(f'{outcome} → {target}' for outcome, target in wrong)}"
-    if step.decides is not ways.startswith("done: "):
-        return (
-            "agents report `done`, so the cell begins with `done: `"
-            if step.decides
-            else "agents do not report `done`"
-        )
-    return ""
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def _letters(text: str) -> str:
-    return "".join(char for char in text.lower() if char.isalnum())
+    if closed and table.strip("\n") != steps_table(definition):
+        what = "the table of steps is not that of the workflow"
+        hint = "write it again: `flow diagram --inject`, with the path of SKILL.md"
+        yield Finding("FR170", "warning", what, hint, Place(CARD, above.count("\n") + 1))
 
 
 def _unread(file: WorkflowFile) -> Iterator[Finding]:

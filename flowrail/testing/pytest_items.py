@@ -25,12 +25,7 @@ from flowrail.testing.evidence_trials import has_evidence, try_evidence
 from flowrail.testing.run import current_time
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of, reproduction
-from flowrail.testing.walks.run import (
-    SKIPPED,
-    WorkflowResult,
-    plan_walks,
-    stage_for,
-)
+from flowrail.testing.walks.run import SKIPPED, WorkflowResult, plan_walks, stage_for
 from flowrail.testing.walks.stage import Stage
 from flowrail.text.safe_text import one_line, visible
 

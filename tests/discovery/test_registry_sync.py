@@ -8,13 +8,7 @@ from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery.index import discover
 from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry.sync import (
-    RegistryChangedError,
-    RegistryInvalidError,
-    Sync,
-    apply,
-    plan,
-)
+from flowrail.discovery.registry.sync import RegistryChangedError, RegistryInvalidError, Sync, apply, plan
 from flowrail.errors import DocumentError, UsageError
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -6,12 +6,7 @@ import pytest
 from support.skills import head, put
 
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan.scan import (
-    ScanLimits,
-    ScanResult,
-    scan,
-    visit,
-)
+from flowrail.discovery.scan.scan import ScanResult, scan, visit
 
 
 def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:
@@ -19,8 +14,8 @@ def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:
     return Root(str(path), scope, "cwd", identity=(about.st_dev, about.st_ino))
 
 
-def scanned(*paths: Path, recursive: bool = False, limits: ScanLimits | None = None) -> ScanResult:
-    return scan([root_at(path) for path in paths], recursive=recursive, limits=limits or ScanLimits())
+def scanned(*paths: Path) -> ScanResult:
+    return scan([root_at(path) for path in paths])
 
 
 def names(found: ScanResult) -> list[str]:
@@ -118,22 +113,6 @@ def test_a_linked_skill_file_is_read(tree: Path) -> None:
     assert names(scanned(tree)) == ["skill"]
 
 
-def test_deeper_levels_are_looked_at_only_when_asked_and_never_inside_a_skill(tree: Path) -> None:
-    put(tree, "top")
-    put(tree, "top/inner")
-    put(tree, "group/one")
-    put(tree, "group/sub/two")
-    (tree / "group/sub/back").symlink_to(tree)
-    put(tree, "a/b/c/deep")
-    put(tree, "a/b/c/d/deeper")
-
-    found = scanned(tree, recursive=True)
-
-    assert names(found) == ["top", "deep", "one", "two"]
-    assert codes(found)["back"] == "SAME_FOLDER"
-    assert codes(found)["d"] == "NO_SKILL_FILE"
-
-
 def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     put(tree, "large", head("large") + "x" * 1_000_000)
     put(tree, "late", f"---\nname: late\n# {'x' * 20_000}\nlicense: MIT\nversion: 2\n---\n")
@@ -170,11 +149,12 @@ def test_a_folder_that_two_roots_lead_to_is_found_once(tree: Path) -> None:
     assert codes(found) == {"skill": "SAME_FOLDER"}
 
 
-def test_a_scan_ends_after_so_many_folders(tree: Path) -> None:
+def test_a_scan_ends_after_so_many_folders(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flowrail.discovery.scan.scan.MOST_FOLDERS", 3)
     for number in range(4):
         put(tree, f"skill-{number}")
 
-    found = scanned(tree, limits=ScanLimits(folders=3))
+    found = scanned(tree)
 
     assert len(found.found) == 3
     assert [note.code for note in found.notes] == ["TOO_MANY_FOLDERS"]

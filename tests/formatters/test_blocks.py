@@ -14,12 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.blocks import GATE, SAMPLES, TEXT_SAMPLES
 
-from flowrail.formatters.blocks import (
-    dispatch,
-    instructions,
-    plain_text,
-    review,
-)
+from flowrail.formatters.blocks import dispatch, instructions, plain_text, review
 from flowrail.formatters.blocks import (
     step as block_step,
 )

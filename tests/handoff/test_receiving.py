@@ -14,16 +14,7 @@ import pytest
 from support.handing import WORK, ours, payload_of, phases, receive, send, session, target
 from support.handoffs import example
 from support.killing import every_few_calls, killed_at_calls
-from support.sandbox import (
-    Ran,
-    flow,
-    process,
-    project_skills,
-    put_python,
-    refused,
-    sessions_folder,
-    told,
-)
+from support.sandbox import Ran, flow, process, project_skills, put_python, refused, sessions_folder, told
 
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import render

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from support.sandbox import (
-    home_skills,
-    put_skill,
-    refused,
-    sessions_folder,
-)
+from support.sandbox import home_skills, put_skill, refused, sessions_folder
 
 from flowrail.text import limits
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowrail.machines.definition.findings import (
-    LARGEST_FOUND,
-    MOST_FOUND,
-    UnplacedFinding,
-    first,
-)
+from flowrail.machines.definition.findings import LARGEST_FOUND, MOST_FOUND, UnplacedFinding, first
 
 
 def raw(message: str, count: int) -> Iterator[UnplacedFinding]:

@@ -79,38 +79,13 @@ def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path
     assert "SKILL.md cannot be read: it is a directory" in one
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "what"),
-    [
-        ("| 2 | Tell |", "| 2 | Say |", "its title is `Tell`, not `Say`"),
-        ("ok → 2", "ok → tell, fail → end", "other transitions: fail → end"),
-        ("ok → 2", "done: ok → 2", "agents do not report `done`"),
-        ("| 2 | Tell | ok → end |\n", "", "has 1 rows, the workflow 2 steps"),
-        ("| Step |", "| What |", "has 2 rows"),
-        ("| 1 | Look | ok → 2 |", "| 1 |", "its title is `Look`, not ``"),
-    ],
-)
-def test_a_table_of_steps_that_is_not_the_workflow_is_found(
-    old: str, new: str, what: str, tmp_path: Path
-) -> None:
-    assert old in TABLE
-    (one,) = found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE.replace(old, new)})
+def test_a_table_of_steps_that_is_not_generated_from_the_workflow_is_found(tmp_path: Path) -> None:
+    files = {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE}
+    assert found(tmp_path, files) == []
+
+    (one,) = found(tmp_path, {**files, "SKILL.md": CARD + TABLE.replace("| 2 | Tell |", "| 2 | Say |")})
 
     assert one.startswith("FR170 SKILL.md:")
-    assert what in one
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("ok → 2", "ok → tell"),
-        ("| Transitions |", "| Next |"),
-        ("Look | ok → 2", "Look | onwards"),
-        ("Tell |", "Tell (last) |"),
-    ],
-)
-def test_a_table_may_be_written_in_other_ways(old: str, new: str, tmp_path: Path) -> None:
-    assert found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE.replace(old, new)}) == []
 
 
 def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(tmp_path: Path) -> None:

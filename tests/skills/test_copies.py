@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 from support.installed import SKILL, as_by_another_version
-from support.sandbox import (
-    flow,
-    home_skills,
-    project_skills,
-    refused,
-    told,
-)
+from support.sandbox import flow, home_skills, project_skills, refused, told
 
 
 @pytest.fixture

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.installed import BUNDLE, SKILL, as_by_another_version, files, manifest, states
-from support.sandbox import (
-    BUNDLED,
-    flow,
-    project_skills,
-    refused,
-    told,
-    unchanged,
-)
+from support.sandbox import BUNDLED, flow, project_skills, refused, told, unchanged
 
 from flowrail.errors import StorageError
 from flowrail.skills import install

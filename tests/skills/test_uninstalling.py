@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.installed import SKILL, files, states
-from support.sandbox import (
-    bytes_below,
-    flow,
-    project_skills,
-    put_skill,
-    refused,
-    unchanged,
-)
+from support.sandbox import bytes_below, flow, project_skills, put_skill, refused, unchanged
 
 from flowrail.skills.bundled_copies import MANIFEST
 

@@ -10,12 +10,7 @@ from typing import Any
 
 from flowrail.handoff.errors import PayloadProblem
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import (
-    Payload,
-    read,
-    read_file,
-    render,
-)
+from flowrail.handoff.payload.document import Payload, read, read_file, render
 from flowrail.handoff.payload.validate import ValidationRules, validate
 
 PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"

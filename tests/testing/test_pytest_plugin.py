@@ -98,7 +98,7 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert len(ids) == len(set(ids)) > 10
     skills = ".claude/skills/asking"
     assert {f"{skills}/workflow.yaml::check", f"{skills}/workflows/part.yaml::check"} <= set(ids)
-    assert f"{skills}/workflow.yaml::always-iterate" in ids
+    assert f"{skills}/workflow.yaml::look-entered-3-times" in ids
     assert ".claude/skills/py/workflow.py::load" in ids
     assert sum(each.startswith("tests/") for each in ids) == 3
     assert status == 0, out
@@ -118,7 +118,7 @@ def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
     assert "problem-analysis::check" in ids
     assert not any("skills/asking" in each for each in ids)
     assert len(collected("tests")) == 3
-    mine = ".claude/skills/asking/workflow.yaml::always-iterate"
+    mine = ".claude/skills/asking/workflow.yaml::look-entered-3-times"
     assert collected(mine) == [mine]
 
 

@@ -51,7 +51,7 @@ def audit_command(
 ) -> int:
     """Show what happened in handoffs and sessions, or verify it
 
-    Timelines of one id or of all: phases, checks, hashes, actors, failures, traces across skills.
+    Timelines of one id or of all: phases, checks, hashes, actors, failures.
     `flow audit verify` checks that no journal was changed and that each payload is the one that was
     sent. It exits 1 on any finding.
     """

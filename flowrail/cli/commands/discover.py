@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 @click.option(
     "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
 )
-@click.option("--recursive", is_flag=True, help="Search deeper than one level below each location.")
 @options.root
 @options.as_json
 @options.store
@@ -82,7 +81,6 @@ def discover_command(
     problem_type: str | None,
     autonomous: bool,
     top: int | None,
-    recursive: bool,
     roots: tuple[str, ...],
     as_json: bool,
     store: str | None,
@@ -104,14 +102,14 @@ def discover_command(
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = MenuRequest(query, synthesis)
     output.notes(asked.unknown())
-    is_special = everything or recursive or name is not None or bool(roots)  # the cache does not have this
+    is_special = everything or name is not None or bool(roots)  # the cache does not have this
     cache = None
     if session_id is not None and not is_special:
         both, cache = _cached(here, session_id, rescan=rescan)
         found = both._replace(candidates=tuple(c for c in both.candidates if c.scope is not Scope.BUNDLED))
         ours = Discovery(tuple(c for c in both.candidates if c.scope is Scope.BUNDLED))
     else:
-        found, ours = _discover(here, roots, recursive=recursive)
+        found, ours = _discover(here, roots)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
     if name is not None:
         _tell_why(name, found, menu, ours, beside, as_json=as_json)
@@ -140,9 +138,9 @@ def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discov
         return scan(), None
 
 
-def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
+def _discover(here: Environment, roots: tuple[str, ...]) -> tuple[Discovery, Discovery]:
     """Return what is installed, and the bundled skills behind it."""
-    found = discover(here.cwd, here.home, here.environ, extra=roots, recursive=recursive)
+    found = discover(here.cwd, here.home, here.environ, extra=roots)
     return found, bundled(found)
 
 

@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flowrail.diagrams.layout.boxes import (
-    LABEL_ROW,
-    Box,
-    beside,
-    box_of,
-    label_of,
-)
+from flowrail.diagrams.layout.boxes import LABEL_ROW, Box, beside, box_of, label_of
 from flowrail.diagrams.model import Arrow, Picture
 from flowrail.errors import UsageError
 

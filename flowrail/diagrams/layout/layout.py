@@ -14,12 +14,7 @@ from typing import NamedTuple
 from flowrail.diagrams.layout.boxes import LABEL_ROW, NOTE, Box, inset
 from flowrail.diagrams.layout.coordinates import coordinates
 from flowrail.diagrams.layout.crossings import reordered
-from flowrail.diagrams.layout.layers import (
-    LOOP,
-    Layers,
-    Side,
-    layers_of,
-)
+from flowrail.diagrams.layout.layers import LOOP, Layers, Side, layers_of
 from flowrail.diagrams.layout.lines import Point, curve, lanes, ports, rounded
 from flowrail.diagrams.layout.text_width import width
 from flowrail.diagrams.model import Picture

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from flowrail.diagrams.layout.boxes import (
-    CUT,
-    MARK,
-    POINT,
-    SLANT,
-    STACK,
-)
+from flowrail.diagrams.layout.boxes import CUT, MARK, POINT, SLANT, STACK
 from flowrail.diagrams.layout.layout import PlacedNode
 from flowrail.diagrams.model import NodeKind
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Skipped
@@ -19,13 +19,8 @@ from flowrail.discovery.scan.declaration import SkillFile, read_metadata
 from flowrail.discovery.scan.frontmatter import read_file
 
 SKILL_FILE = "SKILL.md"
-
-
-class ScanLimits(NamedTuple):
-    """The limits of a scan: levels below a location if it is recursive, and folders in total."""
-
-    depth: int = 4
-    folders: int = 50_000
+MOST_FOLDERS = 50_000
+"""Folders that are read in one scan."""
 
 
 class ScannedSkill(NamedTuple):
@@ -45,17 +40,9 @@ class ScanResult(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def scan(
-    roots: Iterable[Root],
-    *,
-    recursive: bool = False,
-    limits: ScanLimits = ScanLimits(),  # noqa: B008 - it cannot be changed
-) -> ScanResult:
-    """Return the skills one level below each of *roots*, or deeper if *recursive*.
-
-    A folder with a SKILL.md is one skill; folders inside it are not searched.
-    """
-    scanner = _Scanner(limits, depth=limits.depth if recursive else 1)
+def scan(roots: Iterable[Root]) -> ScanResult:
+    """Return the skills one level below each of *roots*."""
+    scanner = _Scanner()
     for root in roots:
         scanner.scan(root)
     return ScanResult(tuple(scanner.found), tuple(scanner.skipped), tuple(scanner.notes))
@@ -70,7 +57,7 @@ def read_skill(path: str) -> SkillFile:
 
 def visit(paths: Iterable[str]) -> ScanResult:
     """Return the skills whose files are *paths*, which the registry names outside of all locations."""
-    scanner = _Scanner(ScanLimits(), depth=0)
+    scanner = _Scanner()
     for path in paths:
         folder = os.path.dirname(path)
         root = Root(os.path.dirname(folder), Scope.REGISTRY, "registry")
@@ -82,31 +69,19 @@ def visit(paths: Iterable[str]) -> ScanResult:
 class _Scanner:
     """One scan: what it found, and the folders that it read."""
 
-    def __init__(self, limits: ScanLimits, depth: int) -> None:
+    def __init__(self) -> None:
         self.found: list[ScannedSkill] = []
         self.skipped: list[Skipped] = []
         self.notes: list[Note] = []
-        self._folders = limits.folders
-        self._depth = depth
+        self._folders = MOST_FOLDERS
         self._seen: dict[tuple[int, int], str] = {}
 
     def scan(self, root: Root) -> None:
         self._seen.setdefault(root.identity, root.path)
-        pending = [(root.path, 1)]
-        while pending:
-            folder, depth = pending.pop()
-            inside = list(self._level(root, folder))
-            for path in inside:
-                self.skip(root, path, *_NO_FILE)
-            if depth < self._depth:
-                pending.extend((path, depth + 1) for path in reversed(inside))
-
-    def _level(self, root: Root, folder: str) -> Iterator[str]:
-        """Add the skills directly in *folder*; yield the folders that are not skills."""
         try:
-            entries = _entries(folder)
+            entries = _entries(root.path)
         except OSError as error:
-            self.skip(root, folder, *_refusal(error))
+            self.skip(root, root.path, *_refusal(error))
             return
         for entry in entries:
             if self._folders == 0:
@@ -114,7 +89,7 @@ class _Scanner:
                 self.notes.append(Note("TOO_MANY_FOLDERS", reason, root.path))
                 return
             if self._is_new_folder(root, entry) and not self.take(root, entry.path, entry.name):
-                yield entry.path
+                self.skip(root, entry.path, *_NO_FILE)
 
     def _is_new_folder(self, root: Root, entry: os.DirEntry[str]) -> bool:
         try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowrail.formatters.reports.handoff import phase_span
-from flowrail.handoff.audit import AuditReport, HandoffTimeline, HandoffTrace, SessionTimeline
+from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline
 from flowrail.text.phrases import count, duration
 from flowrail.text.report import (
     FilePath,
@@ -24,14 +24,11 @@ from flowrail.text.report import (
 )
 from flowrail.text.safe_text import shortened
 
-_MAX_DEPTH = 16
-
 
 def report(audit: AuditReport) -> Report:
-    """Return the timelines of handoffs and sessions, and the traces that span several handoffs."""
+    """Return the timelines of handoffs and sessions."""
     parts: list[Report] = [_handoff(handoff) for handoff in audit.handoffs]
     parts += [_session(session) for session in audit.sessions]
-    parts += [_trace(trace) for trace in audit.traces if len(trace.spans) > 1]
     parts += [[_bad(journal.id, f"cannot be read: {journal.message}")] for journal in audit.unreadable]
     foreign = "is foreign: it was not recorded by you on this machine"
     parts += [[_bad(id_, foreign)] for id_ in audit.foreign]
@@ -141,16 +138,3 @@ def _session(session: SessionTimeline) -> Report:
     titles = ("at", "by", "record", "step", "outcome", "to", "evidence", "after", "hash")
     optional = ("by", "evidence", "after", "hash")
     return [head, Table(columns(*titles, wraps=("step", "to", "evidence"), optional=optional), rows, 2)]
-
-
-def _trace(trace: HandoffTrace) -> Report:
-    lines = [f"trace {shortened(trace.trace_id)}: {shortened(' → '.join(trace.skills))}"]
-    depths: dict[str, int] = {}
-    for span in trace.spans:
-        depth = min(depths.get(span.parent_span_id or "", -1) + 1, _MAX_DEPTH)
-        depths[span.span_id] = depth
-        lines.append(
-            f"{'  ' * (depth + 1)}{shortened(span.span_id)} {shortened(span.source)} → {shortened(span.target)} "
-            f"{span.phase} {duration(span.seconds)} ({span.handoff})"
-        )
-    return lines

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from html import escape
 from importlib.resources import files
 from string import Template
 from types import MappingProxyType
 
-from flowrail.handoff.audit import (
-    AuditReport,
-    AuditSpan,
-    HandoffTimeline,
-    HandoffTrace,
-    SessionTimeline,
-    UnreadableJournal,
-)
+from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline, UnreadableJournal
 from flowrail.handoff.handoff import CheckResult
 from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import visible
@@ -47,7 +39,6 @@ def render(
             [f"<p>{_code(id_)} was not recorded by you on this machine</p>" for id_ in report.foreign],
         ),
         ("Overview", [_overview(report.handoffs)] if len(report.handoffs) > 1 else []),
-        ("Traces", [_trace(trace) for trace in report.traces if len(trace.spans) > 1]),
         ("Handoffs", [_handoff(handoff, pictures.get(handoff.handoff, "")) for handoff in report.handoffs]),
         ("Sessions", [_session(session) for session in report.sessions]),
     )
@@ -182,40 +173,6 @@ def _session(session: SessionTimeline) -> str:
     return _article(session.session, title, _facts(facts), _table(_SESSION_COLUMNS, rows))
 
 
-def _trace(trace: HandoffTrace) -> str:
-    """Return the spans of a trace, each with a bar that shows when it happened."""
-    starts = [_timestamp(span.started_at) for span in trace.spans]
-    first = min(starts)
-    ends = [start - first + (span.seconds or 0) for start, span in zip(starts, trace.spans, strict=True)]
-    total = max(ends) or 1
-    rows = [
-        [
-            _handoff_link(span),
-            _tag(span.phase),
-            _bar(span, (start - first) / total, (span.seconds or 0) / total),
-            _text(duration(span.seconds)),
-            _code(span.span_id),
-            _code(span.parent_span_id) if span.parent_span_id else "—",
-        ]
-        for start, span in zip(starts, trace.spans, strict=True)
-    ]
-    title = f"{_text(' → '.join(trace.skills))} {_code(trace.trace_id)}"
-    table = _table(("handoff", "phase", "when", "took", "span", "parent"), rows)
-    return _article(trace.trace_id, title, table.replace("<th>when", '<th class="span">when'))
-
-
-def _bar(span: AuditSpan, left: float, width: float) -> str:
-    style = f"left: {min(left, 0.99):.1%}; width: {min(width, 1.0):.1%}"
-    return f'<div class="lane"><div class="bar{_mark(span.phase) or " open"}" style="{style}"></div></div>'
-
-
-def _timestamp(at: str) -> float:
-    try:
-        return datetime.fromisoformat(at).timestamp()
-    except ValueError:
-        return 0.0
-
-
 def _unreadable(journal: UnreadableJournal) -> str:
     return f'<p class="bad">{_code(journal.id)} {_text(journal.code)}: {_text(journal.message)}</p>'
 
@@ -241,7 +198,7 @@ def _cell(name: str, cell: str) -> str:
     return f'<td data-label="{name}">{cell}</td>'
 
 
-def _handoff_link(handoff: HandoffTimeline | AuditSpan) -> str:
+def _handoff_link(handoff: HandoffTimeline) -> str:
     return f'<a href="#{_text(handoff.handoff)}">{_text(handoff.source)} → {_text(handoff.target)}</a>'
 
 

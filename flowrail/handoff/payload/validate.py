@@ -12,15 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from flowrail.handoff.chain import LONG_CHAIN, format_chain
-from flowrail.handoff.errors import (
-    ERROR,
-    EXPIRED,
-    INTEGRITY,
-    WARNING,
-    PayloadProblem,
-    errors,
-    first_of,
-)
+from flowrail.handoff.errors import ERROR, EXPIRED, INTEGRITY, WARNING, PayloadProblem, errors, first_of
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import Payload, get, text_at, texts_at
 from flowrail.handoff.payload.models import (

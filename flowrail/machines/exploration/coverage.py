@@ -12,11 +12,7 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions
-from flowrail.machines.exploration.walks import (
-    STOP,
-    Walk,
-    transitions_between,
-)
+from flowrail.machines.exploration.walks import STOP, Walk, transitions_between
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.text.phrases import seconds_between

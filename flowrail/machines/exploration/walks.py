@@ -16,22 +16,16 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import Call, call_plainly, caller
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
-from flowrail.machines.exploration.actions import (
-    Act,
-    acts,
-    perform,
-    read_in,
-    starts,
-)
+from flowrail.machines.exploration.actions import Act, acts, perform, read_in, starts
 from flowrail.machines.exploration.endings import Effort, held_by, way_out
 from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
-from flowrail.machines.sessions.session import WAITING, Session
+from flowrail.machines.sessions.session import Session
 
 ROUNDS = 3
 """How often a step without a limit is entered before it counts as seen."""
@@ -42,7 +36,6 @@ MOST_HELD = 1_500_000
 """Values and visits that the sessions of all nodes have together, and what was new in them."""
 MOST_TURNS = 10_000
 """Acts of all walks together."""
-LONGEST_WALK = 400
 
 Atom = tuple[Any, ...]
 STOP = "stop"
@@ -97,11 +90,6 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
     search = _searched(workflow, call)
     chosen = _covering(search)
-    search.effort = Effort(workflow)
-    for outcome in (Outcome.FAIL, Outcome.ITERATE):
-        walk = search.always(outcome)
-        if walk is not None:
-            chosen.append(walk)
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
     known = tuple(dict.fromkeys(declared_transitions(workflow)))
     taken = {way for walk in chosen for way in walk.ways}
@@ -225,53 +213,6 @@ class _Search:
                 before = after
             self.tails[mark] = None if out is None else _Tail(tuple(act for act, _ in out), tuple(ways))
         return self.tails[mark]
-
-    def always(self, outcome: Outcome) -> Walk | None:
-        """Return the walk that reports *outcome* wherever possible; when it gets long, it goes to the nearest end."""
-        session = self.nodes[0].session if self.nodes else None
-        taken: list[Act] = []
-        ways: list[TransitionKey] = []
-        met = False
-        patience = max(_most(step) for step in self.workflow.steps)
-        while session is not None and session.is_open and len(taken) < LONGEST_WALK:
-            if self.effort.is_used_up:
-                self.is_part = True
-                return None
-            step = self.workflow.step(str(session.step))
-            rounds = session.visits.get(step.id, 0)
-            act, after = self._preferred(session, outcome if step.bound or rounds <= patience else None)
-            if after is None:
-                return None
-            met = met or (after.last is not None and after.last.outcome == outcome)
-            ways += transitions_between(session, after, self.workflow)
-            taken.append(act)
-            session = after
-        if not met or session is None:
-            return None
-        tail = self._tail(session) if session.is_open else _Tail((), ())
-        if tail is None and self.effort.is_used_up:
-            self.is_part = True
-            return None
-        given = self.nodes[0].given
-        ended, gone = tail or _Tail((), ())
-        return Walk(f"always-{outcome}", given, (*taken, *ended), (*ways, *gone), loose=tail is None)
-
-    def _preferred(self, session: Session, outcome: Outcome | None) -> tuple[Act, Session | None]:
-        """Return the first act that reports *outcome* or leads to it again; without one, go to the nearest end."""
-        if outcome is None:
-            out = way_out(self.workflow, session, None, self.call, self.effort)
-            return out[0] if out else (Act("ok"), None)
-        first: tuple[Act, Session] | None = None
-        wanted = {str(outcome), STOP} if outcome is Outcome.FAIL else {str(outcome)}
-        for act in sorted(acts(self.workflow, session), key=lambda each: not each.findings):
-            after = self._performed(session, act)
-            if isinstance(after, Session):
-                first = first or (act, after)
-                again = after.status == WAITING and after.revision == session.revision
-                moved = after.revision > session.revision and after.last is not None
-                if again or (moved and after.last is not None and after.last.outcome in wanted):
-                    return act, after
-        return first or (Act("ok"), None)
 
     def _begin(self, params: Mapping[str, object]) -> _SearchNode:
         session = start(self.workflow, params)

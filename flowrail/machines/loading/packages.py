@@ -11,12 +11,7 @@ from typing import NamedTuple
 
 from flowrail.errors import DocumentError, FlowError, UsageError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.python_source import (
-    UNREADABLE,
-    parsed,
-    read_python,
-    why_not,
-)
+from flowrail.machines.loading.python_source import UNREADABLE, parsed, read_python, why_not
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean

@@ -9,28 +9,14 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.workflow import Workflow, from_plain, workflow_fingerprint
-from flowrail.machines.engine.migration import (
-    ACCEPT,
-    MAP,
-    PARAMS,
-    MigrationPlan,
-    migrated,
-    note_of,
-    plan,
-)
+from flowrail.machines.engine.migration import ACCEPT, MAP, PARAMS, MigrationPlan, migrated, note_of, plan
 from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.session import RecordNote, Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence
 from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.open_workflow import (
-    PROGRAM,
-    OpenedWorkflow,
-    as_it_is,
-    is_there,
-    open_skill,
-)
+from flowrail.operations.running.open_workflow import PROGRAM, OpenedWorkflow, as_it_is, is_there, open_skill
 from flowrail.operations.running.steps import Answer, answer_of, prepare_answer
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import listed, near

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.checks.check import advise
@@ -161,7 +162,7 @@ def _checked(
         interfaces.add(file, loaded)
         beside = (
             *references.findings(file, loaded, roots, interfaces, problems),
-            *card_checks.findings(file, loaded, interfaces),
+            *card_checks.findings(file, loaded, interfaces, steps_table),
         )
         findings = tuple(
             without_suppressed((*loaded.findings, *_advice(loaded), *beside), loaded.suppressions)

@@ -17,12 +17,7 @@ from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.settings import hooks
 from flowrail.skills.bundled_copies import shipped
 from flowrail.skills.install import CARD, bundled
-from flowrail.storage.files import (
-    MissingFileError,
-    make_dir,
-    read_bounded,
-    write_atomic,
-)
+from flowrail.storage.files import MissingFileError, make_dir, read_bounded, write_atomic
 from flowrail.text import limits
 
 NAME = "flowrail"

@@ -15,11 +15,7 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step import (
-    DONE,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, from_plain
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.sessions.record import Record

@@ -7,12 +7,7 @@ from collections.abc import Iterator, Sequence
 from flowrail.formatters.guidance.content import plain
 from flowrail.testing.walks.play import PlayedWalk
 from flowrail.testing.walks.reproduce import reproduction
-from flowrail.testing.walks.run import (
-    FAILED,
-    PASSED,
-    SKIPPED,
-    WorkflowResult,
-)
+from flowrail.testing.walks.run import FAILED, PASSED, SKIPPED, WorkflowResult
 from flowrail.text.phrases import listed
 from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line, visible

@@ -19,12 +19,7 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
-from flowrail.operations.running import (
-    agents,
-    findings,
-    questions,
-    steps,
-)
+from flowrail.operations.running import agents, findings, questions, steps
 from flowrail.operations.running.open_workflow import open_skill
 
 NAMED = "named by path"

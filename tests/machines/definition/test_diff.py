@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from support.workflows import loop, step, unchecked, workflow, workflows
 
-from flowrail.machines.definition.diff import (
-    StepChange,
-    compare,
-    recognised,
-    same_work,
-)
+from flowrail.machines.definition.diff import StepChange, compare, recognised, same_work
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.expressions import (
-    DEEPEST,
-    LONGEST,
-    RuleError,
-    parse,
-)
+from flowrail.machines.definition.expressions import DEEPEST, LONGEST, RuleError, parse
 
 VALUES = {
     "mode": "full",

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.tool_rules import (
-    LONGEST,
-    ToolUse,
-    _along,
-    forbidding,
-    problem,
-)
+from flowrail.machines.definition.tool_rules import LONGEST, ToolUse, _along, forbidding, problem
 
 
 def use(tool: str, **given: object) -> ToolUse:

@@ -17,11 +17,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.agents import (
-    DispatchGoneError,
-    JoinPendingError,
-    TooManyDispatchesError,
-)
+from flowrail.machines.engine.agents import DispatchGoneError, JoinPendingError, TooManyDispatchesError
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched
 

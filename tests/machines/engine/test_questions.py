@@ -14,10 +14,7 @@ from support.workflows import REPORTED, step, workflow
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import (
-    advance,
-    start,
-)
+from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.machines.engine.reports import OutcomeNotOpenError
 from flowrail.machines.guidance.guide import guide

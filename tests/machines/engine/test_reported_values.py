@@ -14,16 +14,9 @@ from flowrail.cli.environment import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.parts import Frozen, freeze
-from flowrail.machines.definition.values import (
-    Arg,
-    arg_from,
-)
+from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.machines.definition.workflow import to_plain
-from flowrail.machines.engine.reports import (
-    ValuesError,
-    check_params,
-    read_values,
-)
+from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import fill, placeholders
 

@@ -15,11 +15,7 @@ from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration.actions import (
-    Act,
-    perform,
-    starts,
-)
+from flowrail.machines.exploration.actions import Act, perform, starts
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk, plan
 from flowrail.machines.sessions.session import Session
@@ -83,9 +79,7 @@ def test_a_loop_without_a_limit_is_gone_round_a_few_times_and_left() -> None:
 
     found = plan(made)
 
-    always = {walk.name: walk for walk in found.walks if walk.name.startswith("always")}
-    assert set(always) == {"always-fail", "always-iterate"}
-    assert 3 <= len(always["always-iterate"].acts) <= 6
+    assert 2 <= max(walk.ways.count(("a", "iterate")) for walk in found.walks) <= 6
     assert not any(walk.loose for walk in found.walks)
 
 
@@ -96,8 +90,8 @@ def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() ->
     assert found.missing == ()
     assert {label for _, label in answers} == {"Another round", "MUST only", "Accept the risk", "Stop"}
     assert any(("gate", "stop") in walk.ways for walk in found.walks)
-    always = next(walk for walk in found.walks if walk.name == "always-fail")
-    assert follow(REVIEWED, always)[-1].status == "failed"
+    stopped = next(walk for walk in found.walks if ("gate", "stop") in walk.ways)
+    assert follow(REVIEWED, stopped)[-1].status == "failed"
 
 
 def test_questions_get_every_answer() -> None:

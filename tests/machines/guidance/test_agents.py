@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.loops import (
-    NOW,
-    answered,
-    asking_workflow,
-    fan,
-    report,
-)
+from support.loops import NOW, answered, asking_workflow, fan, report
 
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow

@@ -17,11 +17,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.reports import read_values
-from flowrail.machines.guidance.guide import (
-    OfferedTransition,
-    guide,
-    wants_of,
-)
+from flowrail.machines.guidance.guide import OfferedTransition, guide, wants_of
 from flowrail.machines.sessions.session import ReceivedWork, Report, Session
 from flowrail.text.safe_text import visible
 

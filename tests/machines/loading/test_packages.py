@@ -14,12 +14,7 @@ from support.workflows import linear
 from flowrail import UsageError, discover_workflows, skill
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import packages
-from flowrail.machines.loading.packages import (
-    BrokenModuleError,
-    WorkflowPlace,
-    register_workflow,
-    registered,
-)
+from flowrail.machines.loading.packages import BrokenModuleError, WorkflowPlace, register_workflow, registered
 from flowrail.machines.loading.run_python import NotLoadedError, run_python
 from flowrail.text import limits
 

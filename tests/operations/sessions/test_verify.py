@@ -11,14 +11,7 @@ from typing import Any
 
 import pytest
 from support.forged import sealed
-from support.sandbox import (
-    bytes_below,
-    flow,
-    put_skill,
-    refused,
-    sessions_folder,
-    told,
-)
+from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
 
 @pytest.fixture

@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import (
-    ASKING,
-    BUNDLED,
-    SMALL,
-    allow,
-    flow,
-    project_skills,
-    put_python,
-    put_skill,
-)
+from support.sandbox import ASKING, BUNDLED, SMALL, allow, flow, project_skills, put_python, put_skill
 
 from flowrail.testing.walks import run
 

@@ -7,13 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowrail.machines.definition.evidence import (
-    CHECK_ID,
-    CONDITIONS,
-    KINDS,
-    EvidenceCheck,
-    Level,
-)
+from flowrail.machines.definition.evidence import CHECK_ID, CONDITIONS, KINDS, EvidenceCheck, Level
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.parts import is_default, keys_of
 from flowrail.machines.definition.step import REPORTABLE, TEXT_NAMES, Outcome, StepDef

@@ -16,13 +16,7 @@ from flowrail.machines.definition.step import (
     function_problem,
     handler_signature,
 )
-from flowrail.machines.definition.values import (
-    KINDS,
-    LARGEST_LEAST,
-    Arg,
-    kind_of,
-    misfit,
-)
+from flowrail.machines.definition.values import KINDS, LARGEST_LEAST, Arg, kind_of, misfit
 from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import in_quotes
 
