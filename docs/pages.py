@@ -21,7 +21,7 @@ from key_meanings import MEANINGS
 
 import flowrail
 import flowrail.formatters
-from flowrail.cli.command_table import COMMANDS, LazyGroup
+from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.discovery.diagnostics import CODES
 from flowrail.discovery.ranking.scores import CATEGORIES

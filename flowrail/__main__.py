@@ -24,12 +24,9 @@ def main() -> int:
         from flowrail.cli.hook_entry import run as run_hook  # a host calls it on every tool: not even click
 
         return run_hook(words[1])
-    from flowrail.cli.lazy_imports import load_click  # before anything imports click
+    from flowrail.cli.lazy_imports import load_command_line  # brings click, which a hook does without
 
-    load_click()
-    from flowrail.cli.main import main as run  # imports click
-
-    status = run()
+    status: int = load_command_line().main()
     gc.freeze()
     return status
 

@@ -75,12 +75,13 @@ def placeholders(*modules: ModuleType) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def load_click() -> None:
-    """Import click without translations."""
+def load_command_line() -> ModuleType:
+    """Import click without translations, and then the command line."""
     with placeholders(
         _Placeholder("gettext", gettext=str, ngettext=_counted), _Placeholder("tokenize"), *_platform()
     ):
         import_module("click")
+    return import_module("flowrail.cli.main")
 
 
 def load_engine() -> None:

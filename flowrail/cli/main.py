@@ -1,20 +1,21 @@
-"""Run a command, and turn errors into answers."""
+"""The command line: every command, with its section in the help and its one-line help, and running one.
+
+A command's module is imported when it runs.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from itertools import pairwise
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import click
 
 from flowrail import __version__
-from flowrail.cli import streams, terminal
-from flowrail.cli.command_table import COMMANDS, LazyGroup
-from flowrail.command import Hint
-from flowrail.errors import FlowError, UsageError
+from flowrail.cli import terminal
+from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
+from flowrail.text.phrases import did_you_mean
 
 GUIDE = """Make an agent follow a procedure, step by step.
 
@@ -27,12 +28,6 @@ A skill's procedure is a workflow: steps, and the next step for each outcome.
 Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
 definition changed, 6 handoff refused, 7 not approved.
 """
-
-
-class NoSuchOptionError(UsageError):
-    """An option, argument or value that the command does not take."""
-
-    code = "WRONG_USE"
 
 
 def group() -> click.Group:
@@ -61,73 +56,344 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. Any error that is not a `FlowError` is a bug and raises."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with streams.answering():
+        with terminal.answering():
             return _run(words)
-    except streams.AnswerLostError as error:
-        return _refuse(error, [])
+    except terminal.AnswerLostError as error:
+        return _refused(error, [])
 
 
 def _run(words: list[str]) -> int:
     try:
         result = group().main(args=words, prog_name="flow", standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except streams.AnswerLostError:
+    except terminal.AnswerLostError:
         raise
-    except FlowError as error:
-        return _refuse(error, words)
     except click.exceptions.NoArgsIsHelpError as error:
-        streams.tell(f"{error.format_message()}\n")
+        terminal.tell(f"{error.format_message()}\n")
         return UsageError.exit_status
-    except click.UsageError as error:
-        return _refuse(_wrong_use(error, words), words)
-    except click.ClickException as error:
-        return _refuse(UsageError(error.format_message(), hint="see --help"), words)
+    except (FlowError, click.ClickException) as error:
+        return _refused(error, words)
     except (KeyboardInterrupt, click.Abort):
         return 130
     except OSError:
-        streams.put("")  # raises where standard output is what failed: help is written by click
+        terminal.put("")  # raises where standard output is what failed: help is written by click
         raise
 
 
-def _refuse(error: FlowError, words: Sequence[str]) -> int:
-    from flowrail.cli.output import refuse  # brings json, which help does without
+def _refused(error: FlowError | click.ClickException, words: Sequence[str]) -> int:
+    from flowrail.cli import refusals  # brings json, which help does without
 
-    if isinstance(error.hint, Hint):
-        with suppress(OSError):  # the current folder may be gone
-            error.hint = error.hint.with_store(_named_store(words))
-    if list(words[:1]) == ["handoff"] and not error.beside:
-        error.beside = {
-            "recoverable": True,
-            "payload_preserved": None,
-        }  # as in every error document of a handoff
-    as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
-    return refuse(error, as_json=as_json)
-
-
-def _named_store(words: Sequence[str]) -> str | None:
-    """Return the store that hints must name: the one on the command line, or a folder in the environment."""
-    named = next((value for option, value in pairwise(words) if option == "--store"), None)
-    named = named or next((word.partition("=")[2] for word in words if word.startswith("--store=")), None)
-    named = named or os.environ.get("FLOW_STORE")
-    if not named or "://" in named:
-        return named if named in words else None
-    return os.path.abspath(named)
-
-
-def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
-    named = [word for word in words[:1] if word in COMMANDS]  # an option without its value knows no command
-    path = error.ctx.command_path if error.ctx else " ".join(["flow", *named])
-    near = getattr(error, "possibilities", None) or []
-    meant = f"did you mean {', '.join(f'`{each}`' for each in near[:3])}?" if near else f"see `{path} --help`"
-    if isinstance(error, click.NoSuchOption):
-        return NoSuchOptionError(
-            f"`{path}` has no option `{error.option_name}`", hint=meant, option=error.option_name
-        )
-    message = error.format_message().rstrip(".")
-    return NoSuchOptionError(f"{path}: {message[:1].lower()}{message[1:]}", hint=meant)
+    return refusals.answer(error, words, COMMANDS)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         click.echo(f"flow {__version__}")
         ctx.exit()
+
+
+class Entry(NamedTuple):
+    """One command: `module:function` in `cli.commands`, its section in the help, its one-line help.
+
+    A group has a table of its own instead of a function, and more lines of help. *extra* names the
+    extra of flowrail that a command needs, and the packages that it installs.
+    """
+
+    target: str
+    section: str
+    help: str
+    commands: Mapping[str, Entry] = {}
+    more_help: str = ""
+    extra: tuple[str, ...] = ()
+
+    def load(self, name: str) -> click.Command:
+        """Import the command, or make the group."""
+        if self.commands:
+            return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=self.commands)
+        if self.extra:
+            try:
+                require_extra(*self.extra)
+            except ExtraMissingError as error:
+                return _refusing(name, self.help, error)
+        module, _, function = self.target.partition(":")
+        command: click.Command = getattr(import_module(f"flowrail.cli.commands.{module}"), function)
+        return command
+
+
+def _refusing(name: str, about: str, error: ExtraMissingError) -> click.Command:
+    """Return a command whose extra is missing: its help says what to install, and running it is refused."""
+
+    def refuse(words: tuple[str, ...]) -> None:
+        del words
+        raise error
+
+    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="...")
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[words],
+        help=f"{about}\n\nThe command needs an extra: {error.hint}",
+        context_settings={"ignore_unknown_options": True},
+    )
+
+
+class UnknownCommandError(UsageError):
+    """The command does not exist."""
+
+    code = "UNKNOWN_COMMAND"
+
+
+class LazyGroup(click.Group):
+    """Commands by name, each imported when it is asked for."""
+
+    def __init__(
+        self, *args: Any, table: Mapping[str, Entry], names_only: Collection[str] = (), **kwargs: Any
+    ) -> None:
+        """*names_only* are the sections whose commands are listed without what they do."""
+        super().__init__(*args, **kwargs)
+        self.table = table
+        self._names_only = names_only
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        del ctx
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        entry = self.table.get(cmd_name)
+        return entry and entry.load(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* begin with; refuse an unknown name and suggest similar ones."""
+        name = args[0]
+        if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
+            path = ctx.command_path
+            raise UnknownCommandError(
+                f"unknown command `{path} {name[:80]}`",
+                hint=did_you_mean(name[:80], self.table, f"`{path} --help` lists them"),
+                command=name[:80],
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by section, without importing any."""
+        del ctx
+        width = max(len(name) for name, entry in self.table.items() if entry.section not in self._names_only)
+        for section in dict.fromkeys(entry.section for entry in self.table.values()):
+            entries = {name: entry for name, entry in self.table.items() if entry.section == section}
+            with formatter.section(section):
+                if section in self._names_only:
+                    formatter.write_text("  ".join(entries))
+                else:
+                    formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
+
+
+_SET_UP, _EVENTS = "Set up", "Called by a host: JSON in, JSON out"
+_HOOK = {
+    "install": Entry("hooks:install_command", _SET_UP, "Add our hooks to a host's settings"),
+    "uninstall": Entry("hooks:uninstall_command", _SET_UP, "Remove our hooks from a host's settings"),
+    "session-start": Entry("hooks:session_start_command", _EVENTS, "List the open sessions for the agent"),
+    "session-end": Entry("hooks:session_end_command", _EVENTS, "Record that a conversation has ended"),
+    "stop": Entry("hooks:stop_command", _EVENTS, "Keep an agent working until its session ends"),
+    "subagent-stop": Entry(
+        "hooks:subagent_stop_command", _EVENTS, "Keep a sub-agent working until its dispatch ends"
+    ),
+    "pre-tool-use": Entry("hooks:pre_tool_use_command", _EVENTS, "Deny a tool that the current step forbids"),
+    "post-tool-use": Entry(
+        "hooks:post_tool_use_command",
+        _EVENTS,
+        "Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded",
+    ),
+    "post-tool-use-failure": Entry(
+        "hooks:post_tool_use_failure_command", _EVENTS, "Note which command of a step's evidence failed"
+    ),
+    "pause": Entry("hooks:pause_command", _SET_UP, "Pause all your hooks for a while"),
+    "resume": Entry("hooks:resume_command", _SET_UP, "End the pause of the hooks"),
+    "plugin": Entry("hooks:plugin_command", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
+}
+_HOOK_HELP = """
+A host calls a hook with one JSON object on standard input and reads one from standard output. If
+there is nothing to say, if the session belongs to another conversation, or if anything fails, the
+answer is {}, the exit status is 0, and the agent may stop.
+"""
+
+_SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
+_HANDOFF = {
+    "targets": Entry("handoff:targets_command", _SEND, "List the skills that can take over, best first"),
+    "send": Entry("handoff:send_command", _SEND, "Hand the work of a session or a skill to another skill"),
+    "status": Entry("handoff:status_command", _SEND, "Show the phase of one handoff, or of all open ones"),
+    "retry": Entry("handoff:retry_command", _SEND, "Retry a handoff that failed or was interrupted"),
+    "cancel": Entry("handoff:cancel_command", _SEND, "Cancel a handoff"),
+    "receive": Entry(
+        "handoff:receive_command", _RECEIVE, "Validate a payload, claim it and take over the work"
+    ),
+    "validate": Entry("handoff:validate_command", _PAYLOADS, "List every problem of a payload"),
+    "convert": Entry("handoff:convert_command", _PAYLOADS, "Convert a payload to a different version"),
+}
+_HANDOFF_HELP = """
+A payload is built from what a session or a skill reported, checked, written once and received once. The
+lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
+"""
+
+_CHANGE, _KEEP = "Change", "Keep"
+_SESSION = {
+    "rewind": Entry("sessions:rewind_command", _CHANGE, "Take a session back to an earlier revision"),
+    "fork": Entry(
+        "sessions:fork_command", _CHANGE, "Start a new session from an earlier revision of another"
+    ),
+    "migrate": Entry("sessions:migrate_command", _CHANGE, "Move a session to a changed workflow"),
+    "abandon": Entry("sessions:abandon_command", _CHANGE, "End a session that will not be finished"),
+    "verify": Entry("sessions:verify_command", _KEEP, "Check that sessions are as they were written"),
+    "adopt": Entry("sessions:adopt_command", _KEEP, "Make a foreign session yours"),
+    "prune": Entry("sessions:prune_command", _KEEP, "Delete old sessions that have ended"),
+    "trace": Entry("sessions:trace_command", _KEEP, "Print a session as a trace of OpenTelemetry"),
+    "export": Entry(
+        "store:export_command", _KEEP, "Write a session into one file, to move it or to report a problem"
+    ),
+    "import": Entry(
+        "store:import_command", _KEEP, "Store a session that was written by `flow session export`"
+    ),
+}
+
+_WRITE, _APPROVE = "Write and test", "Approve and remove"
+_SKILL = {
+    "preview": Entry("workflows:preview_command", _WRITE, "Show what a step prints, without a session"),
+    "coverage": Entry("tests:coverage_command", _WRITE, "Show which transitions of a workflow were taken"),
+    "record": Entry("tests:record_command", _WRITE, "Turn a session into a test"),
+    "replay": Entry("tests:replay_command", _WRITE, "Run recorded sessions against today's workflows"),
+    "schema": Entry("workflows:schema_command", _WRITE, "Print the JSON Schema of a document"),
+    "trust": Entry("skills:trust_command", _APPROVE, "Approve a project's skill, so that it may run"),
+    "untrust": Entry("skills:untrust_command", _APPROVE, "Withdraw the approval of a skill"),
+    "uninstall": Entry("skills:uninstall_command", _APPROVE, "Remove what `flow install` wrote"),
+}
+
+_STORE = {
+    "init": Entry("store:init_command", "Databases", "Create the tables of a store in a database"),
+    "upgrade": Entry(
+        "store:upgrade_command", "Databases", "Upgrade the tables of a database to this version of flowrail"
+    ),
+    "copy": Entry("store:copy_command", "Databases", "Copy all sessions and handoffs to another store"),
+}
+
+_RUN, _CONTROL = "Run", "Look and control"
+_NEEDS_FLEET = ("fleet", "dbos", "sqlalchemy", "psycopg")
+_FLEET = {
+    "run": Entry(
+        "fleet:run_command", _RUN, "Start a session that the workers of a pool run", extra=_NEEDS_FLEET
+    ),
+    "worker": Entry(
+        "fleet:worker_command", _RUN, "Run headless agents for the sessions of a pool", extra=_NEEDS_FLEET
+    ),
+    "trust": Entry(
+        "fleet:trust_command", _RUN, "Approve the current project for headless agents", extra=_NEEDS_FLEET
+    ),
+    "status": Entry(
+        "fleet:status_command",
+        _CONTROL,
+        "Show pools, workers, sessions and the newest runs",
+        extra=_NEEDS_FLEET,
+    ),
+    "pause": Entry("fleet:pause_command", _CONTROL, "Stop a pool from starting jobs", extra=_NEEDS_FLEET),
+    "resume": Entry(
+        "fleet:resume_command",
+        _CONTROL,
+        "Let a paused pool start jobs again, even if it waits for its quota",
+        extra=_NEEDS_FLEET,
+    ),
+}
+_FLEET_HELP = """
+Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this
+needs no set-up. With a store in PostgreSQL, workers on many machines share the work.
+"""
+
+_LOOK, _DECIDE = "Show and run", "For a person at a terminal"
+_EVIDENCE = {
+    "show": Entry(
+        "evidence:show_command", _LOOK, "Show the checks of the current step and their results now"
+    ),
+    "run": Entry("evidence:run_command", _LOOK, "Run the command of a check and record the result"),
+    "approve": Entry("evidence:approve_command", _DECIDE, "Confirm a check, as a person at a terminal"),
+    "waive": Entry(
+        "evidence:waive_command", _DECIDE, "Do without checks in this attempt, as a person at a terminal"
+    ),
+}
+_EVIDENCE_HELP = """
+A step can demand evidence for an outcome. It is checked when the outcome is reported; `flow step`
+itself never runs a command.
+"""
+
+_AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
+COMMANDS = {
+    "start": Entry("run:start_command", _AGENTS, "Start a new session and show its first step"),
+    "step": Entry(
+        "run:step_command", _AGENTS, "Show the current step, or report its outcome and show the next"
+    ),
+    "resume": Entry("run:resume_command", _AGENTS, "Show the current step of a session again"),
+    "status": Entry("run:status_command", _AGENTS, "Show the state of a session"),
+    "claim": Entry("agents:claim_command", _AGENTS, "Claim a dispatch of a step"),
+    "finish": Entry("agents:finish_command", _AGENTS, "Report the result of a dispatch"),
+    "ask": Entry("agents:ask_command", _AGENTS, "Ask the user an agent's questions"),
+    "answer": Entry("agents:answer_command", _AGENTS, "Record the user's answers and print the next command"),
+    "finding": Entry("agents:finding_command", _AGENTS, "Record, list and resolve findings of a review"),
+    "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
+    "list": Entry("list:list_command", _EVERY_DAY, "List the skills"),
+    "show": Entry("workflows:show_command", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
+    "check": Entry("workflows:check_command", _EVERY_DAY, "Find errors in a workflow"),
+    "test": Entry("tests:test_command", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
+    "diagram": Entry("diagrams:diagram_command", _EVERY_DAY, "Draw a workflow, or a session on it"),
+    "discover": Entry(
+        "discover:discover_command", _EVERY_DAY, "Find skills that can take over a piece of work"
+    ),
+    "new": Entry("skills:new_command", _EVERY_DAY, "Create a skill"),
+    "install": Entry(
+        "skills:install_command", _EVERY_DAY, "Install bundled skills where agents look for them"
+    ),
+    "sessions": Entry("sessions:sessions_command", _EVERY_DAY, "List the open sessions"),
+    "history": Entry(
+        "sessions:history_command", _EVERY_DAY, "Show what happened in a session, when and by whom"
+    ),
+    "watch": Entry("watch:watch_command", _EVERY_DAY, "Show live what all sessions do"),
+    "ui": Entry(
+        "ui:ui_command",
+        _EVERY_DAY,
+        "Open a web page that shows all sessions live",
+        extra=("web", "jinja2", "starlette", "uvicorn"),
+    ),
+    "audit": Entry(
+        "audit:audit_command", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
+    ),
+    "doctor": Entry("setup:doctor_command", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
+    "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
+    "evidence": Entry(
+        "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
+    ),
+    "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
+    "fleet": Entry("", _OCCASIONALLY, "Run sessions with headless agents", _FLEET, _FLEET_HELP),
+    "attest": Entry(
+        "attest:attest_command",
+        _OCCASIONALLY,
+        "Write what was claimed and checked in a session as in-toto statements",
+    ),
+    "registry": Entry(
+        "registry:registry_command", _OCCASIONALLY, "Show, sync or check the registry of workflows"
+    ),
+    "hook": Entry(
+        "", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them", _HOOK, _HOOK_HELP
+    ),
+    "mcp": Entry(
+        "mcp:mcp_command",
+        _OCCASIONALLY,
+        "Serve the commands as tools of the Model Context Protocol",
+        extra=("mcp", "mcp", "mcp_types"),
+    ),
+    "explain": Entry("explain:explain_command", _OCCASIONALLY, "Explain the code of a finding"),
+    "completion": Entry(
+        "setup:completion_command", _OCCASIONALLY, "Print the script that completes flow commands in a shell"
+    ),
+    "help": Entry("setup:help_command", _OCCASIONALLY, "Show the help of flow or of a command"),
+}

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from flowrail.cli import streams, terminal
+from flowrail.cli import terminal
 from flowrail.command import Command, Hint
 from flowrail.storage import files
 from flowrail.text.safe_text import bounded, json_visible, one_line, visible
@@ -18,14 +18,13 @@ _PIECE = 65_536
 _FORMS = {"json": "data", "text": "text", "xml": "xml"}
 
 if TYPE_CHECKING:
-    from flowrail.errors import FlowError
     from flowrail.machines.guidance.guide import Guidance
     from flowrail.text.report import Report
 
 
 def show(guidance: Guidance, form: str | None) -> None:
     """Print *guidance* in the given format; by default text on a terminal, XML in a pipe."""
-    streams.together()
+    terminal.together()
     form = form or usual_form()
     formatter = import_module(f"flowrail.formatters.guidance.as_{_FORMS[form]}")  # a command prints one form
     if form == "json":
@@ -48,7 +47,7 @@ def usual_form() -> str:
 
 def text(what: str) -> None:
     """Print one answer, with control characters made visible."""
-    streams.put(f"{visible(what)}\n")
+    terminal.put(f"{visible(what)}\n")
 
 
 def lines(what: Iterable[str]) -> None:
@@ -58,10 +57,10 @@ def lines(what: Iterable[str]) -> None:
 
 def report(what: Report) -> None:
     """Print a report: as the terminal shows it, or as plain text in a pipe."""
-    streams.together()
+    terminal.together()
     if terminal.is_for_people():
         utc = terminal.shows_exact_times()
-        streams.put(_console().rendered(what, has_color=terminal.has_color(), utc=utc))
+        terminal.put(_console().rendered(what, has_color=terminal.has_color(), utc=utc))
     else:
         from flowrail.text.report import plain_lines  # agents' commands print no report
 
@@ -71,7 +70,7 @@ def report(what: Report) -> None:
 def markdown(page: str) -> None:
     """Print a page in Markdown: formatted on a terminal, as it is in a pipe."""
     if terminal.is_for_people():
-        streams.put(_console().rendered_markdown(page, has_color=terminal.has_color()))
+        terminal.put(_console().rendered_markdown(page, has_color=terminal.has_color()))
     else:
         text(page.rstrip("\n"))
 
@@ -84,12 +83,12 @@ def _console() -> ModuleType:
 
 def exact(document: str) -> None:
     """Print a YAML or JSON document unchanged; it contains escapes of its own."""
-    streams.put(f"{json_visible(document)}\n")
+    terminal.put(f"{json_visible(document)}\n")
 
 
 def data(what: object) -> None:
     """Print plain data as one JSON document."""
-    streams.put(f"{document(what)}\n")
+    terminal.put(f"{document(what)}\n")
 
 
 def document(what: object) -> str:
@@ -133,15 +132,15 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
         waiting.append(part)
         size += len(part)
         if size > _PIECE:
-            streams.put("".join(waiting))
+            terminal.put("".join(waiting))
             waiting, size = [], 0
-    streams.put("".join(waiting))
+    terminal.put("".join(waiting))
 
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
     """Write *content* to a file that the user named; ``/dev/stdout`` is where answers go."""
     if path == "/dev/stdout":
-        streams.put_bytes(content)
+        terminal.put_bytes(content)
     else:
         files.write_output(path, content, mode=mode)
 
@@ -149,21 +148,4 @@ def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
 def notes(lines: Iterable[str]) -> None:
     """Print notes for the user on standard error."""
     for line in lines:
-        streams.tell(f"flow: {bounded(one_line(line))}\n")
-
-
-def refuse(error: FlowError, *, as_json: bool) -> int:
-    """Print an error and return its exit status."""
-    if as_json:
-        from flowrail.formatters.guidance.as_data import error_data  # few commands end with an error
-
-        try:
-            body = {"error": error_data(error)}
-            streams.put(f"{json.dumps(body, ensure_ascii=True, indent=1, default=str)}\n")
-        except streams.AnswerLostError:
-            as_json = False
-    if not as_json:
-        # text quoted in a message cannot look like another message or the hint
-        message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
-        streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
-    return error.exit_status
+        terminal.tell(f"flow: {bounded(one_line(line))}\n")

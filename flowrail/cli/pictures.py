@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flowrail.cli import options, output, streams, terminal
+from flowrail.cli import options, output, terminal
 from flowrail.diagrams.renderers import html, mermaid, png, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
@@ -71,7 +71,7 @@ def format_of(form: str | None, into: str | None) -> str:
 
 def put(drawn: Sequence[WorkflowPicture], form: str, *, into: str | None = None) -> None:
     """Draw and print, or write to a file."""
-    streams.together()
+    terminal.together()
     if form == "html":
         put_document(html.render(drawn), into)
     else:
@@ -116,6 +116,6 @@ def put_document(made: str | bytes, into: str | None) -> None:
         output.to_file(into, data)
         output.notes([f"written to {into}"])
     elif isinstance(made, bytes):
-        streams.put_bytes(made)
+        terminal.put_bytes(made)
     else:
         output.text(made)

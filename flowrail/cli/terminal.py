@@ -1,17 +1,139 @@
-"""The terminal of a person: whether there is one, whether it is coloured, and questions to the person.
+"""The standard streams of a command, with standard output reserved for the answer, and the terminal of a person.
 
-Piped input cannot answer a question, and without a terminal the question is refused.
+Output of an author's code, or of a program that it starts, goes to standard error. A reader that closed the pipe is not
+an error. An answer that cannot be written (a full disk, a closed stream) is an error; the work is stored by then, and
+the next command shows it.
+
+Piped input cannot answer a question to the person, and without a terminal the question is refused.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from typing import TextIO
 
 import click
 
-from flowrail.command import Hint
-from flowrail.errors import TrustError
+from flowrail.command import Command, Hint
+from flowrail.errors import StorageError, TrustError
+
+_commands: list[ExitStack] = []
+
+
+class AnswerLostError(StorageError):
+    """The answer could not be written; the work was stored."""
+
+    code = "ANSWER_LOST"
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Prepare the streams for one command, and flush them at its end."""
+    _fill_gaps()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # characters that UTF-8 cannot encode are escaped as in JSON
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _commands.append(ExitStack())
+    try:
+        yield
+    finally:
+        _commands.pop().close()
+        put("")
+
+
+def keep_apart() -> None:
+    """Send all further output to standard error, until the next answer."""
+    if not _commands:
+        return  # no command runs: standard output is not ours
+    together()
+    sys.stdout.flush()
+    with suppress(OSError):  # the descriptor is closed
+        kept = os.dup(1)
+        os.dup2(2, 1)
+        _commands[-1].callback(os.close, kept)
+        _commands[-1].callback(os.dup2, kept, 1)
+    _commands[-1].enter_context(redirect_stdout(sys.stderr))
+
+
+def together() -> None:
+    """Use standard output for the answer again."""
+    if _commands:
+        _commands[-1].close()
+
+
+def put(what: str) -> None:
+    """Write and flush a part of the answer."""
+    together()
+    with _answer_or_refusal():
+        sys.stdout.write(what)
+        sys.stdout.flush()
+
+
+def put_bytes(what: bytes) -> None:
+    """Write an answer that is not text."""
+    together()
+    with _answer_or_refusal():
+        sys.stdout.flush()
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is not None:
+            buffer.write(what)
+            buffer.flush()
+        else:
+            sys.stdout.write(what.decode("latin-1"))
+
+
+@contextmanager
+def _answer_or_refusal() -> Iterator[None]:
+    """Stop writing to standard output if it fails; that is an error unless the reader closed the pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        _give_up(sys.stdout)
+    except OSError as error:
+        _give_up(sys.stdout)
+        raise AnswerLostError(
+            f"the answer could not be written ({error.strerror})",
+            hint=Hint("what was done is kept; see the current step: ", Command("resume")),
+        ) from None
+
+
+def tell(what: str) -> None:
+    """Write to standard error; a failure is ignored."""
+    try:
+        sys.stderr.write(what)
+        sys.stderr.flush()
+    except OSError:
+        _give_up(sys.stderr)
+
+
+def _give_up(stream: TextIO) -> None:
+    """Discard the rest of a stream; otherwise Python fails on it again at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _fill_gaps() -> None:
+    """Replace closed standard streams, so that no journal gets their descriptor.
+
+    Input is empty, notes are discarded, and writing an answer fails.
+    """
+    for number, how in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, how)  # the lowest free number, which is this one
+    if not os.get_blocking(1):
+        os.set_blocking(1, True)  # another process may have made it non-blocking, which would cut the answer
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
 
 COLORS = ("auto", "always", "never")
 _COLOR, _UTC = "flowrail.color", "flowrail.utc"

@@ -17,7 +17,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import FlowError, UsageError
-from flowrail.formatters.guidance.as_data import broken_item, error_data, render, session_item
+from flowrail.formatters.guidance.as_data import broken_item, render, session_item
 from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
 from flowrail.formatters.guidance.content import result_lines
@@ -51,7 +51,7 @@ from flowrail.operations.running.conversations import release, summaries
 from flowrail.operations.running.steps import Answer
 from flowrail.skills import summary
 from flowrail.text.report import plain_text, table
-from flowrail.text.safe_text import json_visible, visible
+from flowrail.text.safe_text import error_data, json_visible, visible
 
 INSTRUCTIONS = """\
 Procedures as state machines. `discover` lists the skills. `start` starts one and shows its first step. Do what the

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Self
 
-from flowrail.errors import DocumentError
+from flowrail.errors import DocumentError, FlowError
 
 HIDDEN = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters except tab, line feed, carriage return
@@ -103,6 +103,17 @@ def bounded(text: str) -> str:
     shown = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES]]
     more = [f"  … {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "\n".join([*shown, *more])
+
+
+def error_data(error: FlowError) -> dict[str, object]:
+    """Return an error as data for a JSON document."""
+    return {
+        "code": error.code,
+        "message": bounded(error.message),
+        "hint": bounded(str(error.hint)),
+        "details": error.details,
+        **error.beside,
+    }
 
 
 def in_quotes(name: str) -> str:

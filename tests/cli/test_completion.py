@@ -22,8 +22,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.command_table import COMMANDS
-from flowrail.cli.main import main
+from flowrail.cli.main import COMMANDS, main
 
 
 def completed(line: str) -> list[str]:

@@ -10,7 +10,7 @@ from io import StringIO
 
 import pytest
 
-from flowrail.cli import output, streams
+from flowrail.cli import output, terminal
 
 
 def say(what: str) -> None:
@@ -21,10 +21,10 @@ def say(what: str) -> None:
 
 
 def test_what_is_printed_before_the_answer_is_kept_apart(capfd: pytest.CaptureFixture[str]) -> None:
-    with streams.answering():
-        streams.keep_apart()
+    with terminal.answering():
+        terminal.keep_apart()
         say("noise")
-        streams.put("answer\n")
+        terminal.put("answer\n")
         say("after")
 
     out, err = capfd.readouterr()

@@ -9,7 +9,7 @@ import click
 import pytest
 from support.sandbox import flow, put_skill, told
 
-from flowrail.cli.command_table import COMMANDS, Entry, LazyGroup
+from flowrail.cli.main import COMMANDS, Entry, LazyGroup
 from flowrail.hosts.protocol import EVENTS
 
 

@@ -18,7 +18,7 @@ ALLOWED = {
         "__init__.py",
         "formatters/__init__.py",
         "machines/__init__.py",
-        "cli/command_table.py",
+        "cli/main.py",
         "cli/lazy_imports.py",
         "discovery/__init__.py",
         "machines/loading/packages.py",

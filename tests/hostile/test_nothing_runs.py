@@ -23,7 +23,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.command_table import COMMANDS
+from flowrail.cli.main import COMMANDS
 
 WATCHED = """
 import io, json, os, sys

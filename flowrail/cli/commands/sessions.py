@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from flowrail import __version__
-from flowrail.cli import options, output, terminal
+from flowrail.cli import options, output, refusals, terminal
 from flowrail.cli.environment import named_values, session_or_own, world
 from flowrail.cli.progress import ProgressBar
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.formatters.guidance import as_data
-from flowrail.formatters.guidance.as_data import broken_item, error_data, session_item
+from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.reports.history import done_text, items, plan_data, plan_report, report
 from flowrail.formatters.reports.trace import otlp
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
@@ -34,7 +34,7 @@ from flowrail.operations.sessions.prune import LOST, UNBEGUN, Needs, OldSession,
 from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import ago, count
 from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, status
-from flowrail.text.safe_text import one_line
+from flowrail.text.safe_text import error_data, one_line
 
 
 @click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
@@ -155,7 +155,7 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
         output.listed("steps", items(told), ended)
         return damage.exit_status if damage else 0
     output.report(report(told))
-    return output.refuse(damage, as_json=False) if ended() and damage else 0
+    return refusals.refuse(damage, as_json=False) if ended() and damage else 0
 
 
 @click.command("trace", epilog=options.examples("flow session trace problem-analysis-k3x9q2"))

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 import click
 from rich.live import Live
 
-from flowrail.cli import board_table, console, options, output, streams, terminal
+from flowrail.cli import board_table, console, options, output, terminal
 from flowrail.operations.environment import Environment, read_configuration
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.storage.records import to_plain
@@ -76,7 +76,7 @@ def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> N
     for entries in boards:
         for entry in entries or ():
             if known.get(entry.session) != entry:
-                streams.put(f"{_json_line(entry) if as_json else _text_line(entry)}\n")
+                terminal.put(f"{_json_line(entry) if as_json else _text_line(entry)}\n")
         if entries is not None:
             _notify(known, entries, notify)
             known = {entry.session: entry for entry in entries}

@@ -9,7 +9,6 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces, plain
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition
 from flowrail.machines.sessions.store import ForeignSessionError, StoredSession
-from flowrail.text.safe_text import bounded
 
 if TYPE_CHECKING:
     from flowrail.machines.guidance.views import QuestionView
@@ -147,15 +146,4 @@ def broken_item(session_id: str, problem: FlowError | None) -> dict[str, object]
         "foreign": isinstance(problem, ForeignSessionError),
         "error": str(problem.message) if problem else "unknown",
         "code": problem.code if problem else None,
-    }
-
-
-def error_data(error: FlowError) -> dict[str, object]:
-    """Return an error as plain data."""
-    return {
-        "code": error.code,
-        "message": bounded(error.message),
-        "hint": bounded(str(error.hint)),
-        "details": plain(error.details),
-        **error.beside,
     }

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from support.sandbox import flow
 
-from flowrail.cli.command_table import COMMANDS, LazyGroup
+from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
