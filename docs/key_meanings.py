@@ -318,7 +318,7 @@ MEANINGS = {
     "verdict": "the result; of a check: pass, fail, error, stale, empty or not_run",
     "version": "the version of the finding",
     "visits": "how often it was entered",
-    "waits_for": "what must happen first, such as `any 4 of d1-1 … d1-5` or the user's answer",
+    "waits_for": "what must happen first, such as `any 4 of d1-1 … d1-5 to succeed` or the user's answer",
     "waived": "whether a person waived the check",
     "walks": "the number of walks",
     "wants": "values to append to the command",

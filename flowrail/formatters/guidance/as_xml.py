@@ -39,12 +39,10 @@ from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.safe_text import attributes, content, xml_verbatim
 
 LAUNCH = (
-    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise.{enough} Its whole "
-    "task is: run the command and do what it prints, step by step, to the end. If your host has no agent of that name, "
-    "use one that can run commands. If it has no agents, do the dispatches yourself, one after the other, and tell "
-    "the user so."
+    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Each agent's whole "
+    "task is: run its command and do what it prints, step by step, to the end. If your host has no agent of that name, "
+    "use one that can run commands. Without agents, do the dispatches yourself, one after the other, and tell the user."
 )
-NEEDED = " {needed} of {total} must succeed."
 
 LAUNCH_AGAIN = (
     "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
@@ -133,8 +131,7 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
     if not join.total:
         yield f"<launch>{NOBODY}</launch>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
-        needed = NEEDED.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
-        yield f"<launch>{LAUNCH.format(enough=needed)}</launch>"
+        yield f"<launch>{LAUNCH}</launch>"
     if any(each.again for each in guidance.dispatches):
         yield f"<launch>{LAUNCH_AGAIN}</launch>"
     asked = any(each.answer is None for each in guidance.questions)

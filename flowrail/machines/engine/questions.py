@@ -65,7 +65,7 @@ Only if an agent's whole answer is a needs_user_input block: it has questions an
 1. Wait until the other agents have returned. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
 2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
 3. Otherwise launch a new agent with the same prompt, the location of its saved work, and each answer as id: label.
-If an answer mixes other text with a block, launch a new agent and ask for the block alone.
+If an answer mixes a block with other text, have a new agent return the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """For an agent that launches others: how to recognise their questions and return answers."""
 
@@ -75,7 +75,7 @@ Only if an agent's whole answer is a needs_user_input block: it has questions an
 You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
 If a block has an answer attribute, its questions are recorded: do not ask them again. Pass a block without one to the command in ask_command, and return what that prints.
 The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
-If an answer mixes other text with a block, launch a new agent and ask for the block alone.
+If an answer mixes a block with other text, have a new agent return the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """For a sub-agent that launches others: it passes their questions on."""
 

@@ -301,10 +301,10 @@ def _waits_for(guidance: Guidance, decided: Outcome | None) -> tuple[str, ...]:
     missing = join.needed - join.succeeded
     can_fail = decided is not None and decided is not Outcome.OK
     if join.hopeless or (can_fail and missing == len(numbers)):
-        return (*answers, f"the end of {open_}")
+        return (*answers, f"{open_} to end")
     if missing < len(numbers):
-        return (*answers, f"any {missing} of {open_}{', or the end of all' if can_fail else ''}")
-    return (*answers, f"all of {open_}" if missing > 1 else open_)
+        return (*answers, f"any {missing} of {open_} to succeed{', or all to end' if can_fail else ''}")
+    return (*answers, f"{open_} to succeed")
 
 
 def step_command(session: Session, outcome: str, facts: Mapping[str, object], store: str | None) -> Command:

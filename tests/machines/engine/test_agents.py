@@ -138,21 +138,21 @@ def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str
 @pytest.mark.parametrize(
     ("join", "statuses", "ok", "fail"),
     [
-        ("all", [PENDING] * 5, "all of d0-1 … d0-5", "the end of d0-1 … d0-5"),
+        ("all", [PENDING] * 5, "d0-1 … d0-5 to succeed", "d0-1 … d0-5 to end"),
         (
             "at least 4",
             [CLAIMED] * 5,
-            "any 4 of d0-1 … d0-5",
-            "any 4 of d0-1 … d0-5, or the end of all",
+            "any 4 of d0-1 … d0-5 to succeed",
+            "any 4 of d0-1 … d0-5 to succeed, or all to end",
         ),
         (
             "at least 4",
             ["ok", "ok", PENDING, "fail", PENDING],
-            "all of d0-3, d0-5",
-            "the end of d0-3, d0-5",
+            "d0-3, d0-5 to succeed",
+            "d0-3, d0-5 to end",
         ),
-        ("any", ["fail", CLAIMED, "fail", "fail", "fail"], "d0-2", "the end of d0-2"),
-        ("all", ["fail", CLAIMED, PENDING, CLAIMED, "ok"], None, "the end of d0-2 … d0-4"),
+        ("any", ["fail", CLAIMED, "fail", "fail", "fail"], "d0-2 to succeed", "d0-2 to end"),
+        ("all", ["fail", CLAIMED, PENDING, CLAIMED, "ok"], None, "d0-2 … d0-4 to end"),
     ],
 )
 def test_an_outcome_says_which_agents_it_waits_for(
