@@ -16,6 +16,7 @@ TIME_LIMIT = 5.0
 #: A large repository may be slow.
 LARGE_TIME_LIMIT = 10.0
 LARGEST_OUTPUT = 64 * 1024 * 1024
+_HINT = "run git in a repository that it can read"
 _COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
@@ -29,17 +30,31 @@ def output_of(
     folder: str, words: Iterable[str], environ: Mapping[str, str], *, seconds: float = LARGE_TIME_LIMIT
 ) -> bytes:
     """Return what git prints for *words* in *folder*; `GitFailedError` if it fails or takes longer."""
+    done = ended(folder, words, environ, seconds=seconds)
+    if done.status:
+        raise GitFailedError(f"git failed: {_complaint(done)}", hint=_HINT)
+    return done.output
+
+
+def ended(
+    folder: str,
+    words: Iterable[str],
+    environ: Mapping[str, str],
+    *,
+    seconds: float = LARGE_TIME_LIMIT,
+    settings: Mapping[str, str] | None = None,
+) -> processes.EndedProcess:
+    """Return how git ended for *words* in *folder*; `GitFailedError` if it cannot be started or takes longer.
+
+    *settings* are environment variables for git.
+    """
     try:
-        done = _run(folder, words, environ, seconds)
+        return _run(folder, words, environ, seconds, settings)
     except TimeoutError:
         problem = f"did not answer within {seconds:g} seconds"
     except OSError as error:
         problem = f"could not be started ({error.strerror})"
-    else:
-        if not done.status:
-            return done.output
-        problem = f"failed: {_complaint(done)}"
-    raise GitFailedError(f"git {problem}", hint="run git in a repository that it can read")
+    raise GitFailedError(f"git {problem}", hint=_HINT)
 
 
 def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None, str]:
@@ -57,13 +72,17 @@ def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None
 
 
 def _run(
-    folder: str, words: Iterable[str], environ: Mapping[str, str], seconds: float
+    folder: str,
+    words: Iterable[str],
+    environ: Mapping[str, str],
+    seconds: float,
+    settings: Mapping[str, str] | None = None,
 ) -> processes.EndedProcess:
     """Run git; `TimeoutError` if it takes longer, or prints more than anyone reads."""
     done = processes.run(
         [*_COMMAND, *words],
         folder=folder,
-        environ=_environment(environ),
+        environ={**_environment(environ), **(settings or {})},
         seconds=seconds,
         most_output=LARGEST_OUTPUT,
         errors_apart=True,

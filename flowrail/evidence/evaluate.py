@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from flowrail.command import Command
-from flowrail.evidence import citations, files, git_state, json_schema
+from flowrail.evidence import citations, diffs, files, git_state, json_schema
 from flowrail.evidence.baseline import machine_name, named_path, paths_of, relative
 from flowrail.evidence.files import UnreadableError
 from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
@@ -166,7 +166,12 @@ def _problem_in(
     missing = [text for text in demanded if text.encode() not in data]
     if missing:
         return f"{path} does not contain {joined([repr(text) for text in missing])}", f"add it to {path}"
-    return _problem_of_citations(path, data, context.folder) if check.citations else None
+    if check.citations:
+        wrong = _problem_of_citations(path, data, context.folder)
+        if wrong:
+            return wrong
+    problem = diffs.problem(data, context.folder, context.environ) if check.diffs else ""
+    return (f"{path}: {problem}", f"correct {path}, for the files as they are now") if problem else None
 
 
 def _unchanged(check: EvidenceCheck, path: str, digest: str, context: Context) -> tuple[str, str] | None:

@@ -35,6 +35,7 @@ SOUND: list[dict[str, Any]] = [
     {"id": "plan", "file": "plan.md", "contains": ["## Risks"], "min_bytes": 400},
     {"id": "notes", "file": "notes.md", "changed": True},
     {"id": "parts", "files": "reports/*.md", "at_least": 3},
+    {"id": "diffs", "file": "plan.md", "diffs": True},
     {"id": "scope", "git": {"changed_at_least": 1}},
     {"id": "tests", "run": ["pytest", "-q"], "output": ["\\d+ passed"]},
 ]

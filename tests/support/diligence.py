@@ -53,6 +53,8 @@ def _write_file(path: Path, check: dict[str, Any], revision: int, folder: Path) 
     lines = "\n".join(check.get("contains", ()))
     if check.get("citations"):
         lines += f"\n{path.relative_to(folder.parents[2])}:1"
+    if check.get("diffs"):
+        lines += f"\n```diff\n--- /dev/null\n+++ b/new{len(before)}.txt\n@@ -0,0 +1 @@\n+new\n```"
     text = f"{before}\n{lines}\nat revision {revision}, {len(before)}"
     path.write_text(f"{text:.<{check.get('min_bytes', 1)}}\n")
 

@@ -46,12 +46,10 @@ def _judged(
 def _of_files(check: EvidenceCheck, templates: list[str]) -> Iterator[tuple[str, str]]:
     if check.file is None and check.files is None:
         return
-    conditions = (
-        check.changed or check.min_bytes > 1 or check.contains or check.citations or check.at_least > 1
-    )
-    if not conditions:
+    looks_inside = check.citations or check.diffs
+    if not (check.changed or check.min_bytes > 1 or check.contains or looks_inside or check.at_least > 1):
         yield "any file passes, also one that was there before", "add `changed`, `contains` or `min_bytes`"
-    elif check.contains and not check.citations:
+    elif check.contains and not looks_inside:
         for template in templates:
             if len(template.encode()) >= check.min_bytes and all(text in template for text in check.contains):
                 remedy = (

@@ -111,6 +111,12 @@ class EvidenceCheck(DefinitionPart):
             "For `file` and `files`: each file must cite code as FILE:LINE, and every cited line must exist."
         ),
     ] = False
+    diffs: Annotated[
+        bool,
+        Key(
+            "For `file` and `files`: each file must contain fenced `diff` blocks, and they must apply to the project."
+        ),
+    ] = False
     at_least: Annotated[int, Key("For `files`: how many must match.", schema={"minimum": 1})] = 1
     schema: Annotated[
         str, Key("For `json`: the file of the skill that contains the JSON Schema.", file="schema")
@@ -166,8 +172,8 @@ class EvidenceCheck(DefinitionPart):
 KINDS = ("file", "files", "json", "git", "records", "run")
 CONDITIONS: Mapping[str, frozenset[str]] = Frozen(
     {
-        "file": frozenset({"changed", "since", "min_bytes", "contains", "citations"}),
-        "files": frozenset({"changed", "since", "min_bytes", "contains", "citations", "at_least"}),
+        "file": frozenset({"changed", "since", "min_bytes", "contains", "citations", "diffs"}),
+        "files": frozenset({"changed", "since", "min_bytes", "contains", "citations", "diffs", "at_least"}),
         "json": frozenset({"changed", "since", "schema"}),
         "git": frozenset({"since"}),
         "records": frozenset(),

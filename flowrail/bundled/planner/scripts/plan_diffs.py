@@ -1,9 +1,10 @@
 """Put a plan's diffs into the plan, and apply them to a fresh copy of the project.
 
 A plan is a Markdown file. Each milestone is a section `### Milestone N: NAME` with a line `Wave: N`, and keeps its diffs in
-fenced blocks below a line `#### Diffs`. The project itself is never changed.
+fenced blocks below a line `#### Diffs`. The diffs apply one after the other, so the milestones are in the order of their
+waves. The project itself is never changed.
 
-    plan_diffs.py apply PLAN              apply every diff to a fresh copy, and write the result to applied.md beside the plan
+    plan_diffs.py apply PLAN              apply every diff to a fresh copy of the project, and print the size
     plan_diffs.py show PLAN MILESTONE     print the diffs of a milestone as one patch, for `git apply`
     plan_diffs.py edit PLAN MILESTONE     make a fresh copy in which a milestone can be written or changed
     plan_diffs.py save PLAN MILESTONE COPY   put what was changed in the copy into the plan, as the milestone's diffs
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 MILESTONE = re.compile(r"###\s+Milestone\s+(\d+)\b")
 WAVE = re.compile(r"\**Wave:?\**:?\s*(\d+)", re.IGNORECASE)
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*(\S*)")
+FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})\s*(\S*)")
 DIFFS = "#### Diffs"
 MOST_FILES, MOST_LINES = 6, 200
 """A change with at most so many files and changed lines is small."""
@@ -71,7 +72,7 @@ def code_blocks(lines: list[str]) -> list[Block]:
 
 
 def read_plan(lines: list[str]) -> list[Milestone]:
-    """Return the milestones in the order in which they are carried out: by wave, then by number."""
+    """Return the milestones of a plan, which has them in the order of their waves."""
     blocks = code_blocks(lines)
     inside = {number for block in blocks for number in range(block.first, block.last + 1)}
     headings = [at for at, line in enumerate(lines) if at not in inside and re.match(r"#{1,3}\s", line)]
@@ -85,10 +86,16 @@ def read_plan(lines: list[str]) -> list[Milestone]:
             raise PlanError(f"two milestones have the number {number}; give each one its own")
         waves = [WAVE.search(lines[at]) for at in range(start, end) if at not in inside]
         wave = next((int(match[1]) for match in waves if match), 1)
+        before = next(reversed(found.values()), None)
+        if before is not None and wave < before.wave:
+            raise PlanError(
+                f"milestone {number} (wave {wave}) comes after milestone {before.number} (wave {before.wave}); "
+                "put the milestones in the order of their waves"
+            )
         diffs = [block for block in blocks if start < block.first < end and block.language == "diff"]
         texts = tuple("\n".join(lines[block.first + 1 : block.last]) + "\n" for block in diffs)
         found[number] = Milestone(number, wave, start, end, texts)
-    return sorted(found.values(), key=lambda milestone: (milestone.wave, milestone.number))
+    return list(found.values())
 
 
 def lines_of(plan: Path) -> list[str]:
@@ -177,7 +184,7 @@ def size_of(milestones: list[Milestone]) -> tuple[str, int, int]:
 
 
 def apply(project: Path, plan: Path) -> int:
-    """Apply all diffs in order to a fresh copy; print the result and write it beside the plan."""
+    """Apply all diffs in order to a fresh copy, and print the result."""
     milestones = milestones_of(plan)
     copy = fresh_copy(project)
     lines, failed = [], False
@@ -199,9 +206,7 @@ def apply(project: Path, plan: Path) -> int:
     else:
         lines.append("Result: not every diff applies" if failed else "Result: every diff applies")
         lines.append(f"Size: {size} ({files} files, {changed} changed lines)")
-    text = "\n".join(lines) + "\n"
-    (plan.parent / "applied.md").write_text(f"# Diffs of {plan.name}\n\n{text}", encoding="utf-8")
-    print(text, end="")
+    print("\n".join(lines))
     print(f"Copy with the diffs: {copy} (remove it when you are done)")
     return 1 if failed or not files else 0
 

@@ -1,0 +1,158 @@
+"""The diffs in a Markdown file, and whether they apply to the project's files as they are now.
+
+`git apply --check` reads these files from an empty repository in a temporary folder. So it needs no repository of the
+project, runs no filter or hook of it, and writes nothing into the project.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+import re
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from flowrail.discovery import git
+from flowrail.evidence.files import LARGEST_FILE, UnreadableError
+from flowrail.text.safe_text import shortened
+
+_FENCE = re.compile(rb" {0,3}(`{3,}(?!.*`)|~{3,})\s*(\S*)")
+_CHANGE = re.compile(rb"@@ -\d|(?:new|deleted) file mode |rename from |copy from |old mode ")
+"""How a line begins without which a diff changes nothing."""
+_HUNK = re.compile(r"patch failed: (?P<file>.*):(?P<line>\d+)\Z")
+_NO_SETTINGS_OF_THE_USER = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+_OUTSIDE = b"#"
+"""Replaces each line that is in no diff. git skips it between diffs, and a hunk that lacks lines cannot contain it."""
+
+
+class _Block(NamedTuple):
+    """A fenced code block: the numbers of its two fences, from 0, and the word after the first."""
+
+    first: int
+    last: int
+    language: bytes
+
+
+class _RefusedError(Exception):
+    """git does not accept the diffs; the text says why."""
+
+
+def problem(markdown: bytes, folder: str, environ: Mapping[str, str]) -> str:
+    """Return why the `diff` blocks of a file do not apply in *folder* one after the other; empty if they do."""
+    lines = markdown.split(b"\n")
+    blocks = _code_blocks(lines)
+    if blocks and blocks[-1].last == len(lines):
+        return f"the code block in line {blocks[-1].first + 1} is not closed"
+    diffs = [block for block in blocks if block.language == b"diff"]
+    if not diffs:
+        return "no `diff` block"
+    for diff in diffs:
+        if not any(_CHANGE.match(line) for line in lines[diff.first + 1 : diff.last]):
+            return f"the diff in line {diff.first + 1} changes nothing"
+    import tempfile  # no other check needs it
+
+    with tempfile.TemporaryDirectory(prefix="flow-diffs-") as scratch:
+        return _Patch(lines, diffs, folder, environ, scratch).problem()
+
+
+def _code_blocks(lines: list[bytes]) -> list[_Block]:
+    """Return the fenced code blocks. The end of one that is not closed is the number of lines."""
+    blocks: list[_Block] = []
+    is_open = False
+    mark = b""
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not is_open:
+            is_open, mark = True, fence[1]
+            blocks.append(_Block(number, len(lines), fence[2]))
+        elif fence[1].startswith(mark) and not fence[2]:
+            is_open = False
+            blocks[-1] = blocks[-1]._replace(last=number)
+    return blocks
+
+
+class _Patch:
+    """The diffs as one patch, in which a line has the number that it has in the Markdown file."""
+
+    def __init__(
+        self, lines: list[bytes], diffs: list[_Block], folder: str, environ: Mapping[str, str], scratch: str
+    ) -> None:
+        self.lines = lines
+        self.diffs = diffs
+        self.folder = folder
+        self.environ = environ
+        self.file = os.path.join(scratch, "patch")
+        repository = os.path.join(scratch, "repository")
+        self.settings = {"GIT_DIR": repository, "GIT_WORK_TREE": os.curdir, **_NO_SETTINGS_OF_THE_USER}
+        for name in ("objects", "refs"):
+            os.makedirs(os.path.join(repository, name))
+        with open(os.path.join(repository, "HEAD"), "wb") as head:
+            head.write(b"ref: refs/heads/main\n")
+
+    def problem(self) -> str:
+        every = len(self.diffs)
+        try:
+            for name in self._names():
+                self._require_file(name)
+        except _RefusedError as refused:
+            return str(refused)
+        if not self._refusal(every):
+            return ""
+        number = 1 + bisect.bisect_left(range(1, every), True, key=lambda count: bool(self._refusal(count)))
+        place = f"the diff in line {self.diffs[number - 1].first + 1} ({number} of {every})"
+        return f"{place} does not apply: {self._refusal(number)}"
+
+    def _names(self) -> set[bytes]:
+        """Return the files that the diffs change, create, delete, rename or copy."""
+        self._write(len(self.diffs))
+        printed = self._apply("--numstat", "-z") + self._apply("--numstat", "-z", "-R")
+        return {line.split(b"\t", 2)[2] for line in printed.split(b"\0") if line}
+
+    def _require_file(self, name: bytes) -> None:
+        """Refuse a folder, which git takes for a submodule and does not compare, and a file that takes too long to read."""
+        with suppress(OSError, ValueError):
+            about = os.lstat(os.path.join(os.fsencode(self.folder), name))
+            shown = shortened(name.decode("utf-8", "replace"))
+            if stat.S_ISDIR(about.st_mode):
+                raise _RefusedError(f"{shown} is a folder")
+            if about.st_size > LARGEST_FILE:
+                raise UnreadableError(f"{shown} has more than {LARGEST_FILE // 1024 // 1024} MB")
+
+    def _refusal(self, count: int) -> str:
+        """Return what git says against the first *count* diffs; empty if they apply."""
+        self._write(count)
+        try:
+            self._apply("--check")
+        except _RefusedError as refused:
+            return str(refused)
+        return ""
+
+    def _write(self, count: int) -> None:
+        """Write the first *count* diffs."""
+        written = [_OUTSIDE] * (self.diffs[count - 1].last + 1)
+        for diff in self.diffs[:count]:
+            written[diff.first + 1 : diff.last] = self.lines[diff.first + 1 : diff.last]
+        with open(self.file, "wb") as file:
+            file.write(b"\n".join([*written, b""]))
+
+    def _apply(self, *options: str) -> bytes:
+        words = ("apply", *options, "--whitespace=nowarn", "--", self.file)
+        try:
+            done = git.ended(self.folder, words, self.environ, settings=self.settings)
+        except git.GitFailedError as error:
+            raise UnreadableError(error.message) from None
+        if done.status:
+            raise _RefusedError(self._complaint(done.errors.decode("utf-8", "replace")))
+        return done.output
+
+    def _complaint(self, errors: str) -> str:
+        lines = errors.replace(f"{self.file}:", "line ").splitlines()
+        said = [line.partition(": ")[2] for line in lines if line.startswith(("error: ", "fatal: "))]
+        hunk = _HUNK.match(said[0]) if said else None
+        if hunk is not None:
+            return shortened(f"the lines of its hunk `@@ -{hunk['line']}` are not in {hunk['file']}")
+        return shortened("; ".join(said) or "git gives no reason")
