@@ -1,4 +1,4 @@
-"""Convert records to plain data and back with cattrs. A value of another type is refused, not converted.
+"""Convert records to plain data, and back with cattrs. A value of another type is refused, not converted.
 
 A wrong type, a missing key and an unknown key are reported with the path to them. The hooks below read the
 annotations of a record: those of cattrs compile a function for each class, which took a tenth of `flow step`.
@@ -6,9 +6,10 @@ annotations of a record: those of cattrs compile a function for each class, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, TypeVar, get_origin, get_type_hints, is_typeddict
 
 from cattrs import (
     AttributeValidationNote,
@@ -26,6 +27,8 @@ from flowrail.text.safe_text import shortened
 
 T = TypeVar("T")
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Most fields hold one of these, and need no conversion."""
 _PROBLEMS = 10
 _LONGEST_PROBLEM = 200
 
@@ -39,8 +42,13 @@ class RecordError(ValueError):
 
 
 def to_plain(value: object) -> Any:
-    """Return a record as plain data."""
-    return _converter().unstructure(value)
+    """Return a record as plain data: a named tuple as a mapping of its fields, any other one as a list."""
+    if isinstance(value, (tuple, list)):
+        items = [item if type(item) in _PLAIN else to_plain(item) for item in value]
+        return dict(zip(value._fields, items, strict=True)) if hasattr(value, "_fields") else items
+    if isinstance(value, (dict, Mapping)):
+        return {to_plain(key): to_plain(item) for key, item in value.items()}
+    return value.value if isinstance(value, Enum) else value
 
 
 def from_plain(data: object, kind: type[T]) -> T:
@@ -61,14 +69,7 @@ def _converter() -> BaseConverter:
     converter.register_structure_hook_func(_is_tuple, _tuple)
     converter.register_structure_hook_func(is_namedtuple, _named_tuple)
     converter.register_structure_hook_func(is_typeddict, _same_mapping)
-    converter.register_unstructure_hook(tuple, _plain_tuple)
     return converter
-
-
-def _plain_tuple(value: Any) -> object:
-    """Return a named tuple as a mapping of its fields, and any other tuple as a list."""
-    items = [to_plain(item) for item in value]
-    return dict(zip(value._fields, items, strict=True)) if hasattr(value, "_fields") else items
 
 
 def _is_mapping(kind: object) -> bool:
@@ -94,10 +95,10 @@ def _same_mapping(value: object, kind: object) -> Mapping[str, object]:
 
 
 def _mapping(value: object, kind: Any) -> Mapping[str, object]:
-    data, of = _same_mapping(value, kind), get_args(kind)[1]
-    if of is object:
+    data, of = _same_mapping(value, kind), kind.__args__[1]
+    if not data or of in (object, Any):
         return data
-    made, errors = _parts(((key, of) for key in data), data, IterableValidationNote)
+    made, errors = _parts(dict.fromkeys(data, _part(of)), data, IterableValidationNote)
     if errors:
         raise IterableValidationError("", errors, kind)
     return made
@@ -106,18 +107,23 @@ def _mapping(value: object, kind: Any) -> Mapping[str, object]:
 def _tuple(value: object, kind: Any) -> tuple[object, ...]:
     if not isinstance(value, (list, tuple)) or len(value) > limits.VALUES:
         raise TypeError(f"got {type(value).__name__}")
-    of = get_args(kind)[0]
-    made, errors = _parts(((index, of) for index in range(len(value))), value, IterableValidationNote)
+    if not value:
+        return ()
+    parts = dict.fromkeys(range(len(value)), _part(kind.__args__[0]))
+    made, errors = _parts(parts, value, IterableValidationNote)
     if errors:
         raise IterableValidationError("", errors, kind)
     return tuple(made.values())
 
 
 def _named_tuple(value: object, kind: Any) -> object:
-    data, hints = _same_mapping(value, kind), _hints(kind)
-    given = ((name, of) for name, of in hints.items() if name in data or name not in kind._field_defaults)
-    made, errors = _parts(given, data, AttributeValidationNote)
-    unknown = data.keys() - hints.keys()
+    data, parts = _same_mapping(value, kind), _fields(kind)
+    unknown = data.keys() - parts.keys()
+    if len(data) - len(unknown) < len(parts):
+        parts = {
+            name: part for name, part in parts.items() if name in data or name not in kind._field_defaults
+        }
+    made, errors = _parts(parts, data, AttributeValidationNote)
     if unknown:
         errors.append(ForbiddenExtraKeysError("", kind, unknown))
     if errors:
@@ -125,20 +131,31 @@ def _named_tuple(value: object, kind: Any) -> object:
     return kind(**made)
 
 
+class _Part(NamedTuple):
+    """A type of something in a record, and what structures it: asking cattrs for that takes longer than to do it."""
+
+    kind: Any
+    structure: Callable[[object, Any], object]
+
+
+def _part(kind: Any) -> _Part:
+    return _Part(kind, _converter().get_structure_hook(kind))
+
+
 @cache
-def _hints(kind: type[object]) -> Mapping[str, object]:
-    return get_type_hints(kind)
+def _fields(kind: type[object]) -> Mapping[str, _Part]:
+    return {name: _part(of) for name, of in get_type_hints(kind).items()}
 
 
 def _parts(
-    kinds: Iterable[tuple[Any, Any]], data: Any, note: type[AttributeValidationNote | IterableValidationNote]
+    parts: Mapping[Any, _Part], data: Any, note: type[AttributeValidationNote | IterableValidationNote]
 ) -> tuple[dict[Any, object], list[Exception]]:
     """Return the structured parts of *data* by key, and an error with a *note* for each other one."""
-    structure = _converter().structure
     made, errors = {}, []
-    for key, kind in kinds:
+    for key, (kind, structure) in parts.items():
         try:
-            made[key] = structure(data[key], kind)
+            value = data[key]
+            made[key] = value if type(value) is kind else structure(value, kind)
         except Exception as error:  # noqa: BLE001 - any error of a hook means another form
             error.add_note(note("", key, kind))
             errors.append(error)
