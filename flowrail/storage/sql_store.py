@@ -16,7 +16,6 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
-    Executable,
     Integer,
     LargeBinary,
     Select,
@@ -135,6 +134,7 @@ class HeldRow(Generic[T]):
         parameters = {
             "key": key,
             "before": record.prev,
+            "previous": record.seq - 1,
             "record": record.seq,
             "digest": line.hash,
             "size": self._size + len(line.text),
@@ -142,7 +142,7 @@ class HeldRow(Generic[T]):
             **{f"label_{label}": value for label, value in store.labels_of(record).items()},
         }
         for statement in store.append_statements:
-            if self._connection.execute(statement, parameters).rowcount != 1:
+            if self._connection.exec_driver_sql(statement, parameters).rowcount != 1:
                 raise ChangedMeanwhileError(
                     f"`{key}` was changed by another process", hint="run the command again", id=key
                 )
@@ -164,43 +164,50 @@ class SqlStore(Generic[T]):
         self.tables = TABLES[kind.noun]
 
     @cached_property
-    def append_statements(self) -> Sequence[Executable]:
+    def append_statements(self) -> Sequence[str]:
         """What adds a record if the row still names the record before it. PostgreSQL needs one statement."""
         values, records, _ = self.tables
         key: BindParameter[str] = bindparam("key")
         record: BindParameter[int] = bindparam("record")
         move = (
             update(values)
-            .where(values.c.id == key, values.c.seq == record - 1, values.c.hash == bindparam("before"))
+            .where(
+                values.c.id == key,
+                values.c.seq == bindparam("previous"),
+                values.c.hash == bindparam("before"),
+            )
             .values(seq=record, hash=bindparam("digest"), bytes=bindparam("size"), **self._label_parameters)
         )
         if self._database.is_sqlite:
-            return move, insert(records).values({records.c[0]: key, "seq": record, "line": bindparam("text")})
+            add = insert(records).values({records.c[0]: key, "seq": record, "line": bindparam("text")})
+            return self._database.compiled(move), self._database.compiled(add)
         moved = move.returning(values.c.id).cte("moved")
         line = bindparam("text", type_=LargeBinary)
         added = select(moved.c.id, cast(record, Integer), line)
-        both = insert(records).from_select(records.c.keys(), added)
-        return (both.execution_options(preserve_rowcount=True),)
+        return (self._database.compiled(insert(records).from_select(records.c.keys(), added)),)
 
     @property
     def _label_parameters(self) -> dict[str, BindParameter[str]]:
         return {label: bindparam(f"label_{label}") for label in LABELS if label in self.tables.values.c}
 
     @cached_property
-    def _newest_query(self) -> Select[bytes, int, int, int]:
+    def _newest_query(self) -> Select[bytes | None, int, int, int]:
+        """The newest record of an id. With a join, PostgreSQL may read all its records until it has statistics."""
         values, records, _ = self.tables
+        newest = (records.c[0] == values.c.id) & (records.c.seq == values.c.seq)
+        line = select(records.c.line).where(newest).scalar_subquery()
         version = select(VERSION.c.version).scalar_subquery()
-        return (
-            select(records.c.line, values.c.seq, values.c.bytes, version)
-            .join(values, (records.c[0] == values.c.id) & (records.c.seq == values.c.seq))
-            .where(values.c.id == bindparam("key"))
-        )
+        return select(line, values.c.seq, values.c.bytes, version).where(values.c.id == bindparam("key"))
 
     @cached_property
-    def _locked_query(self) -> Select[bytes, int, int, int]:
+    def _newest_text(self) -> str:
+        return self._database.compiled(self._newest_query)
+
+    @cached_property
+    def _locked_text(self) -> str:
         """The same under the lock of the row; a transaction on SQLite has the lock of the whole database."""
-        query = self._newest_query
-        return query if self._database.is_sqlite else query.with_for_update(of=self.tables.values)
+        locked = self._newest_query.with_for_update(of=self.tables.values)
+        return self._database.compiled(locked)  # for SQLite without `FOR UPDATE`
 
     def ids(self) -> list[str]:
         """Return the ids of everything in the store, in order."""
@@ -377,15 +384,12 @@ class SqlStore(Generic[T]):
 
     def _newest(self, connection: Connection, key: str, *, lock: bool = False) -> _Row[T]:
         """Return the newest record and the sizes; with *lock*, as it is under the lock of its row."""
-        query = self._locked_query if lock else self._newest_query
-        row = connection.execute(query, {"key": key}).first()
-        if row is None and lock:  # PostgreSQL finds no row if a record was added while it waited for the lock
-            row = connection.execute(query, {"key": key}).first()
+        query = self._locked_text if lock else self._newest_text
+        row = connection.exec_driver_sql(query, {"key": key}).first()
+        if lock and row is not None and row[0] is None:  # PostgreSQL does not see one added while it waited
+            row = connection.exec_driver_sql(query, {"key": key}).first()
         if row is None:
-            known = self._row(key)
-            if known is None:
-                raise self._kind.unknown(key, self.ids)
-            raise DamagedError(self._place(key), known[0] + 1, "the newest record is missing")
+            raise self._kind.unknown(key, self.ids)
         line, seq, size, version = row
         self._database.check_version(version)
         return _Row(self._decoded(key, seq, line), len(line), size)
