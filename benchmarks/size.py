@@ -15,7 +15,7 @@ from timing import report
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.statechart import compile_workflow
+from flowrail.machines.engine.transitions import compile_workflow
 
 SIZES = (10, 100, 1_000, 10_000)
 

@@ -95,7 +95,7 @@ def load_engine() -> None:
     unused += map(_Placeholder, ("attr.validators", "attrs.validators"))
     with placeholders(*unused, *_platform()):
         import_module("cattrs")
-    import_module("flowrail.machines.engine.statechart")
+    import_module("flowrail.machines.engine.transitions")
 
 
 def _counted(one: str, many: str, count: int) -> str:

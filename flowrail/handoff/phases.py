@@ -38,7 +38,7 @@ from flowrail.handoff.payload.document import (
 )
 from flowrail.handoff.request import choose_target, trigger_line
 from flowrail.handoff.store import HandoffChange
-from flowrail.machines.sessions.session import RecordNote
+from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex

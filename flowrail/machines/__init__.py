@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     )
     from flowrail.machines.definition.findings import (
         Finding as Finding,
-        Suppression as Suppression,
         WorkflowError as WorkflowError,
     )
     from flowrail.machines.definition.step_parts import (
@@ -64,7 +63,10 @@ if TYPE_CHECKING:
         Variant as Variant,
     )
     from flowrail.machines.definition.values import Arg as Arg
-    from flowrail.machines.definition.workflow import Workflow as Workflow
+    from flowrail.machines.definition.workflow import (
+        Suppression as Suppression,
+        Workflow as Workflow,
+    )
     from flowrail.machines.engine.advance import (
         advance as advance,
         start as start,
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
         SessionEndedError as SessionEndedError,
         ValuesError as ValuesError,
     )
-    from flowrail.machines.engine.statechart import (
+    from flowrail.machines.engine.transitions import (
         compile_workflow as compile_workflow,
         event_name as event_name,
         position as position,
@@ -111,7 +113,7 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.checks.check": "check_workflow",
         "flowrail.machines.definition.values": "Arg BoundedInt ChoiceSet Constant",
         "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
-        "flowrail.machines.definition.findings": "Finding Suppression WorkflowError",
+        "flowrail.machines.definition.findings": "Finding WorkflowError",
         "flowrail.machines.definition.step_parts": (
             "AgentRole Confidence Dispatch DocumentAvailability GateConfig LoopState Option QRState QRStatus "
             "Question Severity blocking_severities"
@@ -121,10 +123,10 @@ __all__, __dir__, _load = lazy_exports(
             "Step StepOutput TerminalRouting"
         ),
         "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
-        "flowrail.machines.definition.workflow": "Workflow",
+        "flowrail.machines.definition.workflow": "Suppression Workflow",
         "flowrail.machines.engine.advance": "advance start",
         "flowrail.machines.engine.reports": "OutcomeNotOpenError SessionEndedError ValuesError",
-        "flowrail.machines.engine.statechart": "compile_workflow event_name position",
+        "flowrail.machines.engine.transitions": "compile_workflow event_name position",
         "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
         "flowrail.machines.engine.questions": "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT",
         "flowrail.machines.guidance.question_relay": "parse_questions",

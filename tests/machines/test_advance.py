@@ -34,7 +34,7 @@ from flowrail.machines.engine.reports import (
     UnknownOutcomeError,
     ValuesError,
 )
-from flowrail.machines.engine.statechart import compile_workflow, event_name, position
+from flowrail.machines.engine.transitions import compile_workflow, event_name, position
 from flowrail.machines.sessions.session import Report, Session
 
 STEPS = 8

@@ -2,15 +2,15 @@
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from itertools import islice
-from typing import Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
-from flowrail.machines.definition.parts import DefinitionPart, Key
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.workflow import Suppression
 
 Path = tuple[str | int, ...]
 MOST_FOUND = 5_000
@@ -160,7 +160,6 @@ class UnplacedFinding(NamedTuple):
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
-_COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 _Found = TypeVar("_Found", Finding, UnplacedFinding)
 
 
@@ -207,34 +206,7 @@ def raise_errors(name: str, findings: Sequence[Finding]) -> None:
         raise WorkflowError(name, errors)
 
 
-class Suppression(DefinitionPart):
-    """The author's reason to accept warnings with one code, in one step or in all. Errors cannot be suppressed.
-
-    In a workflow file: `ignore: [{code: FR163, step: look, reason: …}]`. In Python, a comment says the same:
-    `# flow: ignore FR163 of look: …`. A suppression without a matching warning is a finding.
-    """
-
-    code: Annotated[str, Key("The code, such as FR163.", is_name=True)]
-    reason: Annotated[str, Key("Why the warning is accepted.", schema={"minLength": 1})]
-    step: Annotated[str | None, Key("Only for this step.", is_name=True)] = None
-    origin: str = field(default="", repr=False, compare=False)
-
-    def covers(self, finding: Finding) -> bool:
-        """Return whether *finding* is one of those."""
-        return finding.code == self.code and self.step in {None, finding.step}
-
-
-def suppressions_in(data: bytes, source: str) -> tuple[Suppression, ...]:
-    """Return the suppressions in the comments of a Python file."""
-    found = []
-    for match in re.finditer(_COMMENT, data):
-        line = data.count(b"\n", 0, match.start()) + 1
-        code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
-        found.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
-    return tuple(found)
-
-
-def without_suppressed(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> list[Finding]:
+def without_suppressed(findings: Iterable[Finding], suppressions: Iterable["Suppression"]) -> list[Finding]:
     """Return *findings* without the suppressed ones, and what is wrong with the suppressions themselves."""
     kept: dict[int, Finding] = {}
     covered: dict[tuple[str, str | None], dict[int, Finding]] = {}
@@ -264,7 +236,7 @@ def without_suppressed(findings: Iterable[Finding], suppressions: Iterable[Suppr
     return [*kept.values()]
 
 
-def _problem(suppression: Suppression, *, is_error: bool, is_used: bool) -> tuple[str, str] | None:
+def _problem(suppression: "Suppression", *, is_error: bool, is_used: bool) -> tuple[str, str] | None:
     if suppression.code not in CODES:
         return f"unknown code `{suppression.code[:20]}`", "see the findings reference"
     if not suppression.reason.strip():

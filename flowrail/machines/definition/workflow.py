@@ -10,13 +10,13 @@ Plain data is what files contain and what a session stores.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import is_dataclass, replace
+from dataclasses import field, is_dataclass, replace
 from functools import lru_cache
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
-from flowrail.machines.definition.findings import Suppression
 from flowrail.machines.definition.parts import (
+    DefinitionPart,
     Frozen,
     Key,
     freeze,
@@ -37,6 +37,19 @@ if TYPE_CHECKING:
 
 step_texts: ContextVar[Callable[[str], str | None] | None] = ContextVar("step_texts", default=None)
 """While a skill's Python is loaded: returns the text in the file of a step that has no `actions`, by the step's id."""
+
+
+class Suppression(DefinitionPart):
+    """The author's reason to accept warnings with one code, in one step or in all. Errors cannot be suppressed.
+
+    In a workflow file: `ignore: [{code: FR163, step: look, reason: …}]`. In Python, a comment says the same:
+    `# flow: ignore FR163 of look: …`. A suppression without a matching warning is a finding.
+    """
+
+    code: Annotated[str, Key("The code, such as FR163.", is_name=True)]
+    reason: Annotated[str, Key("Why the warning is accepted.", schema={"minLength": 1})]
+    step: Annotated[str | None, Key("Only for this step.", is_name=True)] = None
+    origin: str = field(default="", repr=False, compare=False)
 
 
 @keeps_unknown_arguments

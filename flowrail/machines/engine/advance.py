@@ -34,19 +34,17 @@ from flowrail.machines.engine.reports import (
     check_facts,
     check_params,
 )
-from flowrail.machines.engine.statechart import (
+from flowrail.machines.engine.transitions import (
     COMPLETED,
     EVENTS,
     FAILED,
     STOP,
     WorkflowMachine,
     accepted_outcomes,
-    compile_workflow,
-    is_accepted,
-)
-from flowrail.machines.engine.transitions import (
     asks_user,
+    compile_workflow,
     effective_outcome,
+    is_accepted,
     taken_transition,
     with_extra_round,
 )

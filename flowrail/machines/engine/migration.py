@@ -30,7 +30,8 @@ from flowrail.machines.definition.workflow import Workflow, step_fingerprint, wo
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.reports import ValuesError, check_params
-from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, RecordNote, Session
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, Session
 from flowrail.text.phrases import did_you_mean, listed
 
 MAP, ACCEPT, PARAMS = "map", "accept", "params"

@@ -16,7 +16,7 @@ from enum import Enum
 from inspect import Signature
 from typing import Any
 
-from flowrail.machines.definition.findings import Finding, Path, Place, Suppression
+from flowrail.machines.definition.findings import Finding, Path, Place
 from flowrail.machines.definition.parts import keys_of
 from flowrail.machines.definition.reader import PythonCall, Reader
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
@@ -31,8 +31,7 @@ MOST_VALUES = 50_000
 MOST_JOINED = 10_000_000
 """Characters of all texts that are joined with `+` in one file."""
 _PARTS: Mapping[str, type[object]] = {
-    part.__name__: part
-    for part in (StepDef, Arg, Dispatch, GateConfig, Option, Question, Rule, Suppression, Variant)
+    part.__name__: part for part in (StepDef, Arg, Dispatch, GateConfig, Option, Question, Rule, Variant)
 }
 _ENUMS: Mapping[str, type[Enum]] = {"Outcome": Outcome, "AgentRole": AgentRole}
 _OURS = frozenset({"Workflow", *_PARTS, *_ENUMS})

@@ -15,19 +15,18 @@ from flowrail.machines.definition.findings import (
     Finding,
     Locate,
     Place,
-    Suppression,
     in_order,
     raise_errors,
-    suppressions_in,
 )
 from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Suppression, Workflow
 from flowrail.machines.loading.python_source import read_python
 from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, content_of, digest
 from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.text.safe_text import decode
 
 COMPUTED = "FR190"
+_COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 _QUOTES = r"(?sm)^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})"
 
 
@@ -224,3 +223,13 @@ def _resources(
                     return resources, findings
                 resources[name] = text
     return resources, findings
+
+
+def suppressions_in(data: bytes, source: str) -> tuple[Suppression, ...]:
+    """Return the suppressions in the comments of a Python file."""
+    found = []
+    for match in re.finditer(_COMMENT, data):
+        line = data.count(b"\n", 0, match.start()) + 1
+        code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
+        found.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
+    return tuple(found)

@@ -6,12 +6,11 @@ Sessions and definitions of earlier formats are upgraded when they are read: one
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from flowrail.errors import DocumentError, StorageError
-from flowrail.machines.sessions.secrets import Secrets, without_secrets
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, RecordNote, Session
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Secrets, Session, without_secrets
 from flowrail.storage.file_store import SideFiles
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import DamagedError, Encoding, too_large
@@ -116,6 +115,72 @@ class TextDamagedError(DamagedError):
     """A long text of a session was changed or is missing."""
 
     code = "TEXT_DAMAGED"
+
+
+class ForkOrigin(TypedDict):
+    """The record that a session was forked from."""
+
+    session: str
+    revision: int
+    hash: str
+
+
+RecordNote = TypedDict(
+    "RecordNote",
+    {
+        "found": str,
+        "remember": str,
+        "reason": str,
+        "taken_over_from": str,
+        "dispatch": str,
+        "holder": str | None,
+        "child": str | None,
+        "outcome": str | None,
+        "dispatches": list[Mapping[str, Any]],
+        "claim": str,
+        "missing": Sequence[str],
+        "check": str,
+        "level": str,
+        "verdict": str,
+        "finding": str,
+        "finder": str,
+        "questions": Sequence[str],
+        "answers": Mapping[str, Sequence[str]],
+        "for": str,
+        "times": int,
+        "from": int | str | ForkOrigin,
+        "to": int | str,
+        "into": str,
+        "at": int,
+        "renamed": Mapping[str, str],
+        "text_only": Sequence[str],
+        "compatible": Sequence[str],
+        "changed": Sequence[str],
+        "gone": Sequence[str],
+        "new": Sequence[str],
+        "definition": str,
+        "accepted": bool,
+        "handoff": str,
+        "target": str,
+        "payload": str,
+        "sha256": str,
+    },
+    total=False,
+)
+"""What a record of the journal says besides the session: the keys that apply to its kind.
+
+`from` and `to` are revisions if a session was rewound, and fingerprints of workflows if it was migrated.
+"""
+
+
+def memory_note(found: str, remember: str) -> RecordNote:
+    """Return what the journal notes of memories that came with a record that is not a move."""
+    note: RecordNote = {}
+    if found:
+        note["found"] = found
+    if remember:
+        note["remember"] = remember
+    return note
 
 
 class Record(NamedTuple):

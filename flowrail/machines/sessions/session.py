@@ -5,14 +5,15 @@ The records of the journal hold exactly these classes; `flowrail.storage.records
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
 from flowrail.machines.sessions.evidence import EvidenceResult, StepEvidence
-from flowrail.machines.sessions.secrets import without_secrets
+
+T = TypeVar("T")
 
 FORMAT = 2
 """The format of a session on disk. `flowrail.machines.sessions.record` reads earlier ones."""
@@ -448,67 +449,54 @@ def newest_memories(memory: tuple[Memory, ...], most: int) -> tuple[Memory, ...]
     return tuple(reversed(kept))
 
 
-class ForkOrigin(TypedDict):
-    """The record that a session was forked from."""
-
-    session: str
-    revision: int
-    hash: str
-
-
-RecordNote = TypedDict(
-    "RecordNote",
-    {
-        "found": str,
-        "remember": str,
-        "reason": str,
-        "taken_over_from": str,
-        "dispatch": str,
-        "holder": str | None,
-        "child": str | None,
-        "outcome": str | None,
-        "dispatches": list[Mapping[str, Any]],
-        "claim": str,
-        "missing": Sequence[str],
-        "check": str,
-        "level": str,
-        "verdict": str,
-        "finding": str,
-        "finder": str,
-        "questions": Sequence[str],
-        "answers": Mapping[str, Sequence[str]],
-        "for": str,
-        "times": int,
-        "from": int | str | ForkOrigin,
-        "to": int | str,
-        "into": str,
-        "at": int,
-        "renamed": Mapping[str, str],
-        "text_only": Sequence[str],
-        "compatible": Sequence[str],
-        "changed": Sequence[str],
-        "gone": Sequence[str],
-        "new": Sequence[str],
-        "definition": str,
-        "accepted": bool,
-        "handoff": str,
-        "target": str,
-        "payload": str,
-        "sha256": str,
-    },
-    total=False,
+HIDDEN = "[secret]"
+SHORTEST_IN_TEXT = 6
+"""A shorter secret is hidden under its name, but not within other texts, where it would hide ordinary words."""
+_PARTS = (
+    "params",
+    "state",
+    "last",
+    "dispatches",
+    "questions",
+    "findings",
+    "memory",
+    "evidence",
+    "topic",
+    "received",
 )
-"""What a record of the journal says besides the session: the keys that apply to its kind.
-
-`from` and `to` are revisions if a session was rewound, and fingerprints of workflows if it was migrated.
-"""
 
 
-def memory_note(found: str, remember: str) -> RecordNote:
-    """Return what the journal notes of memories that came with a record that is not a move."""
-    note: RecordNote = {}
-    if found:
-        note["found"] = found
-    if remember:
-        note["remember"] = remember
-    return note
+class Secrets:
+    """The secrets of a session, which `hide` removes from texts, facts and records."""
+
+    def __init__(self, session: Session) -> None:
+        self._names = frozenset(session.secrets)
+        values = [facts.get(name) for facts in (session.params, session.state) for name in session.secrets]
+        texts = {str(value) for value in values if value is not None}
+        self._texts = sorted((text for text in texts if len(text) >= SHORTEST_IN_TEXT), key=len, reverse=True)
+
+    def hide(self, value: T) -> T:
+        """Return *value* without secrets, at any depth."""
+        shown: T = self._hidden(value)
+        return shown
+
+    def _hidden(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for text in self._texts:
+                value = value.replace(text, HIDDEN)
+            return value
+        if isinstance(value, Mapping):
+            return Frozen({self._hidden(name): self._item(name, item) for name, item in value.items()})
+        if isinstance(value, tuple) and hasattr(value, "_make"):
+            return value._make(map(self._hidden, value))
+        return tuple(map(self._hidden, value)) if isinstance(value, (tuple, list)) else value
+
+    def _item(self, name: str, item: Any) -> Any:
+        is_fact = name in self._names and not hasattr(item, "_make")
+        return HIDDEN if is_fact and item not in (None, "") else self._hidden(item)
+
+
+def without_secrets(session: Session) -> Session:
+    """Return *session* as it may be shown."""
+    hide = Secrets(session).hide
+    return session._replace(**{part: hide(getattr(session, part)) for part in _PARTS})

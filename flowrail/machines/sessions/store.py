@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, FlowError, StorageError, TrustError, UsageError
-from flowrail.machines.sessions.record import Record, definition_of_today, encoding
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, RecordNote, Session
+from flowrail.machines.sessions.record import Record, RecordNote, definition_of_today, encoding
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,

@@ -11,7 +11,8 @@ from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import LONGEST_TOPIC, start
 from flowrail.machines.engine.reports import read_values
-from flowrail.machines.sessions.session import ReceivedWork, RecordNote
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
 from flowrail.operations.environment import World
 from flowrail.operations.running import working_files

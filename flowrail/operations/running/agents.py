@@ -32,6 +32,7 @@ from flowrail.machines.engine.reports import (
 )
 from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.record import RecordNote, memory_note
 from flowrail.machines.sessions.session import (
     BY_AGENT,
     CANCELLED,
@@ -39,9 +40,7 @@ from flowrail.machines.sessions.session import (
     FINISHED,
     Dispatched,
     ParentSession,
-    RecordNote,
     Session,
-    memory_note,
 )
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import World

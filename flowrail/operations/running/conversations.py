@@ -10,7 +10,8 @@ from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
 from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.engine.questions import moment_after
-from flowrail.machines.sessions.session import ABANDONED, RecordNote, Session
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
     Store,

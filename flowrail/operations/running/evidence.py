@@ -22,8 +22,8 @@ from flowrail.machines.engine.outcome import Call, in_context, names_in
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
-from flowrail.machines.sessions.secrets import Secrets
-from flowrail.machines.sessions.session import Dispatched, RecordNote, Report, Session
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import Dispatched, Report, Secrets, Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import World
 from flowrail.operations.running import working_files

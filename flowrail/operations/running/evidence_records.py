@@ -22,7 +22,8 @@ from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
-from flowrail.machines.sessions.session import BY_EVIDENCE, RecordNote, Session
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import BY_EVIDENCE, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered, hidden, results_of

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import current_step
-from flowrail.machines.sessions.session import RecordedFinding, RecordNote, Session
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_working
 from flowrail.operations.running.open_workflow import open_session

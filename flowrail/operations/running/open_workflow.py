@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
-from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
-from flowrail.machines.definition.findings import WorkflowError
+from flowrail.errors import ChangedError, FlowError, StorageError, TrustError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import (
     Workflow,
@@ -114,16 +113,17 @@ def _opened(
     found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
 ) -> OpenedWorkflow:
     loaded = _run(found, file, roots, state)
-    workflow = _with_resources(loaded.workflow(), roots, state)
+    workflow = _with_resources(loaded.definition, roots, state)
     return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source)
 
 
-def _run(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
-    from flowrail.operations.running.permission import (
-        run_allowed,  # brings PyYAML; a report reads no workflow
-    )
+def _run(
+    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str, session: str = ""
+) -> LoadedWorkflow:
+    # brings PyYAML; a report reads no workflow
+    from flowrail.operations.running.permission import run_allowed
 
-    return run_allowed(found, file, roots, state)
+    return run_allowed(found, file, roots, state, session=session)
 
 
 def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
@@ -216,17 +216,11 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> OpenedW
     if file is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
     try:
-        loaded = _run(found, file, roots, state)
-        workflow = _with_resources(loaded.workflow(), roots, state)
+        loaded = _run(found, file, roots, state, session.id)
     except TrustError as error:
         error.hint = _of_that_folder(error.hint, session.skill, place, roots)
         raise
-    except (DocumentError, WorkflowError) as error:
-        raise ChangedError(
-            f"the workflow of session `{session.id}` cannot be read: {error.message}",
-            hint="fix the file, then run the command again",
-            session=session.id,
-        ) from None
+    workflow = _with_resources(loaded.definition, roots, state)
     if now == files and file.path == path:
         return OpenedWorkflow(workflow, kept, session.source)
     return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)

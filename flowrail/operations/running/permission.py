@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
+from flowrail.errors import ChangedError, DocumentError
+from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
@@ -16,10 +18,26 @@ from flowrail.skills.bundled_copies import BundledCopy, in_few_words, of_bundled
 from flowrail.skills.catalog import OWN_SCOPES, Skill, is_tried, named_root
 
 
-def run_allowed(found: Skill, file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
-    """Return the workflow in *file*, ready to run; refuse it if its code may not run."""
-    contents = allowed_contents(found, file, roots, state)
-    return workflow_source.run(file, contents, convention=Environment().convention)
+def run_allowed(
+    found: Skill, file: WorkflowFile, roots: Sequence[Root], state: str, *, session: str = ""
+) -> LoadedWorkflow:
+    """Return the validated workflow in *file*, ready to run; refuse it if its code may not run.
+
+    `ChangedError` if it has errors and the *session* with that id runs it already.
+    """
+    try:
+        contents = allowed_contents(found, file, roots, state)
+        loaded = workflow_source.run(file, contents, convention=Environment().convention)
+        loaded.workflow()
+    except (DocumentError, WorkflowError) as error:
+        if not session:
+            raise
+        raise ChangedError(
+            f"the workflow of session `{session}` cannot be read: {error.message}",
+            hint="fix the file, then run the command again",
+            session=session,
+        ) from None
+    return loaded
 
 
 def allowed_contents(

@@ -27,16 +27,8 @@ from flowrail.machines.engine.advance import (
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reports import UnknownOutcomeError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import (
-    ABANDONED,
-    FOUND,
-    REMEMBER,
-    Dispatched,
-    RecordNote,
-    Report,
-    Session,
-    memory_note,
-)
+from flowrail.machines.sessions.record import RecordNote, memory_note
+from flowrail.machines.sessions.session import ABANDONED, FOUND, REMEMBER, Dispatched, Report, Session
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
     SessionChange,

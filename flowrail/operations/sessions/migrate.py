@@ -11,7 +11,8 @@ from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.workflow import Workflow, from_plain, workflow_fingerprint
 from flowrail.machines.engine.migration import ACCEPT, MAP, PARAMS, MigrationPlan, migrated, note_of, plan
 from flowrail.machines.engine.reports import read_values
-from flowrail.machines.sessions.session import RecordNote, Session
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence

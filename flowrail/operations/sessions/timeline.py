@@ -17,15 +17,8 @@ from flowrail.machines.definition.workflow import step_fingerprint, workflow_fin
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.guide import COPY
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import (
-    ABANDONED,
-    ACTIVE,
-    ForkOrigin,
-    ParentSession,
-    RecordNote,
-    Session,
-)
+from flowrail.machines.sessions.record import ForkOrigin, Record, RecordNote
+from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence, working_files

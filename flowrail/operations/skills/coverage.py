@@ -10,8 +10,8 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import RecordNote, Session
+from flowrail.machines.sessions.record import Record, RecordNote
+from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 LETTERS = 6

@@ -11,14 +11,13 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import step, workflow
 
-from flowrail.machines.definition.findings import Suppression
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant, handler_signature
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.workflow import Suppression, Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.statechart import compile_workflow
+from flowrail.machines.engine.transitions import compile_workflow
 from flowrail.machines.sessions.session import Report
 
 # --- steps

@@ -7,10 +7,10 @@ import pytest
 from flowrail.machines.definition.findings import (
     Finding,
     Place,
-    Suppression,
-    suppressions_in,
     without_suppressed,
 )
+from flowrail.machines.definition.workflow import Suppression
+from flowrail.machines.loading.workflow_source import suppressions_in
 
 LOOP = Finding("FR163", "warning", "a loop", "bound it", Place("workflow.yaml", 3), "look")
 OTHER = LOOP._replace(step="tell")

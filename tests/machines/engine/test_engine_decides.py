@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.sandbox import put_skill, refused, told
 
-from flowrail.machines.engine import advance, statechart
-from flowrail.machines.engine.statechart import WorkflowMachine
+from flowrail.machines.engine import advance, transitions
+from flowrail.machines.engine.transitions import WorkflowMachine
 
 TWO_OUTCOMES = """\
 name: NAME
@@ -20,15 +20,15 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     put_skill("two", TWO_OUTCOMES)
-    build = statechart._build
+    build = transitions._build
 
     def without_fail(workflow: object) -> type[WorkflowMachine]:
         machine = build(workflow)  # type: ignore[arg-type]
-        transitions = machine.states_map["first"].transitions.transitions
-        transitions[:] = [each for each in transitions if "report_fail" not in map(str, each.events)]
+        found = machine.states_map["first"].transitions.transitions
+        found[:] = [each for each in found if "report_fail" not in map(str, each.events)]
         return machine
 
-    monkeypatch.setattr(statechart, "_build", without_fail)
+    monkeypatch.setattr(transitions, "_build", without_fail)
     begun = told("start", "two")
 
     status, error = refused("step", "two", "fail")
@@ -40,7 +40,7 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
 def test_a_move_that_the_engine_refuses_ends_in_a_readable_error(monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("two", TWO_OUTCOMES)
     told("start", "two")
-    monkeypatch.setattr(advance, "EVENTS", dict.fromkeys(statechart.EVENTS, "report_skip"))
+    monkeypatch.setattr(advance, "EVENTS", dict.fromkeys(transitions.EVENTS, "report_skip"))
 
     status, error = refused("step", "two", "ok")
 

@@ -20,7 +20,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.reports import StepGoneError
-from flowrail.machines.engine.statechart import (
+from flowrail.machines.engine.transitions import (
     COMPLETED,
     FAILED,
     MachineState,
