@@ -60,139 +60,79 @@ class Script(NamedTuple):
     started_at: str = ""
 
 
-def script(store: Store, session_id: str) -> Script:
-    """Return what a session did; `StorageError` if its journal cannot be read."""
-    history = _History(_definition(store, session_id), _renames(store.records(session_id)))
-    records = _records(store, session_id)
-    first = last = next(records)
-    started_at, entry = _begin(store, first, history, MOST_FORKS)
-    for before, last in pairwise(chain([first], records)):
-        history.read(before, last)
-    return Script(
-        session_id,
-        first.session.skill,
-        _given(history.definition, last.session),
-        history.newest_name(entry),
-        history.turns(history.newest),
-        started_at,
-    )
-
-
-class _LinkedTurn(NamedTuple):
-    """A turn, the turn before it, and how many findings and renamings there are up to it."""
+class _Line(NamedTuple):
+    """The turns that led to a revision, as a linked list: a rewind continues from an earlier one."""
 
     turn: Turn
-    before: _LinkedTurn | None
-    findings: int
-    earlier: _LinkedTurn | None
-    """The nearest turn before this one in which findings were resolved."""
-    renamings: int
-
-    @property
-    def resolved(self) -> _LinkedTurn | None:
-        """The nearest turn, from this one back, in which findings were resolved."""
-        return self if self.turn.resolved else self.earlier
+    before: _Line | None
 
 
-class _History:
-    """The turns of a session, as a linked list per revision, because a rewind continues from an earlier one.
+def script(store: Store, session_id: str) -> Script:
+    """Return what a session did; `StorageError` if its journal cannot be read."""
+    return _read(store, session_id, MOST_FORKS)
 
-    ``renamings`` are those of the whole journal, oldest first.
-    """
 
-    def __init__(self, definition: Workflow, renamings: Sequence[Mapping[str, str]]) -> None:
-        self.definition = definition
-        self.newest: _LinkedTurn | None = None
-        self.at: dict[int, _LinkedTurn | None] = {}
-        self._to_come = deque(renamings)
-        self._done: list[Mapping[str, str]] = []
-
-    def turns(self, last: _LinkedTurn | None) -> tuple[Turn, ...]:
-        """Return the turns up to *last* in order, with the newest names of their steps."""
-        found: list[Turn] = []
-        names: dict[str, str] = {}
-        renamings = len(self._done)
-        while last is not None:
-            while renamings > last.renamings:
-                renamings -= 1
-                names.update(_before(names, self._done[renamings]))
-            found.append(_renamed(last.turn, names) if names else last.turn)
-            last = last.before
-        return tuple(reversed(found))
-
-    def read(self, before: Record, after: Record) -> None:
-        """Add what the record *after* did."""
+def _read(store: Store, session_id: str, depth: int, *, into: str = "", revision: int = -1) -> Script:
+    """Return what a session did, or what it did up to the *revision* at which it was forked *into* another one."""
+    definition = _definition(store, session_id)
+    names, later = _renamings(store, session_id, into)
+    records = _records(store, session_id, into)
+    first = next(records, None)
+    if first is None:
+        raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "there is no record")
+    started_at, entry = first.session.started_at, _newest(first.session.step, names)
+    line: _Line | None = None
+    if first.kind == "fork":
+        source = _source(store, first, depth)
+        started_at, entry = source.started_at, _newest(source.entry, names)
+        for turn in source.turns:
+            line = _Line(_renamed(turn, names), line)
+    at = {first.session.revision: line}
+    begun = last = first.session
+    for before, after in pairwise(chain([first], records)):
+        last = after.session
         if after.kind in {"move", "limit"}:
-            step = self.definition.get(_after(before.session.step, self._to_come))
-            self.add(_turn(step, before, after, self.newest))
+            step = definition.get(_newest(before.session.step, [*names, *later]))
+            line = _Line(_renamed(_turn(step, begun, before, after), names), line)
         elif after.kind == "rewind":
-            self.newest = self.at.get(int(after.note["to"]))
-        self.rename(after)
-        if after.session.revision != before.session.revision:
-            self.at[after.session.revision] = self.newest
-
-    def add(self, turn: Turn) -> None:
-        """Append one turn."""
-        last = self.newest
-        findings = len(turn.findings) + (last.findings if last is not None else 0)
-        resolved = last.resolved if last is not None else None
-        self.newest = _LinkedTurn(turn, last, findings, resolved, len(self._done))
-
-    def rename(self, record: Record) -> None:
-        """Apply the new names of a migration, if the record is one."""
-        names = _names_in(record)
-        if names:
-            self._done.append(names)
-            if self._to_come:
-                self._to_come.popleft()
-
-    def newest_name(self, step: str | None) -> str | None:
-        """Return the newest name of a step."""
-        return _after(step, self._done)
+            line = at.get(int(after.note["to"]))
+        if after.kind in {"move", "limit", "rewind"}:
+            begun = last
+        if _names_in(after):
+            names.popleft()
+        if last.revision != before.session.revision:
+            at[last.revision] = line
+    turns = _turns(at.get(revision, line))
+    return Script(session_id, first.session.skill, _given(definition, last), entry, turns, started_at)
 
 
-def _after(step: str | None, renamings: Iterable[Mapping[str, str]]) -> str | None:
+def _source(store: Store, fork: Record, depth: int) -> Script:
+    origin = fork.note["from"]
+    assert isinstance(origin, dict)  # noqa: S101 - so a fork is recorded
+    if not depth:
+        raise StorageError(
+            f"session `{fork.session.id}` is a fork of a fork, more than {MOST_FORKS} times",
+            hint="record its source instead",
+        )
+    return _read(store, origin["session"], depth - 1, into=fork.session.id, revision=origin["revision"])
+
+
+def _turns(line: _Line | None) -> tuple[Turn, ...]:
+    found: list[Turn] = []
+    while line is not None:
+        found.append(line.turn)
+        line = line.before
+    return tuple(reversed(found))
+
+
+def _newest(step: str | None, renamings: Iterable[Mapping[str, str]]) -> str | None:
     for names in renamings:
         step = names.get(step, step) if step is not None else None
     return step
 
 
-def _before(later: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
-    """Return the name of each step in *names* after the *later* renamings."""
-    return {old: later.get(new, new) for old, new in names.items()}
-
-
-def _begin(store: Store, first: Record, history: _History, depth: int) -> tuple[str, str | None]:
-    """Add the turns of its source to the *history* of a fork; return when the session began, and at which step."""
-    session = first.session
-    history.at[session.revision] = history.newest
-    if first.kind != "fork":
-        return session.started_at, session.step
-    origin = first.note["from"]
-    assert isinstance(origin, dict)  # noqa: S101 - so a fork is recorded
-    source, revision = origin["session"], origin["revision"]
-    if not depth:
-        raise StorageError(
-            f"session `{session.id}` is a fork of a fork, more than {MOST_FORKS} times",
-            hint="record its source instead",
-        )
-    source_history = _History(_definition(store, source), _renames(store.records(source)))
-    records = _records(store, source)
-    start = next(records)
-    started_at, entry = _begin(store, start, source_history, depth - 1)
-    reached = start.session.revision == revision
-    for before, after in pairwise(chain([start], records)):
-        if after.kind == "fork" and after.note.get("into") == session.id:
-            break
-        if reached:
-            source_history.rename(after)
-        else:
-            source_history.read(before, after)
-            reached = after.session.revision == revision
-    for turn in source_history.turns(source_history.at.get(revision, source_history.newest)):
-        history.add(turn)
-    history.at[session.revision] = history.newest
-    return started_at, source_history.newest_name(entry)
+def _renamed(turn: Turn, renamings: Iterable[Mapping[str, str]]) -> Turn:
+    return turn._replace(step=str(_newest(turn.step, renamings)), to=_newest(turn.to, renamings))
 
 
 def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
@@ -205,18 +145,29 @@ def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
     }
 
 
-def _records(store: Store, session_id: str) -> Iterator[Record]:
-    """Yield the records of a session; there is at least one."""
-    record: Record | None = None
+def _records(store: Store, session_id: str, into: str) -> Iterator[Record]:
+    """Yield the records of a session up to the one that forks it *into* another session."""
     for stored in store.records(session_id):
-        record = stored.shown
-        yield record
-    if record is None:
-        raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "there is no record")
+        if _is_fork(stored, into):
+            return
+        yield stored.shown
 
 
-def _renames(records: Iterable[Record]) -> list[Mapping[str, str]]:
-    return [names for names in map(_names_in, records) if names]
+def _renamings(
+    store: Store, session_id: str, into: str
+) -> tuple[deque[Mapping[str, str]], list[Mapping[str, str]]]:
+    """Return the new names of steps, oldest first: those up to that record, and those after it."""
+    found, later = deque[Mapping[str, str]](), list[Mapping[str, str]]()
+    is_later = False
+    for record in store.records(session_id):
+        is_later = is_later or _is_fork(record, into)
+        if names := _names_in(record):
+            (later if is_later else found).append(names)
+    return found, later
+
+
+def _is_fork(record: Record, into: str) -> bool:
+    return record.kind == "fork" and bool(into) and record.note.get("into") == into
 
 
 def _names_in(record: Record) -> Mapping[str, str]:
@@ -235,20 +186,21 @@ def _definition(store: Store, session_id: str) -> Workflow:
         ) from None
 
 
-def _turn(step: StepDef | None, before: Record, after: Record, earlier: _LinkedTurn | None) -> Turn:
+def _turn(step: StepDef | None, begun: Session, before: Record, after: Record) -> Turn:
+    """Return the report that *after* records; the session had *begun* so after the report before it."""
     old, new = before.session, after.session
     move = new.last if after.kind == "move" else None
     asked = DONE if step is None or step.decides else str(Outcome.FAIL)
+    dispatches = engine_agents.recorded_dispatches(old if move is not None else new, after.note)
+    known = _resolved(begun)
     return Turn(
         revision=new.revision,
         step=str(old.step),
         report=move.reported if move is not None else asked,
         facts=move.facts if move is not None else _facts_since(step, old, new),
-        agents=tuple(
-            _agent_results(engine_agents.recorded_dispatches(old if move is not None else new, after.note))
-        ),
-        findings=tuple(_found(old, earlier)),
-        resolved=tuple(_resolved(old, earlier)),
+        agents=tuple(_agent_results(dispatches)),
+        findings=tuple((finding.severity, finding.text) for finding in old.findings[len(begun.findings) :]),
+        resolved=tuple(finding for finding in _resolved(old) if finding not in known),
         answers=tuple(_answered(old)),
         to=new.step,
         status=new.status,
@@ -272,19 +224,8 @@ def _agent_results(dispatches: Sequence[Dispatched]) -> Iterator[str]:
             yield str(dispatch.outcome) if dispatch.status == FINISHED else NOT_FINISHED
 
 
-def _found(session: Session, earlier: _LinkedTurn | None) -> Iterator[tuple[str, str]]:
-    known = earlier.findings if earlier is not None else 0
-    yield from ((finding.severity, finding.text) for finding in session.findings[known:])
-
-
-def _resolved(session: Session, earlier: _LinkedTurn | None) -> Iterator[str]:
-    closed = [finding.id for finding in session.findings if not finding.is_open]
-    known: set[str] = set()
-    linked = earlier.resolved if closed and earlier is not None else None
-    while linked is not None:
-        known.update(linked.turn.resolved)
-        linked = linked.earlier
-    yield from (finding for finding in closed if finding not in known)
+def _resolved(session: Session) -> list[str]:
+    return [finding.id for finding in session.findings if not finding.is_open]
 
 
 def _answered(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -295,8 +236,3 @@ def _answered(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield question.id, question.answer
         elif question.default is not None:  # its deadline had passed when the step was reported
             yield question.id, (question.default,)
-
-
-def _renamed(turn: Turn, names: Mapping[str, str]) -> Turn:
-    to = names.get(turn.to, turn.to) if turn.to is not None else None
-    return turn._replace(step=names.get(turn.step, turn.step), to=to)
