@@ -40,20 +40,6 @@ def begun() -> Any:
     return told("start", "ask")
 
 
-def test_entering_a_step_with_questions_prints_each_answer_as_a_command(begun: Any) -> None:
-    assert begun["status"] == "waiting"
-    go, how = begun["questions"]
-    assert [option["command"] for option in go["options"]] == [
-        f"flow answer {begun['session']} 'go=Yes, all of it'",
-        f"flow answer {begun['session']} go=No",
-    ]
-    assert how["multi"] is True
-    for form in ("xml", "text"):
-        out = flow("resume", "--format", form).out
-        assert f"flow answer {begun['session']} go=No" in out
-        assert "What users read" in out
-
-
 def test_an_answer_is_taken_as_it_is_printed() -> None:
     put_lead()
     child = told("claim", told("start", "lead")["session"], "d0-1")["session"]
@@ -78,22 +64,6 @@ def test_what_stands_without_an_answer_is_told_with_its_moment() -> None:
     assert (how["default"], how["due"]) == (None, None)
     assert f'default="No" until="{go["due"]}"' in flow("resume").out
     assert f"without an answer until {go['due']}: No" in flow("resume", "--format", "text").out
-
-
-def test_answers_decide_the_outcome(begun: Any) -> None:
-    told("answer", begun["session"], "go=yes, all of it")
-    after = told("answer", begun["session"], "how=Docs", "how=Tests")
-
-    assert after["status"] == "active"
-    assert [each["answer"] for each in after["questions"]] == [["Yes, all of it"], ["Docs", "Tests"]]
-    assert [(way["outcome"], way["to"]) for way in after["next"]] == [("done", "tell")]
-    assert told(*after["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
-
-
-def test_own_words_take_the_way_that_was_declared_for_them(begun: Any) -> None:
-    after = told("answer", begun["session"], "go=other:not today", "how=Tests")
-
-    assert [(way["to"], way["ends"]) for way in after["next"]] == [(None, True)]
 
 
 def test_an_answer_prints_the_next_command_in_at_most_three_lines(begun: Any) -> None:

@@ -26,43 +26,6 @@ def commands(answer: dict[str, object]) -> list[list[str]]:
     return [each["command"].split()[1:] for each in dispatches]
 
 
-def test_a_dispatch_prints_what_to_launch_and_how_far_it_is() -> None:
-    begun = start()
-
-    root = ET.fromstring(flow("resume", str(begun["session"])).out)  # noqa: S314 - our own output
-
-    block = root.find("dispatches")
-    assert block is not None
-    assert block.attrib == {"needed": "3", "succeeded": "0", "total": "3", "met": "false"}
-    first = block.findall("dispatch")[0]
-    assert first.attrib == {
-        "id": "d0-1",
-        "agent": "explore",
-        "workflow": "lead/one",
-        "item": "a",
-        "status": "pending",
-    }
-    assert first.text == f"flow claim {begun['session']} d0-1 --store {Path.cwd() / '.flow'}"
-    assert begun["join"] == {
-        "needed": 3,
-        "succeeded": 0,
-        "total": 3,
-        "open": ["d0-1", "d0-2", "d0-3"],
-        "met": False,
-    }
-
-
-@pytest.mark.parametrize("form", ["xml", "text", "json"])
-def test_the_answer_is_the_first_step_of_a_session_of_ones_own(form: str) -> None:
-    begun = start()
-
-    out = flow(*commands(begun)[0], "--format", form).out
-
-    assert "Look at a." in out
-    assert "--expect 0 --store" not in out  # the agent is in the project
-    assert "flow step lead/one ok --session lead-one-" in out
-
-
 def test_commands_of_agents_work_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = start()
     line = commands(begun)[0]

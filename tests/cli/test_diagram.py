@@ -57,18 +57,6 @@ def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
     assert ran.out == flow("diagram", "asking", "--session", session, "--format", form).out
 
 
-def test_the_json_of_a_session_tells_the_way() -> None:
-    put_skill("small")
-    session = told("step", "small")["session"]
-    told("step", "small", "ok")
-
-    seen = told("diagram", "small", "--session", session)["session"]
-
-    assert (seen["status"], seen["step"]) == ("active", "second")
-    assert [each["outcome"] for each in seen["path"]] == [None, "ok"]
-    assert seen["taken"] == [{"from": "first", "to": "second", "times": 1}]
-
-
 def test_a_session_is_drawn_by_what_it_keeps_and_not_by_the_files_of_today() -> None:
     folder = put_skill("small")
     session = told("step", "small")["session"]

@@ -61,24 +61,6 @@ def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> 
     )
 
 
-def test_the_json_is_a_list_of_candidates_and_one_of_skipped() -> None:
-    put(home_skills(), "builder", builder())
-    put(home_skills(), "closed", head("closed"))
-
-    data = told("discover", "--category", "implementation")
-
-    (candidate,) = data["candidates"]
-    assert (candidate["skill"], candidate["score"], candidate["most"]) == ("builder", 70, 100)
-    assert (candidate["duration"], candidate["fits"], candidate["shown"]) == ("days-to-weeks", True, True)
-    assert candidate["schema_version"] == "3.0"
-    assert sum(part["points"] for part in candidate["parts"]) == 70
-    assert [(each["skill"], each["code"]) for each in data["skipped"]] == [("closed", "NO_HANDOFF")]
-    assert data["skipped"][0]["hint"].startswith("declare handoff metadata")
-    assert data["counts"] == {"skills": 2, "accepting": 1, "fitting": 1, "shown": 1}
-    assert (data["scorer"], data["nothing"], data["cache"], data["hidden"]) == ("query", None, None, [])
-    assert [place["origin"] for place in data["locations"]] == ["cwd", "cwd", "home", "home"]
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [

@@ -19,18 +19,6 @@ def write(content: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"{}", {}),
-        (b'\xef\xbb\xbf{"a": "\xc3\xb6"}', {"a": "ö"}),
-        (b' {"a": [1, 1.5, true, null, {"b": []}]}\r\n', {"a": [1, 1.5, True, None, {"b": []}]}),
-    ],
-)
-def test_an_object_is_read(content: bytes, expected: object) -> None:
-    assert read_facts(write(content)) == expected
-
-
-@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", r"^facts\.json:1: invalid JSON: Expecting value"),

@@ -69,17 +69,6 @@ def test_findings_are_listed(session: str) -> None:
     assert "\x1b" not in out
 
 
-def test_findings_of_an_agents_session_are_kept_above(session: str) -> None:
-    child = told("claim", session, "d1-1")["session"]
-
-    found = add(child, "--severity", "MUST", "--text", "wrong")
-
-    assert (found["session"], found["by"]) == (session, child)
-    assert [each["id"] for each in told("finding", "list", child)["findings"]] == ["F1"]
-    assert told("resume", session)["step"]["id"] == "review"
-    assert [each["id"] for each in told("resume", session)["findings"]] == ["F1"]
-
-
 def test_many_and_long_findings_are_printed_in_part_the_worst_of_them() -> None:
     put_lead(
         "review",

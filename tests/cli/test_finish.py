@@ -21,10 +21,6 @@ def claim(begun: Any, number: int = 1) -> Any:
     return told("claim", begun["session"], f"d0-{number}")
 
 
-def run(line: str, *more: str) -> Any:
-    return told(*shlex.split(line)[1:], *more)
-
-
 def test_a_result_is_taken_and_the_lines_to_answer_with_are_printed(begun: Any) -> None:
     handed = claim(begun)
 
@@ -60,15 +56,6 @@ def test_work_is_called_off_without_a_token(begun: Any) -> None:
     assert (off["status"], off["outcome"]) == ("cancelled", None)
     assert refused(*shlex.split(handed["finish"][0])[1:])[0] == 4
     assert "RESULT cancelled: dispatch d0-1" in flow("finish", begun["session"], "d0-1", "--cancel").out
-
-
-def test_a_failed_one_is_told_with_its_command_again(begun: Any) -> None:
-    run(claim(begun)["finish"][1], "-s", "reason=too hard")
-
-    for form in ("xml", "text"):
-        out = flow("resume", begun["session"], "--format", form).out
-        assert f"flow claim {begun['session']} d0-1 --store" in out
-        assert "too hard" in out
 
 
 def test_a_long_result_is_kept_whole_and_told_in_short(begun: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from support.sandbox import flow, put_skill, told
@@ -138,33 +137,6 @@ def test_later_rounds_may_review_only_the_changes_with_the_findings_at_hand() ->
     assert "Telling the reviewer" not in agent.shown()
 
 
-def test_a_gate_that_passes_says_so() -> None:
-    agent = Agent()
-
-    agent.to_gate()
-
-    assert 'mode="passed"' in agent.shown()
-    assert "The gate passes: nothing that blocks is open" in agent.shown()
-    assert agent.report("done")["step"]["id"] == "tell"
-
-
-def test_always_failing_asks_after_five_rounds() -> None:
-    agent = Agent()
-
-    assert agent.until_asked() == 5
-    (question,) = agent.here["questions"]
-    assert [option["label"] for option in question["options"]] == [
-        "Another round",
-        "MUST only",
-        "Accept the risk",
-        "Stop",
-    ]
-    assert agent.here["loop"]["mode"] == "ask-user"
-    assert [way["waits_for"] for way in agent.here["next"]] == [["the user's answer to `limit`"]]
-    root = ET.fromstring(agent.shown())  # noqa: S314 - our own output
-    assert len(root.findall("questions/question/option")) == 4
-
-
 @pytest.mark.parametrize(
     ("label", "status", "step", "outcome"),
     [
@@ -189,15 +161,6 @@ def test_four_answers_four_ends_all_on_record(
     assert answer["note"]["answers"] == {"limit": [label]}
     if label == "Accept the risk":
         assert answer["note"]["reason"] == "the user accepts what is still open"
-
-
-def test_after_must_only_one_more_round_is_judged_so_and_then_two_answers_are_left() -> None:
-    agent = Agent()
-    agent.until_asked()
-    agent.answer("MUST only")
-
-    assert agent.to_gate("SHOULD")["loop"]["severities"] == ["MUST"]
-    assert agent.here["loop"]["mode"] == "passed"
 
 
 def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:

@@ -53,19 +53,6 @@ def test_what_follows_and_one_step_are_shown() -> None:
     assert "Then\n  prompt-engineer/$scope\n" in text
 
 
-def test_the_same_is_there_as_data() -> None:
-    planner, sync = told("show", "planner"), told("show", "doc-sync")
-
-    steps = {step["id"]: step for step in planner["steps"]}
-    assert planner["gates"] == ["qr_completeness_gate", "qr_code_gate", "qr_docs_gate"]
-    assert (planner["then"], planner["as_bundled"]) == (None, None)
-    assert steps["qr_code_gate"]["gate"]["review"] == "qr_code"
-    assert steps["qr_code"]["dispatch"]["run"] == "planner/plan-code"
-    assert steps["testing_strategy"]["dispatch"] is None
-    (question,) = {step["id"]: step for step in sync["steps"]}["plan"]["questions"]
-    assert [option["outcome"] for option in question["options"]] == ["ok", "fail"]
-
-
 def test_a_list_says_how_many_gates_and_where_from() -> None:
     put_skill("mine")
     put_skill("mine", where=home_skills())

@@ -16,23 +16,6 @@ def skills() -> None:
     put_skill("asking", ASKING)
 
 
-def test_a_start_goes_beside_what_is_open() -> None:
-    first = told("step", "small")
-    second = told("start", "small")
-
-    assert second["resumed"] is False
-    assert second["session"] != first["session"]
-    assert told(*second["next"][0]["command"].split()[1:])["step"]["id"] == "second"
-    assert told("resume", first["session"])["step"]["id"] == "first"
-
-
-def test_a_start_takes_parameters() -> None:
-    assert told("start", "asking", "-p", "topic=login", "--param", "size=1")["params"] == {
-        "topic": "login",
-        "size": 1,
-    }
-
-
 def test_status_is_that_of_a_step_without_its_text() -> None:
     here = told("start", "asking", "-p", "topic=login")
 
@@ -47,13 +30,6 @@ def test_status_is_that_of_a_step_without_its_text() -> None:
     ]
     assert "Look at it" not in text
     assert f"    {here['next'][0]['command']}" in text.splitlines()
-
-
-@pytest.mark.parametrize("command", ["resume", "status"])
-def test_without_a_session_there_is_none_to_tell_of(command: str) -> None:
-    status, error = refused(command)
-
-    assert (status, error["code"]) == (4, "NO_OPEN_SESSION")
 
 
 @pytest.mark.parametrize("command", ["resume", "status"])
@@ -130,12 +106,6 @@ def test_ended_sessions_are_listed_when_asked_for() -> None:
     (item,) = told("sessions", "--all")["sessions"]
     assert (item["session"], item["status"], item["step"], item["command"]) == (session, "failed", None, None)
     assert re.search(rf"^{session} +failed +- +- +just now", flow("sessions", "--all").out, re.MULTILINE)
-
-
-def test_no_sessions_are_no_error_and_make_no_folder() -> None:
-    assert told("sessions", "--all") == {"sessions": []}
-    assert flow("sessions", "--all").out == "no session here\n"
-    assert not Path(".flow").exists()
 
 
 def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:

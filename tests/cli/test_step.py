@@ -39,74 +39,6 @@ def next_words(here: dict[str, Any], way: int = 0) -> list[str]:
 # --- showing ------------------------------------------------------------------------------------
 
 
-def test_the_json_of_a_step_is_what_was_promised() -> None:
-    here = told("step", "small")
-
-    session = here["session"]
-    promised = {
-        "session": session,
-        "skill": "small",
-        "source": "project",
-        "status": "active",
-        "revision": 0,
-        "head": here["head"],
-        "step": {
-            "id": "first",
-            "title": "First",
-            "number": 1,
-            "total": 2,
-            "phase": None,
-            "attempt": 1,
-            "limit": None,
-            "skipped": [],
-        },
-        "actions": ["Do the first thing."],
-        "dispatches": [],
-        "questions": [],
-        "replayed": False,
-        "resumed": False,
-        "next": [
-            {
-                "outcome": "ok",
-                "facts": {},
-                "wants": [],
-                "to": "second",
-                "ends": False,
-                "capped": False,
-                "waits_for": [],
-                "command": f"flow step small ok --session {session} --expect 0",
-            },
-            {
-                "outcome": "fail",
-                "facts": {},
-                "wants": [],
-                "to": None,
-                "ends": True,
-                "capped": False,
-                "waits_for": [],
-                "command": f"flow step small fail --session {session} --expect 0",
-            },
-        ],
-        "started_at": here["started_at"],
-        "params": {},
-        "briefing": None,
-    }
-    assert {key: here[key] for key in promised} == promised
-    assert here["head"] == told("history", session)["steps"][0]["hash"][:16]
-
-
-def test_the_xml_of_a_step_is_what_was_promised() -> None:
-    root = ET.fromstring(flow("step", "small").out)  # noqa: S314 - our own output
-
-    assert root.tag == "step_output"
-    assert set(root.attrib) == {"session", "revision", "skill", "status"}
-    assert [child.tag for child in root] == ["step_header", "current_action", "next"]
-    assert [case.attrib for case in root.iterfind("next/case")] == [
-        {"outcome": "ok", "to": "second"},
-        {"outcome": "fail", "to": "(end)"},
-    ]
-
-
 def test_a_step_shown_again_begins_with_a_briefing() -> None:
     session = told("step", "asking", "-p", "topic=login")["session"]
     facts = ("-s", "sure=low", "-s", 'where=["src"]')
@@ -160,17 +92,6 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
 
-def test_a_session_is_shown_by_its_id_whatever_its_state() -> None:
-    first = told("step", "small")
-    ended = told(*next_words(first, 1))
-
-    shown = told("step", "small", "--session", first["session"])
-
-    assert (ended["status"], ended["step"], ended["next"]) == ("failed", None, [])
-    assert shown == ended
-    assert "The workflow has failed." in shown["actions"][0]
-
-
 def test_several_open_sessions_are_named_with_their_commands() -> None:
     ids = sorted([told("start", "small")["session"], told("start", "small")["session"]])
 
@@ -186,23 +107,6 @@ def test_several_open_sessions_are_named_with_their_commands() -> None:
 
 
 # --- reporting ----------------------------------------------------------------------------------
-
-
-def test_a_report_moves_and_prints_the_next_step() -> None:
-    first = told("step", "small")
-
-    second = told(*next_words(first))
-
-    assert (second["revision"], second["step"]["id"], second["head"] != first["head"]) == (1, "second", True)
-    assert told(*next_words(second))["status"] == "completed"
-
-
-def test_a_reported_failure_is_no_failed_command() -> None:
-    here = told("step", "small")
-
-    ran = flow(*next_words(here, 1), "--json")
-
-    assert (ran.status, ran.data["status"]) == (0, "failed")
 
 
 def test_facts_are_taken_from_options_and_from_a_file() -> None:
@@ -279,18 +183,6 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
     told("step", "asking")
     assert "(expected: `done`)" in refused("step", "asking", "fail")[1]["message"]
     assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
-
-
-@pytest.mark.parametrize(
-    ("outcome", "hint"), [("okk", "did you mean `ok`?"), ("OK", ""), ("_default", ""), ("", "")]
-)
-def test_what_is_no_outcome_is_refused_with_near_ones(outcome: str, hint: str) -> None:
-    for _ in range(2):  # with a session, and without
-        status, error = refused("step", "small", outcome)
-        assert (status, error["code"]) == (2, "UNKNOWN_OUTCOME")
-        assert error["details"]["outcomes"] == ["ok", "fail", "skip", "iterate", "done"]
-        assert hint in error["hint"]
-        told("start", "small")
 
 
 def test_a_report_without_a_session_says_how_to_begin_one() -> None:

@@ -5,27 +5,10 @@ import pytest
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.spec import check
 
-FULL = """\
-name: pdf-processing
-description: Extracts text from PDFs. Use it for PDFs.
-license: Apache-2.0
-compatibility: Requires git and jq
-metadata:
-  author: example-org
-  version: "1.0"
-  handoff: |
-    accepts_from: ["*"]
-allowed-tools: Bash(git:*) Read
-"""
-
 
 def found(inside: str, folder: str = "pdf-processing") -> list[tuple[str, int]]:
     front = read_frontmatter(f"---\n{inside}---\n".encode(), "SKILL.md")
     return [(note.code, note.line) for note in check(front, folder=folder, file="SKILL.md")]
-
-
-def test_all_six_fields_as_specified_conform() -> None:
-    assert found(FULL) == []
 
 
 @pytest.mark.parametrize(
@@ -72,9 +55,3 @@ def test_handoff_metadata_is_not_reported_and_unknown_fields_are_reported_once()
     assert found(f"name: pdf-processing\ndescription: x\n{keys}\nmodel: fast\nmode: y\n") == [
         ("SPEC_UNKNOWN_FIELD", 10)
     ]
-
-
-def test_what_has_no_frontmatter_has_that_one_finding() -> None:
-    front = read_frontmatter(b"nothing", "SKILL.md")
-
-    assert [note.code for note in check(front, folder="x", file="SKILL.md")] == ["NO_FRONTMATTER"]

@@ -13,12 +13,11 @@ from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.declaration import (
     LONGEST_TEXT,
     MOST_NAMES,
-    DeclaredMetadata,
     Reading,
     SkillFile,
     read_metadata,
 )
-from flowrail.discovery.scan.eligibility import judge, merge
+from flowrail.discovery.scan.eligibility import judge
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import ScannedSkill
 
@@ -254,60 +253,12 @@ def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categor
     assert code in {note.code for note in found.notes}
 
 
-@pytest.mark.parametrize(
-    ("block", "code", "line", "reason"),
-    [
-        (
-            "handoff:\n  accepts_handoff: 1\n  handoff_categories: [a]\n",
-            "INVALID_ACCEPTANCE",
-            5,
-            "`handoff.accepts_handoff` is `1`; expected `true` or `false`",
-        ),
-        (
-            "handoff:\n  accepts_from: {a: b}\ncategories: [a]\n",
-            "INVALID_ACCEPTANCE",
-            5,
-            "`handoff.accepts_from` is of the wrong type; expected a list of skills, or `true` or `false`",
-        ),
-        (
-            "metadata:\n  handoff: |\n    accepts_handoff: true\n    handoff_categories: [a\n",
-            "INVALID_HANDOFF",
-            8,
-            "`metadata.handoff` cannot be read: ",
-        ),
-        (
-            "handoff:\n  accepts_handoff: true\n",
-            "NO_CATEGORIES",
-            4,
-            "it accepts handoffs, but declares no category",
-        ),
-    ],
-)
-def test_a_broken_declaration_names_the_line_and_what_is_expected(
-    block: str, code: str, line: int, reason: str
-) -> None:
-    found = skipped(block)
-
-    assert (found.code, found.severity, found.line) == (code, "error", line)
-    assert found.reason.startswith(reason)
-
-
 @pytest.mark.parametrize("nothing", ["null", "~", "", "''", "Null"])
 def test_a_field_that_says_nothing_is_not_declared(nothing: str) -> None:
     found = candidate(f"{MINIMAL}  health_check: {nothing}\n  handoff_trigger: {nothing}\n")
 
     assert found.health_check is None
     assert found.origins["trigger"] == "default"
-
-
-@pytest.mark.parametrize(("written", "read"), [("3", "3.0"), ("v3.0", "3.0"), ("3.0.1", "3.0"), ("2", "2.0")])
-def test_versions_are_compared_as_the_tables_have_them(written: str, read: str) -> None:
-    assert (
-        candidate(
-            f"handoff:\n  accepts_from: ['*']\n  schema_version: {written}\ncategories: [a]\n"
-        ).schema_version
-        == read
-    )
 
 
 def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
@@ -318,28 +269,6 @@ def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
 
     assert (found.skill, found.name) == ("a-skill", "Other Name")
     assert "NAME_DIFFERS" in {note.code for note in found.notes}
-
-
-def test_the_registry_adds_what_the_frontmatter_does_not_say() -> None:
-    own = Reading(DeclaredMetadata(name="x", categories=("a",)), {"categories": "categories"}, "v3", 4)
-    entry = Reading(
-        DeclaredMetadata(categories=("b",), tags=("t",)), {"categories": "registry", "tags": "registry"}, "v3"
-    )
-
-    merged = merge(own, entry)
-
-    assert merged.declared.categories == ("a",)
-    assert merged.declared.tags == ("t",)
-    assert merged.origins == {"categories": "categories", "tags": "registry"}
-
-
-def test_a_candidate_admits_whom_it_names_and_never_itself() -> None:
-    anyone, one = candidate(V3), candidate("handoff:\n  accepts_from: [x]\ncategories: [a]\n")
-
-    assert anyone.admits("any-skill")
-    assert not anyone.admits("a-skill")
-    assert one.admits("x")
-    assert not one.admits("y")
 
 
 KNOWN = st.sampled_from(

@@ -12,7 +12,6 @@ from support.skills import candidate
 from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility, normal_version
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import (
-    CATEGORIES,
     Query,
     Ranked,
     Score,
@@ -32,24 +31,6 @@ def points(score: Score) -> dict[str, int]:
 
 
 # --- the first scorer -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("problem_type", "categories"), CATEGORIES.items())
-def test_each_problem_type_wants_any_of_its_categories(
-    problem_type: str, categories: tuple[str, ...]
-) -> None:
-    synthesis = Synthesis(problem_type)
-
-    for category in categories:
-        assert points(score_relevance(synthesis, candidate(categories=(category,))))["problem type"] == 3
-    assert points(score_relevance(synthesis, candidate(categories=("other",))))["problem type"] == 0
-
-
-@pytest.mark.parametrize("scope", list(Scope))
-def test_only_the_projects_own_skills_get_the_point_for_nearness(scope: Scope) -> None:
-    score = score_relevance(Synthesis(), candidate(scope=scope))
-
-    assert points(score)["scope"] == (1 if scope is Scope.PROJECT else 0)
 
 
 FLAT = {
@@ -105,78 +86,6 @@ def test_a_synthesis_is_understood_however_it_is_written(written: object) -> Non
 
 
 # --- the second scorer ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("wanted", "offered", "expected"),
-    [
-        (("a",), ("a", "b"), 40),
-        (("a", "b"), ("b", "a"), 40),
-        (("a", "b"), ("b", "c"), 20),
-        (("a",), ("b",), 0),
-        ((), ("a",), 0),
-    ],
-)
-def test_categories_give_forty_for_all_and_twenty_for_some(
-    wanted: tuple[str, ...], offered: tuple[str, ...], expected: int
-) -> None:
-    assert points(score_query(Query(wanted), candidate(categories=offered)))["category"] == expected
-
-
-@pytest.mark.parametrize(
-    ("sent", "version", "schema_type", "expected"),
-    [
-        ("", "3.0", "", 20),
-        ("3.0", "3.0", "universal", 20),
-        ("3.0", "2.0", "universal", 10),
-        ("3.0", "2.0", "", 0),
-        ("3.0", "1.2", "", 0),
-        ("2.0", "3.0", "", 20),
-        ("2.0", "2.0", "", 20),
-        ("1.2", "3.0", "", 0),
-    ],
-)
-def test_schemas_give_twenty_where_nothing_is_lost(
-    sent: str, version: str, schema_type: str, expected: int
-) -> None:
-    score = score_query(
-        Query(schema_version=sent), candidate(schema_version=version, schema_type=schema_type)
-    )
-
-    assert points(score)["schema"] == expected
-
-
-@pytest.mark.parametrize(
-    ("wanted", "expected"), [(("specification",), 20), (("specification", "x"), 10), (("x",), 0), ((), 0)]
-)
-def test_inputs_give_twenty_for_all_and_ten_for_some(wanted: tuple[str, ...], expected: int) -> None:
-    score = score_query(Query(inputs=wanted), candidate(input_requirements=("specification",)))
-
-    assert points(score)["input"] == expected
-
-
-@pytest.mark.parametrize(("history", "expected"), [({"a-skill"}, 10), ({"other"}, 0), ((), 0)])
-def test_history_counts_for_those_that_took_over_before(history: set[str], expected: int) -> None:
-    assert points(score_query(Query(history=history), candidate("a-skill")))["history"] == expected
-
-
-@pytest.mark.parametrize(
-    ("supervised", "autonomous", "expected"),
-    [
-        (True, False, 10),
-        (True, True, 0),
-        (False, True, 10),
-        (False, False, 0),
-        (True, None, 0),
-        (False, None, 0),
-    ],
-)
-def test_autonomy_counts_where_it_is_as_wished(
-    supervised: bool, autonomous: bool | None, expected: int
-) -> None:
-    score = score_query(Query(supervised=supervised), candidate(autonomous=autonomous))
-
-    assert points(score)["autonomy"] == expected
 
 
 def test_a_loop_costs_thirty_points_and_a_score_can_be_negative() -> None:

@@ -105,14 +105,6 @@ def test_links_that_lead_nowhere_or_back_are_told(tree: Path) -> None:
     }
 
 
-def test_a_linked_skill_file_is_read(tree: Path) -> None:
-    real = put(tree, ".store", file="card.md")
-    (tree / "skill").mkdir()
-    (tree / "skill/SKILL.md").symlink_to(real)
-
-    assert names(scanned(tree)) == ["skill"]
-
-
 def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     put(tree, "large", head("large") + "x" * 1_000_000)
     put(tree, "late", f"---\nname: late\n# {'x' * 20_000}\nlicense: MIT\nversion: 2\n---\n")

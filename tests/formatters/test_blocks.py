@@ -215,14 +215,6 @@ def test_text_forms_hide_nothing_and_commands_are_one_line(
 # --- once
 
 
-def test_a_block_among_plain_strings_is_not_escaped_again() -> None:
-    inner = instructions.format_forbidden(["a < b"])
-
-    outer = block_step.format_current_action(["if a < b:", "", inner])
-
-    assert outer == f"<current_action>\n<![CDATA[if a < b:]]>\n\n{inner}\n</current_action>"
-
-
 def test_a_block_that_was_cut_or_joined_is_a_plain_string_again() -> None:
     inner = instructions.format_forbidden(["x"])
 
@@ -278,20 +270,6 @@ def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
 
 
 # --- gates
-
-
-def gate(qr: QRState, config: GateConfig = GATE, **parts: Any) -> ET.Element:
-    return tree(review.format_gate_step("plan.py", 3, 6, "Gate", qr, config, **parts))[0]
-
-
-@pytest.mark.parametrize("iteration", range(1, 8))
-def test_a_failed_gate_has_all_three_pillars(iteration: int) -> None:
-    found = gate(QRState(iteration, failed=True, status="fail"))
-    following = "".join(found.find("invoke_after").itertext())  # type: ignore[union-attr]
-
-    assert found.find("current_action/state_banner").get("iteration") == str(iteration)  # type: ignore[union-attr]
-    assert found.find("current_action/forbidden") is not None
-    assert f"--step 1 --total-steps 6 --qr-iteration {iteration + 1} --qr-fail" in following
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Dispatched, Move, Report, Session, WorkingFile
-from flowrail.machines.sessions.store import StoredSession
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import one_line, visible
 
@@ -201,53 +200,6 @@ def test_nothing_foreign_reaches_a_terminal_unescaped(texts: list[str]) -> None:
 
 
 # --- data
-
-
-KEYS = {
-    *(
-        "session",
-        "skill",
-        "source",
-        "status",
-        "revision",
-        "head",
-        "step",
-        "actions",
-        "dispatches",
-        "questions",
-    ),
-    *("replayed", "resumed", "next"),
-}
-
-
-def test_the_keys_of_the_contract_are_all_there() -> None:
-    first, ended = as_data.render(TOLD["first"]()), as_data.render(TOLD["completed"]())
-
-    assert set(first) >= KEYS
-    assert set(ended) >= KEYS
-    assert set(first["step"]) >= {"id", "title", "number", "total", "phase", "attempt", "limit"}
-    assert set(first["next"][0]) >= {"outcome", "facts", "wants", "to", "ends", "waits_for", "command"}
-    assert set(first["next"][0]["wants"][0]) >= {"name", "type", "example"}
-    assert (ended["step"], ended["next"]) == (None, [])
-
-
-def kept(session: Session) -> StoredSession:
-    return StoredSession(session, 3, "0123456789abcdef" * 4, "/nowhere")
-
-
-def test_a_session_of_a_list_says_how_to_go_on() -> None:
-    open_one = as_data.session_item(kept(begun(areas_wanted=["a"])), store="/a b")
-    ended = as_data.session_item(kept(begun()._replace(status="completed", step=None)))
-
-    assert open_one["command"] == "flow resume a-skill-abc234 --store '/a b'"
-    assert open_one["params"] == {"topic": "slow login", "areas_wanted": ["a"]}
-    assert (open_one["session"], open_one["skill"], open_one["status"]) == (
-        "a-skill-abc234",
-        "a-skill",
-        "active",
-    )
-    assert open_one["head"] == "0123456789abcdef"
-    assert ended["command"] is None
 
 
 # --- history

@@ -55,22 +55,6 @@ def test_so_it_is_if_a_fact_decides() -> None:
     assert surrounding(told) <= MOST
 
 
-def test_what_surrounds_a_sub_agents_later_step_is_as_small() -> None:
-    flow = workflow(
-        step("look", actions=["Look."], next={"ok": "investigate"}),
-        step("investigate", actions=[TEXT], next={"ok": "formulate", "iterate": "investigate"}, limit=5),
-        step("formulate"),
-        name="problem-analysis/look",
-    )
-    session = start(
-        flow, session_id="problem-analysis-look-k3x9q2", now=NOW, parent=ParentSession("x", "d0-1")
-    )
-
-    told = guide(flow, report(flow, session, "ok"), place=STORE)
-
-    assert surrounding(told) <= MOST
-
-
 def test_so_it_is_at_a_gate_and_at_the_work_that_it_sent_back() -> None:
     flow = review_loop()
     at_gate = report(flow, found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST"), "ok")

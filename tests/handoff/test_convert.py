@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.handoffs import errors, example, with_, without
 
-from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.convert import convert, path
+from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.document import get
 
 TEXT = st.text(
@@ -197,13 +196,6 @@ def test_the_summary_replaces_a_missing_prompt() -> None:
     assert two.added[0] == "context.original_prompt: the summary"
 
 
-@pytest.mark.parametrize("kind", ["strategic", "implementation", "research", "verification"])
-def test_every_problem_type_becomes_one_of_2_0(kind: str) -> None:
-    two = convert("3.0", with_(example("3.0"), "context.problem_type", kind), "2.0")
-
-    assert not errors(two.handoff, sealed=False)
-
-
 def test_1_2_is_converted_and_tagged_as_lossy() -> None:
     three = convert("1.2", example("1.2"), "3.0")
 
@@ -237,16 +229,6 @@ def test_old_versions_are_never_written(source: str, target: str) -> None:
         convert(source, example(source), target)
 
     assert f"version {source} cannot be converted to {target}" in caught.value.message
-
-
-def test_every_pair_in_the_compatibility_matrix_can_be_converted() -> None:
-    for source in VERSIONS:
-        for target in VERSIONS:
-            if source == target:
-                assert path(source, target) == (source,)
-            elif compatibility(source, target).possible:
-                assert path(source, target)
-    assert not path("3.0", "1.2")
 
 
 def test_values_that_2_0_does_not_accept_are_lost() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from statemachine.exceptions import TransitionNotAllowed
 from support.golden import in_golden_block
 
 from flowrail.diagrams.handoff import lifecycle_picture
@@ -17,8 +16,6 @@ from flowrail.handoff.lifecycle import (
     CHECKS,
     CONDITIONS,
     TRANSITIONS,
-    HandoffMachine,
-    LifecycleModel,
     LifecycleTransition,
     PhaseNotOpenError,
     next_phase,
@@ -54,25 +51,9 @@ def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
         assert str(caught.value.hint) == hint
 
 
-def test_everything_that_is_not_over_can_be_called_off() -> None:
-    for phase in set(PHASES) - ENDED:
-        assert next_phase(phase, "cancel", NO) == handoff.REJECTED
-
-
 def test_a_phase_that_nobody_knows_is_refused() -> None:
     with pytest.raises(PhaseNotOpenError):
         next_phase("later", "retry", YES)
-
-
-def test_the_machine_can_be_used_by_itself() -> None:
-    machine = HandoffMachine()
-    with pytest.raises(TransitionNotAllowed):
-        machine.send("select")
-    machine.model.answers = YES
-    machine.send("select")
-
-    assert machine.current_state_value == handoff.SELECTION
-    assert HandoffMachine(LifecycleModel(handoff.FAILED)).current_state_value == handoff.FAILED
 
 
 def test_every_phase_can_reach_an_end() -> None:

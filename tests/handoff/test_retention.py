@@ -7,12 +7,11 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from support.handing import forged, handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff
-from flowrail.handoff.store import ForeignHandoffError, Handoffs, open_handoffs
+from flowrail.handoff.store import Handoffs, open_handoffs
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import to_plain
 
@@ -100,25 +99,3 @@ def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:
     )
 
     assert not held(here)
-
-
-def test_a_line_that_was_never_finished_is_cut() -> None:
-    target("digger")
-    sent = send("digger", session())
-    path = handoffs_folder() / sent["handoff"] / "journal.jsonl"
-    with path.open("ab") as file:
-        file.write(b'{"seq":5')
-
-    assert told("handoff", "cancel", sent["handoff"])["phase"] == "rejected"
-    assert len(list(kept().records(sent["handoff"]))) == 6
-
-
-def test_handoffs_of_another_user_are_refused() -> None:
-    target("digger")
-    sent = send("digger", session())
-    other = Handoffs(str(Path.cwd() / ".flow"), Owner(str(Path.cwd() / "state")))
-
-    with pytest.raises(ForeignHandoffError):
-        other.read(sent["handoff"])
-    with pytest.raises(ForeignHandoffError), other.change(sent["handoff"]):
-        pass

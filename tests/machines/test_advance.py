@@ -15,7 +15,6 @@ from support.workflows import (
     Table,
     facts_of,
     linear,
-    loop,
     step,
     workflow,
     workflows,
@@ -32,7 +31,6 @@ from flowrail.machines.engine.reports import (
     OutcomeNotOpenError,
     StepGoneError,
     UnknownOutcomeError,
-    ValuesError,
 )
 from flowrail.machines.engine.transitions import compile_workflow, event_name, position
 from flowrail.machines.sessions.session import Report, Session
@@ -151,41 +149,10 @@ def test_a_session_holds_nothing_that_can_be_changed() -> None:
     assert session.params["topics"] == ("a",)
 
 
-def test_one_engine_serves_sessions_in_turn_and_remembers_none() -> None:
-    definition = loop(limit=3)
-    one, other = start(definition), start(definition)
-
-    one = advance(definition, one, Report("iterate"))
-    other = advance(definition, other, Report("ok"))
-    one = advance(definition, one, Report("iterate"))
-
-    assert (one.visits, other.visits) == ({"look": 3}, {"look": 1, "last": 1})
-    assert (one.step, other.step) == ("look", "last")
-
-
 # --- limits
 
 
 # --- steps that do not apply
-
-
-def mode_branching(**more: Any) -> Workflow:
-    return workflow(
-        step("plan", next={"ok": "design"}),
-        step("design", when="mode == 'full'", next={"ok": "gate"}),
-        step("gate", when="mode == 'full'", next={"ok": "plan", "skip": "write"}),
-        step("write", **more),
-        params={"mode": Arg(choices=("quick", "full"), default="full")},
-    )
-
-
-def test_steps_that_do_not_apply_are_passed_over_by_skip_or_else_by_ok() -> None:
-    session = run(mode_branching(), "ok", mode="quick")
-
-    assert session.step == "write"
-    assert session.last is not None
-    assert session.last.skipped == ("design", "gate")
-    assert session.visits == {"plan": 1, "write": 1}
 
 
 def test_passing_over_the_last_step_completes_the_run_even_after_fail() -> None:
@@ -317,23 +284,3 @@ def test_a_step_that_the_workflow_does_not_have_is_refused_and_not_taken_for_a_s
 
     assert (caught.value.code, caught.value.exit_status) == ("DEFINITION_CHANGED", 5)
     assert str(caught.value.hint) == "did you mean `apple`?"
-
-
-@pytest.mark.parametrize(
-    ("facts", "problem"),
-    [
-        ({}, "`size` is missing"),
-        ({"size": "3"}, "`size` takes a whole number, not `3`"),
-        ({"size": True}, "`size` takes a whole number, not True"),
-        ({"size": 9}, "`size` is at most 5, not 9"),
-        ({"size": 3, "sise": 1}, "`sise` is not known, did you mean `size`?"),
-    ],
-)
-def test_facts_that_do_not_fit_move_nothing(facts: dict[str, Any], problem: str) -> None:
-    definition = workflow(step(reports={"size": Arg(min=1, max=5, required=True)}))
-
-    with pytest.raises(ValuesError) as caught:
-        advance(definition, start(definition), Report("ok", facts))
-
-    assert problem in caught.value.message
-    assert caught.value.exit_status == 2

@@ -33,7 +33,6 @@ from flowrail import (
     Outcome,
     OutcomeNotOpenError,
     Question,
-    RevisionConflictError,
     SessionEndedError,
     SessionStore,
     StepDef,
@@ -56,15 +55,6 @@ steps:
     questions: [{id: go, header: Go, text: "Go on?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
     next: {ok: tell, fail: null}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
-"""
-PROOF = """\
-name: NAME
-steps:
-  - id: look
-    title: Look
-    actions: [Look.]
-    evidence: {ok: [{id: notes, file: notes.md, contains: ["## Root cause"]}]}
-    next: {ok: null}
 """
 TEAM = """\
 name: NAME
@@ -189,33 +179,6 @@ def test_python_of_a_project_must_be_approved() -> None:
 # --- refusals
 
 
-def test_a_report_that_is_late_is_refused() -> None:
-    put_skill("small")
-    mine, other = open_store(), open_store()
-    session = mine.start("small")
-
-    other.report(other.resume(session.id), "ok")
-
-    with pytest.raises(RevisionConflictError) as caught:
-        mine.report(session, "fail")
-    assert isinstance(caught.value, ConflictError)
-    assert str(caught.value.hint) == f'see its state: store.resume("{session.id}")'
-    assert caught.value.__notes__ == [caught.value.hint]
-
-
-def test_a_repeated_report_changes_nothing() -> None:
-    put_skill("small")
-    store = open_store()
-    session = store.start("small")
-
-    moved = store.report(session, "ok")
-    again = store.report(session, "ok")
-
-    assert (moved.replayed, again.replayed) == (False, True)
-    assert again.revision == 1
-    assert len(store.history(session)) == 2
-
-
 def test_errors_have_types_and_name_no_option() -> None:
     put_skill("small", ASKING)
     put_skill("ask", ASK_USER)
@@ -262,34 +225,6 @@ def test_a_damaged_session_is_listed_with_its_problem() -> None:
 
     assert listed.id == session.id
     assert listed.problem
-
-
-def test_a_session_of_another_conversation_is_left_alone_until_it_is_taken_over() -> None:
-    put_skill("small")
-    session = open_store(conversation="chat-1").start("small")
-    other = open_store(conversation="chat-2")
-
-    with pytest.raises(ConflictError, match="conversation") as caught:
-        other.report(session, "ok")
-    assert f'store.resume("{session.id}", take_over=True)' in str(caught.value.hint)
-    taken = other.resume(session.id, take_over=True)
-
-    assert other.report(taken, "ok").revision == 1
-
-
-def test_a_report_without_its_evidence_is_refused() -> None:
-    put_skill("proof", PROOF, where=home_skills())
-    store = open_store()
-    session = store.start("proof")
-
-    with pytest.raises(ConflictError) as caught:
-        store.report(session, "ok")
-    Path("notes.md").write_text("## Root cause\nA lock.\n")
-    done = store.report(session, "ok")
-
-    assert [check.id for check in session.evidence] == ["notes"]
-    assert "notes" in str(caught.value)
-    assert done.status == "completed"
 
 
 # --- workflows that a program defines

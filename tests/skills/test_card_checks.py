@@ -59,15 +59,6 @@ def test_a_card_that_names_the_skill_wrongly_is_told_in_which_line(tmp_path: Pat
     assert far.startswith("FR169 SKILL.md:1")
 
 
-def test_commands_of_the_agents_workflows_are_judged_by_theirs(tmp_path: Path) -> None:
-    card = CARD + "\n`flow step demo/area -p area=auth`, `flow step demo/area -p part=x`\n"
-    files = {"workflow.yaml": WORK, "workflows/area.yaml": AREA, "SKILL.md": card}
-
-    (one,) = found(tmp_path, files)
-
-    assert "`demo/area` takes no parameter `part`" in one
-
-
 def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:
     folder = write(tmp_path / "demo", {"workflow.yaml": LINE})
     assert found(tmp_path, {}) == []

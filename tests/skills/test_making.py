@@ -16,7 +16,6 @@ from support.team import Habit, Team
 
 from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root, Scope
-from flowrail.skills import scaffold
 from flowrail.skills.summary import definition_of
 
 FORMS = [(), ("--python",)]
@@ -96,17 +95,6 @@ def test_its_card_says_what_it_is(tmp_path: Path) -> None:
 
 def told_roots(folder: Path) -> list[Root]:
     return [Root(str(folder), Scope.EXTRA, "test")]
-
-
-@pytest.mark.parametrize("python", [False, True])
-def test_both_forms_are_the_same_procedure(python: bool, tmp_path: Path) -> None:
-    scaffold.make("thing", str(tmp_path), python=python)
-
-    definition, findings = definition_of("thing", told_roots(tmp_path))
-
-    assert not findings
-    assert [step.id for step in definition.steps] == ["plan", "work", "summarize"]
-    assert list(definition.steps[1].reports) == ["left"]
 
 
 @pytest.mark.parametrize("what", ["folder", "file", "link"])

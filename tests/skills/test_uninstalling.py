@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.installed import SKILL, files, states
-from support.sandbox import bytes_below, flow, project_skills, put_skill, refused, unchanged
+from support.sandbox import flow, project_skills, put_skill, refused, unchanged
 
 from flowrail.skills.bundled_copies import MANIFEST
 
@@ -28,19 +28,6 @@ def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> Non
     assert "not removed, because it has changed: steps/synthesis.md" in ran.out
     assert files(installed) == {"steps/extra.md": b"Mine too.\n", "steps/synthesis.md": b"Mine.\n"}
     assert not (installed / MANIFEST).exists()
-
-
-def test_install_and_uninstall_leave_things_as_they_were() -> None:
-    put_skill("mine")
-    before = bytes_below(project_skills())
-
-    flow("install", SKILL)
-    flow("skill", "uninstall", SKILL)
-    after = bytes_below(project_skills())
-
-    assert {path: data for path, (*_, data) in after.items()} == {
-        path: data for path, (*_, data) in before.items()
-    }
 
 
 def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:

@@ -13,7 +13,6 @@ from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import CODES
 from flowrail.machines.definition.step import Outcome, StepContext, Variant
 from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.validation import validate
 from flowrail.machines.definition.validation.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -172,13 +171,6 @@ def test_every_structural_code_has_a_workflow_that_yields_it() -> None:
     structural = {code for code in CODES if "FR101" <= code <= "FR124"}
 
     assert set(BROKEN) == structural
-
-
-def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
-    definition = workflow(step("a", actions=(), handler=lambda _: Outcome.OK))
-
-    assert [(each.code, each.severity) for each in check_workflow(definition)] == [("FR115", "warning")]
-    validate(definition)
 
 
 # --- what is no mistake

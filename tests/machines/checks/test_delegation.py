@@ -240,12 +240,6 @@ def test_what_is_in_order_has_no_findings(make: Make) -> None:
     assert mistakes(make()) == []
 
 
-def test_a_step_that_asks_ends_by_ok_when_every_option_agrees() -> None:
-    both = Question("go", "Go", "Go?", (option("A"), option("B")))
-
-    assert mistakes(workflow(step("a", questions=[both]))) == []
-
-
 def test_a_loop_of_answers_that_never_leave_is_found() -> None:
     again = Question("go", "Go", "Go?", (option("A", "iterate"), option("B", "iterate")))
     found = mistakes(unchecked(step("a", questions=[again], next={"ok": None, "iterate": "a"})))

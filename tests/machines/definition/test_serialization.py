@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from support.workflows import MODE, facts_of, linear, step, workflow, workflows
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import (
     Workflow,
     from_plain,
-    has_functions,
     step_fingerprint,
     to_plain,
     workflow_fingerprint,
@@ -66,21 +63,6 @@ def attempt(definition: Workflow, session: Any, report: Report) -> Any:
         return advance(definition, session, report)
     except FlowError as error:
         return error.code
-
-
-@pytest.mark.parametrize(
-    ("parts", "functions"),
-    [
-        ({}, False),
-        ({"handler": Dispatch("explore", "a/b")}, False),
-        ({"handler": lambda _: Outcome.OK}, True),
-        ({"title": lambda _: "A"}, True),
-        ({"actions": lambda _: ["A"]}, True),
-        ({"variants": [(lambda _: True, ("x",))]}, True),
-    ],
-)
-def test_functions_are_noticed(parts: dict[str, Any], *, functions: bool) -> None:
-    assert has_functions(workflow(step(**parts))) is functions
 
 
 # --- prints

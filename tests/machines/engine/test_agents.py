@@ -12,7 +12,7 @@ from support.loops import AREAS, LATER, NOW, ended, fan, report
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
+from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents
@@ -26,18 +26,6 @@ from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PEN
 
 def items(flow: Workflow, **params: Any) -> list[Any]:
     return [each.item for each in start(flow, params).dispatches]
-
-
-@pytest.mark.parametrize(
-    ("over", "expected"),
-    [
-        (("x", "y"), ["x", "y"]),
-        (["x", 2], ["x", 2]),
-        ("areas", ["a", "b", "c"]),
-    ],
-)
-def test_entering_a_step_records_one_piece_of_work_an_item(over: Any, expected: list[Any]) -> None:
-    assert items(fan(over=over)) == expected
 
 
 def test_more_than_can_be_handed_out_is_refused_and_nothing_moves() -> None:
@@ -163,12 +151,6 @@ def test_an_outcome_says_which_agents_it_waits_for(
 
     waits = {way.outcome: way.waits_for for way in guide(flow, session).next}
     assert waits == ({"ok": (ok,)} if ok else {}) | {"fail": (fail,)}
-
-
-@pytest.mark.parametrize("wrong", ["", "ALL", "at least", "at least 0", "at least 1000", "all\n", "most"])
-def test_what_is_no_join_is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match="invalid join"):
-        needed_by(wrong, 3)
 
 
 def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> None:

@@ -21,7 +21,6 @@ from flowrail.machines.engine.outcome import (
     decide,
     holds,
     in_context,
-    names_in,
     title_of,
 )
 
@@ -37,27 +36,6 @@ def decided(handler: Callable[..., Any], **state: Any) -> Decision:
 
 
 # --- what is known
-
-
-def test_a_fact_changes_a_parameter_only_if_a_step_reports_it() -> None:
-    look = step(limit=5, reports={"mode": Arg()})
-    params, state = {"mode": "full", "topic": "x"}, {"mode": "quick", "topic": "y", "size": 1}
-
-    seen = in_context(workflow(look), look, params, state, 3)
-
-    assert seen.workflow_params == {"mode": "quick", "topic": "x", "size": 1}
-    assert seen.step_state == {"mode": "quick", "topic": "y", "size": 1}
-    assert names_in(seen) == {
-        "mode": "quick",
-        "topic": "x",
-        "size": 1,
-        "visit": 3,
-        "limit": 5,
-        "session": "SESSION",
-        "work": ".flow/sessions/SESSION/work",
-        "notes": ".flow/sessions/SESSION/work/notes.md",
-        "scripts": "scripts",
-    }
 
 
 def test_a_condition_is_an_expression_or_a_function_or_none() -> None:
@@ -118,11 +96,6 @@ def wants(
     return Outcome.OK, {"size": size, "other": other}
 
 
-def test_arguments_come_from_facts_parameters_and_defaults() -> None:
-    assert decided(wants, size=2).values == {"size": 2, "other": "x"}
-    assert decided(wants, size=2, other="y").values == {"size": 2, "other": "y"}
-
-
 def test_an_argument_that_does_not_fit_or_is_missing_is_told() -> None:
     with pytest.raises(HandlerError, match="cannot be called: `size` is at most 3, not 4"):
         decided(wants, size=4)
@@ -132,23 +105,6 @@ def test_an_argument_that_does_not_fit_or_is_missing_is_told() -> None:
 
 
 # --- functions that fail
-
-
-def test_what_a_function_raises_is_one_line_with_its_place() -> None:
-    def deep() -> None:
-        raise LookupError("no\n  such   thing")
-
-    def handler(_: StepContext) -> None:
-        deep()
-
-    with pytest.raises(HandlerError) as caught:
-        call_plainly(handler, context(), {})
-
-    line = deep.__code__.co_firstlineno + 1
-    assert caught.value.message == (
-        f"`{handler.__qualname__}` raised LookupError: no such thing ({__file__}:{line})"
-    )
-    assert isinstance(caught.value.__cause__, LookupError)
 
 
 class MuteError(Exception):

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.loops import MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
-from support.workflows import REPORTED, step, workflow
+from support.workflows import step, workflow
 
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
-from flowrail.machines.engine.reports import OutcomeNotOpenError
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Report
 
@@ -79,40 +78,6 @@ def test_what_is_put_into_a_question_is_bounded_and_so_is_a_reason() -> None:
 
 
 # --- opened by entering a step
-
-
-def test_entering_a_step_opens_its_questions_and_the_session_waits() -> None:
-    flow = asking_workflow(yes_no(), yes_no("really"))
-
-    session = start(flow, now=NOW)
-
-    assert session.status == "waiting"
-    assert [(each.id, each.is_open) for each in session.questions] == [("go", True), ("really", True)]
-    assert [way.waits_for for way in guide(flow, session).next] == [("the user's answer to `go`, `really`",)]
-
-
-@pytest.mark.parametrize("outcome", [*REPORTED, "done"])
-def test_nothing_is_reported_while_a_question_is_open(outcome: str) -> None:
-    flow = asking_workflow(yes_no(), yes_no("really"))
-    half = answered(start(flow, now=NOW), "go=Yes")
-
-    for session in (start(flow, now=NOW), half):
-        with pytest.raises(QuestionOpenError) as caught:
-            report(flow, session, outcome)
-        assert caught.value.exit_status == 4
-    assert half.status == "waiting"
-    assert caught.value.details["questions"] == ["really"]
-
-
-def test_once_answered_done_is_the_one_way_on() -> None:
-    flow = asking_workflow()
-    session = answered(start(flow, now=NOW), "go=yes")
-
-    assert session.status == "active"
-    assert [(way.outcome, way.to) for way in guide(flow, session).next] == [("done", "last")]
-    with pytest.raises(OutcomeNotOpenError):
-        report(flow, session, "ok")
-    assert report(flow, session, "done").step == "last"
 
 
 # --- what an answer stands for

@@ -11,23 +11,17 @@ from functools import partial
 import pytest
 from statemachine import StateChart
 from support.counting import calls_of
-from support.workflows import NAMES, linear, long, loop, step, unchecked, workflow
+from support.workflows import NAMES, linear, long, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.reports import StepGoneError
 from flowrail.machines.engine.transitions import (
-    COMPLETED,
-    FAILED,
-    MachineState,
     compile_workflow,
     event_name,
     position,
-    state_name,
 )
 from flowrail.machines.sessions.session import Report, Session
 
@@ -45,64 +39,6 @@ def test_a_compiled_workflow_is_a_statechart_and_the_same_one_each_time() -> Non
     assert machine.workflow is definition
     assert (machine.allow_event_without_transition, machine.catch_errors_as_events) == (False, False)
     assert machine.atomic_configuration_update
-
-
-def test_states_are_steps_and_events_are_outcomes() -> None:
-    machine = compile_workflow(loop(limit=None))
-
-    assert {state.id: state.value for state in machine.states} == {
-        "step_look": "look",
-        "step_last": "last",
-        "end_completed": ":completed",
-    }
-    assert {event.id for event in machine._events} == {
-        "report_ok",
-        "report_fail",
-        "report_skip",
-        "report_iterate",
-    }
-    assert (state_name("look"), event_name("ok"), event_name(Outcome.FAIL)) == (
-        "step_look",
-        "report_ok",
-        "report_fail",
-    )
-
-
-def test_a_machine_is_used_without_our_sessions() -> None:
-    machine = compile_workflow(loop(limit=2))()
-
-    walked = [position(machine)]
-    for event in ("report_iterate", "report_iterate", "report_ok"):
-        machine.send(event)
-        walked.append(position(machine))
-
-    assert walked == ["look", "look", "last", None]
-    assert (machine.current_state_value, machine.is_terminated) == (COMPLETED, True)
-    assert machine.model.visits == {"look": 2, "last": 1, ":completed": 1}
-
-
-def test_a_machine_by_itself_has_the_defaults_of_the_parameters() -> None:
-    definition = workflow(
-        step("a", next={"ok": "b"}),
-        step("b", when="mode == 'full'"),
-        params={"mode": Arg(choices=("quick", "full"), default="full"), "topic": Arg()},
-    )
-
-    machine, quick = (
-        compile_workflow(definition)(),
-        compile_workflow(definition)(MachineState({"mode": "quick"})),
-    )
-    machine.send("report_ok")
-    quick.send("report_ok")
-
-    assert (position(machine), position(quick)) == ("b", None)
-
-
-@pytest.mark.parametrize("outcome", ["ok", "fail"])
-def test_only_ends_that_can_be_reached_are_states(outcome: str) -> None:
-    machine = compile_workflow(workflow(step(next={outcome: None})))
-
-    assert [state.value for state in machine.final_states] == [FAILED if outcome == "fail" else COMPLETED]
 
 
 def test_an_unchecked_workflow_is_checked_before_it_is_compiled() -> None:
@@ -157,16 +93,6 @@ def test_only_the_exact_outcome_is_one(word: str) -> None:
 
     with pytest.raises(Exception, match="is not an outcome"):
         advance(definition, start(definition), Report(word))
-
-
-def test_an_event_without_a_transition_is_refused() -> None:
-    machine = compile_workflow(linear("a"))()
-
-    with pytest.raises(machine.TransitionNotAllowed):
-        machine.send("report_fail")
-    with pytest.raises(machine.TransitionNotAllowed):
-        machine.send("no_such_event")
-    assert position(machine) == "a"
 
 
 # --- size

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from support.workflows import linear, step, workflow, workflows
+from support.workflows import step, workflow, workflows
 
 from flowrail.machines.definition.graph import edges
 from flowrail.machines.definition.step import Outcome, StepContext
@@ -40,15 +40,6 @@ def follow(made: Workflow, walk: Walk) -> list[Session]:
     for act in walk.acts:
         seen.append(perform(made, seen[-1], act))
     return seen
-
-
-def test_a_line_is_one_walk() -> None:
-    made = plan(linear("first", "second", "third"))
-
-    (walk,) = made.walks
-    assert walk.ways == (("first", "ok"), ("second", "ok"), ("third", "ok"))
-    assert [act.report for act in walk.acts] == ["ok", "ok", "ok"]
-    assert made.missing == ()
 
 
 def test_every_way_and_every_pair_is_taken_shortest_first() -> None:

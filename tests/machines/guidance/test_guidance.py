@@ -5,13 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 
 from flowrail.cli.environment import named_values
-from flowrail.errors import FlowError
 from flowrail.machines.definition.step import StepContext, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -225,32 +223,6 @@ def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
 # --- the step as it reads
 
 
-def test_a_step_reads_with_its_values() -> None:
-    definition = workflow(
-        step(
-            "look",
-            title="Look ($visit of $limit)",
-            actions=["About $topic.", "It costs $$5 in $mode mode, $unsaid."],
-            phase="evidence",
-            next={"ok": None, "iterate": "look"},
-            limit=4,
-            reports={"unsaid": Arg(), "topic": Arg()},
-        ),
-        params={"topic": Arg(default="logins"), "mode": Arg(default="full")},
-    )
-    session = start(definition)
-
-    first = guide(definition, session)
-    later = guide(definition, advance(definition, session, Report("iterate", {"topic": "$mode"})))
-
-    assert first.step is not None
-    assert first.step == ("look", "Look (1 of 4)", 1, 1, "evidence", 1, 4, ())
-    assert first.actions == ("About logins.", "It costs $5 in full mode, .")
-    assert later.step is not None
-    assert later.step.title == "Look (2 of 4)"
-    assert later.actions[0] == "About $mode."
-
-
 def test_title_and_actions_may_be_functions_of_the_context() -> None:
     def actions(ctx: StepContext) -> Any:
         return ["one", 2] if ctx.step_state.get("two") else "all in one"
@@ -272,19 +244,6 @@ def test_title_and_actions_may_be_functions_of_the_context() -> None:
     assert second.step is not None
     assert (first.step.title, first.actions) == ("Visit 1 of only", ("all in one",))
     assert (second.step.title, second.actions) == ("Visit 2 of only", ("one", "2"))
-
-
-def test_a_text_function_that_raises_is_told_in_one_line_with_its_place() -> None:
-    def title(_: StepContext) -> str:
-        raise KeyError("mode")
-
-    definition = workflow(step(title=title))
-
-    with pytest.raises(FlowError) as caught:
-        guide(definition, start(definition))
-
-    assert caught.value.code == "HANDLER_FAILED"
-    assert "raised KeyError: 'mode'" in caught.value.message
 
 
 def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end() -> None:

@@ -215,11 +215,6 @@ def test_questions_asked_together_differ_in_id_and_text() -> None:
 # --- the block, read
 
 
-def test_a_block_is_read() -> None:
-    assert parse_questions(BLOCK, source="ask.xml") == (GO,)
-    assert parse_questions(BLOCK.replace('"Approve"', '"Approve" multi="true"'), source="x")[0].multi_select
-
-
 def test_a_block_carries_the_command_that_records_its_answers() -> None:
     block = as_xml([GO], answer="flow answer plan-4k2m9a 'go=<OPTION>'")
 

@@ -37,11 +37,3 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     assert handed.vars == {"report": f"{RUN}.md"}
     assert agents.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
     assert question.text == f"Is {RUN}.md right?"
-
-
-def test_a_preview_has_no_run_and_says_so() -> None:
-    flow = workflow(step(actions=["Write `$session-notes.md`."]))
-
-    told = guide(flow, start(flow, session_id=RUN)._replace(id=""))
-
-    assert told.actions == ("Write `SESSION-notes.md`.",)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
@@ -94,53 +92,3 @@ def test_everything_about_agents_stands_for_itself() -> None:
         ),
     )
     assert gate.gate == GateConfig("Quality", review="plan", limit=3, policy="1-2 / 3 / 4+")
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "mistake"),
-    [
-        ("agent: explore", "agnet: explore", None),
-        ("lease: 90", "lease: 0", ("FR153", "15")),
-        ("lease: 90", "lease: soon", ("FR130", "15")),
-        ("over: areas", "over: 5", ("FR130", "11")),
-        ("over: areas", "over: topics", ("FR140", "11")),
-        ("join: at least 2", "join: [all]", ("FR130", "13")),
-        ("join: at least 2", "join: most", ("FR142", "13")),
-        ("vars: {area: $item, deep: true}", "vars: [area]", ("FR130", "12")),
-        ("area: $item", "area: $itm", ("FR141", "12")),
-        ("prompt: steps/again.md", "prompt: 5", ("FR130", "20")),
-        ("prompt: steps/again.md", "prompt: steps/none.md", ("FR125", "20")),
-        ("prompt: steps/again.md", "model: opus", ("FR144", "20")),
-        ("header: Approve", "header: 5", ("FR130", "23")),
-        ("header: Approve", "header: Approve the plan", ("FR146", "23")),
-        ("id: go", "id: 5", ("FR130", "22")),
-        ('text: "Go?"', "txt: Go", None),
-        ('label: "Yes"', "label: 5", ("FR130", "25")),
-        ("outcome: ok, description", "outcome: okay, description", ("FR147", "25")),
-        ("outcome: ok, description", "outcome: skip, description", ("FR147", "25")),
-        ("multi: true", "multi: many", ("FR130", "26")),
-        ("other: fail", "other: skip", ("FR147", "27")),
-        ('default: "No"', "default: Maybe", ("FR146", "28")),
-        ("deadline: 60", "deadline: 1h", ("FR130", "29")),
-        ("deadline: 60", "deadline: 0", ("FR146", "29")),
-        ("review: plan", "review: plann", ("FR148", "34")),
-        ("review: plan", "reviews: plan", None),
-        ("limit: 3", "limit: 0", ("FR150", "34")),
-        ("1-2 / 3 / 4+", "1-2", ("FR150", "34")),
-        ("ok: null, fail: look", "ok: null", ("FR148", "35")),
-        ("ok: null, fail: look", "ok: null, fail: null", ("FR149", "35")),
-        ("then: dull/next", "then: dull/$kind", ("FR151", "3")),
-    ],
-)
-def test_one_mistake_is_told_once_with_its_line(
-    right: str, wrong: str, mistake: tuple[str, str] | None
-) -> None:
-    assert FULL.count(right) >= 1
-
-    told = found(FULL.replace(right, wrong, 1))
-
-    if mistake is None:  # one key is missing and another is not known
-        assert {code for code, _ in told} == {"FR130"}
-        assert 1 <= len(told) <= 2
-    else:
-        assert told == [mistake]

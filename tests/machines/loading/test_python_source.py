@@ -294,20 +294,6 @@ def test_a_file_that_is_no_python_is_told_with_its_line() -> None:
     ]
 
 
-def test_the_rules_are_judged_in_a_file_too() -> None:
-    text = f"WORKFLOW = Workflow(\n 'dull',\n StepDef('a', '', next={{'ok': None, 'okay': 'b'}}),\n {ONE})"
-
-    _, findings = read(text)
-
-    assert [(each.code, str(each.place).partition(" ")[0]) for each in findings] == [
-        ("FR113", "workflow.py:3"),
-        ("FR102", "workflow.py:3"),
-        ("FR115", "workflow.py:3"),
-        ("FR115", "workflow.py:3"),
-        ("FR106", "workflow.py:4"),
-    ]
-
-
 # --- files made to hurt
 
 

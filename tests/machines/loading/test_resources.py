@@ -161,18 +161,6 @@ def test_conventions_are_those_of_the_skill_then_the_project_then_home_then_ours
     assert "MUST" in seen[3]
 
 
-def test_an_unknown_resource_is_refused_with_what_is_there() -> None:
-    put_reading()
-    (home_skills() / "reading" / "resources" / "plan-format.md").rename(
-        home_skills() / "reading" / "resources" / "plan-forms.md"
-    )
-
-    status, error = refused("start", "reading")
-
-    assert (status, error["code"]) == (2, "UNKNOWN_RESOURCE")
-    assert "plan-forms" in error["hint"]
-
-
 def test_a_workflow_of_a_program_reads_conventions_and_files_of_the_project() -> None:
     folder = Path.cwd() / ".claude" / "conventions"
     folder.mkdir(parents=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,6 @@ from support.folders import YAML, folder
 from flowrail.machines.loading.run_python import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
-    digest,
-    digests,
     entry_file,
     find_file,
     named_files,
@@ -58,33 +54,6 @@ def test_named_workflows_stand_beside_the_entry_one(tmp_path: Path) -> None:
 
 
 # --- reading
-
-
-def test_a_folder_is_read_with_the_digests_of_its_files(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-
-    got = loaded(made)
-
-    assert got.findings == ()
-    assert [step.actions for step in got.definition.steps] == [("Look around.",), ("Say it.",)]
-    assert got.digests == {
-        path: sha256((made / path).read_bytes()).hexdigest()
-        for path in ("workflow.yaml", "steps/look.md", "steps/last.md")
-    }
-    assert digests(str(made), got.digests) == got.digests
-
-
-def test_a_changed_or_missing_file_has_another_digest(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-    before = loaded(made).digests
-    (made / "steps/look.md").write_text("Other.")
-    (made / "steps/last.md").unlink()
-
-    now = digests(str(made), before)
-
-    assert now["workflow.yaml"] == before["workflow.yaml"]
-    assert now["steps/look.md"] == digest(b"Other.")
-    assert now["steps/last.md"] == ""
 
 
 def test_a_snapshot_is_read_without_looking_at_the_disk_again(tmp_path: Path) -> None:
@@ -147,22 +116,6 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 # --- Python
-
-
-def test_python_is_read_as_text_and_run_only_when_asked(tmp_path: Path) -> None:
-    canary = tmp_path / "canary"
-    made = tmp_path / "a-skill"
-    made.mkdir()
-    (made / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{PYTHON}")
-
-    got = loaded(made)
-    assert (got.findings, got.definition.total_steps, canary.exists()) == ((), 1, False)
-
-    ran = run(entry(made))
-    assert canary.exists()
-    assert ran.workflow() is ran.definition
-    assert ran.files == got.files
-    assert os.listdir(made) == ["workflow.py"]
 
 
 def test_the_bytes_that_were_looked_at_are_run_and_not_those_on_the_disk(tmp_path: Path) -> None:

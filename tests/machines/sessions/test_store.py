@@ -94,14 +94,6 @@ def test_a_session_is_never_made_over_another(store: Store) -> None:
     assert store.read(ID) == made
 
 
-def test_new_ids_are_ours_and_not_taken(store: Store) -> None:
-    create(store, "a-b-aaaaaa")
-
-    assert store.new_id("a/b").startswith("a-b-")
-    assert len({store.new_id("skill") for _ in range(100)}) == 100
-    store.folder(store.new_id("x" * 64 + "/" + "y" * 64))
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -226,15 +218,6 @@ def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> 
 
 
 # --- definition ---------------------------------------------------------------------------------
-
-
-def test_a_definition_can_be_replaced(store: Store) -> None:
-    create(store)
-
-    with store.change(ID) as change:
-        change.commit(session(), kind="migrate", at="", by="", definition={"text": "ö \ud800"})
-
-    assert store.definition(ID) == {"text": "ö \ud800"}
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"[" * 9999, b"\xff", None])

@@ -12,11 +12,10 @@ from support.forged import sealed
 
 from flowrail.machines.sessions.record import (
     NewerFormatError,
-    definition_of_today,
     session_of_today,
     upgraded,
 )
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Session
+from flowrail.machines.sessions.session import FORMAT, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.storage.ownership import Owner
 
@@ -31,14 +30,6 @@ def rename(data: dict[str, Any]) -> dict[str, Any]:
 def count(data: dict[str, Any]) -> dict[str, Any]:
     """Take a format in which the revision was a text to one in which it is a number."""
     return {**data, "revision": int(data["revision"])}
-
-
-def test_what_is_of_today_stays_as_it_is() -> None:
-    session = {"format": FORMAT, "id": "x"}
-    definition = {"format": DEFINITION_FORMAT, "id": "x"}
-
-    assert session_of_today(session) is session
-    assert definition_of_today(definition) is definition
 
 
 def test_format_1_may_leave_out_its_number_and_holds_empty_mappings_for_what_is_absent() -> None:

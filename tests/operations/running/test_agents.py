@@ -181,23 +181,6 @@ def test_a_result_after_the_lease_counts_as_long_as_nobody_else_has_it(free: Tea
     assert agents.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
 
 
-@pytest.mark.parametrize("outcome", ["done", "skip", "", "OK"])
-def test_only_ok_and_fail_end_a_piece_of_work(free: Team, outcome: str) -> None:
-    token = str(free.handed(1).dispatch.token)
-
-    with pytest.raises(UsageError):
-        agents.finish(free.world, free.id, "d0-1", outcome, token=token)
-
-
-def test_work_with_a_session_is_ended_by_that(team: Team) -> None:
-    child = team.child(1)
-
-    with pytest.raises(DispatchGoneError) as caught:
-        agents.finish(team.world, team.id, "d0-1", "ok", token=child)
-
-    assert child in str(caught.value.hint)
-
-
 def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
 

@@ -57,33 +57,6 @@ def records(session: str) -> list[dict[str, Any]]:
 # --- rewind
 
 
-def test_a_session_goes_back_and_its_revision_counts_on(session: str) -> None:
-    before = (sessions_folder() / session / "journal.jsonl").read_bytes()
-
-    here = told("session", "rewind", session, "--to", "1", "--reason", "the wrong file")
-
-    assert (here["revision"], here["step"]["id"], here["step"]["attempt"]) == (4, "second", 1)
-    assert here["actions"] == ["Noted: one"]
-    assert (sessions_folder() / session / "journal.jsonl").read_bytes().startswith(before)
-    last = records(session)[-1]
-    assert (last["kind"], last["revision"], last["to"]) == ("rewind", 4, "second")
-    assert last["note"] == {"to": 1, "from": 3, "reason": "the wrong file"}
-    assert flow("session", "verify", session).status == 0
-
-
-@pytest.mark.every_store
-def test_what_was_known_later_is_forgotten_and_stays_on_record(session: str) -> None:
-    told("session", "rewind", session, "--to", "0")
-
-    assert told("resume", session)["step"]["id"] == "first"
-    assert told("step", "loop", "ok", "-s", "note=two")["actions"] == ["Noted: two"]
-    assert [each["facts"] for each in records(session) if each["reported"] == "ok"] == [
-        {"note": "one"},
-        {},
-        {"note": "two"},
-    ]
-
-
 @pytest.mark.parametrize("revision", [0, 1, 2, 3])
 def test_no_command_of_the_other_line_counts(session: str, revision: int) -> None:
     told("session", "rewind", session, "--to", str(revision))
@@ -94,17 +67,6 @@ def test_no_command_of_the_other_line_counts(session: str, revision: int) -> Non
             assert (status, error["code"]) == (4, "REVISION_CONFLICT")
     at = records(session)[-1]["at"]
     assert error["message"] == f"session `{session}` is at revision 4, not 3; it was rewound at {at}"
-
-
-@pytest.mark.every_store
-def test_a_run_that_ended_is_opened_again(session: str) -> None:
-    told("step", "loop", "fail", "--session", session)
-    assert told("status", session)["status"] == "failed"
-
-    here = told("session", "rewind", session, "--to", "3")
-
-    assert (here["status"], here["revision"], here["step"]["id"]) == ("active", 5, "third")
-    assert told("step", "loop", "ok")["status"] == "completed"
 
 
 @pytest.mark.every_store
