@@ -171,7 +171,7 @@ def _problem_in(
         if wrong:
             return wrong
     problem = diffs.problem(data, context.folder, context.environ) if check.diffs else ""
-    return (f"{path}: {problem}", f"correct {path}, for the files as they are now") if problem else None
+    return (f"{path}: {problem}", f"correct that in {path}") if problem else None
 
 
 def _unchanged(check: EvidenceCheck, path: str, digest: str, context: Context) -> tuple[str, str] | None:

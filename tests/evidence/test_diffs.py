@@ -143,8 +143,9 @@ def test_the_refusal_names_the_diff_and_the_hunk(session: str) -> None:
     path = f".flow/sessions/{session}/work/plan.md"
     assert ran.status == 4
     assert (
-        f"diffs: expected {path} (with diffs that apply to the project); found {path}: the diff in line 25 (3 of 5) "
-        f"does not apply: the lines of its hunk `@@ -1` are not in src/a.py; correct {path}, for the files as they are now"
+        f"diffs: expected {path} (with diffs that apply to the files as they are now); found {path}: "
+        "the diff in line 25 (3 of 5) does not apply: the lines of its hunk `@@ -1` are not in src/a.py; "
+        f"correct that in {path}"
     ) in ran.err
 
 

@@ -154,6 +154,6 @@ def _conditions(check: EvidenceCheck, values: Mapping[str, object]) -> str:
             else []
         ),
         *(["citing existing lines as FILE:LINE"] if check.citations else []),
-        *(["with diffs that apply to the project"] if check.diffs else []),
+        *(["with diffs that apply to the files as they are now"] if check.diffs else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""
