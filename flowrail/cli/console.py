@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from flowrail.cli import terminal
 from flowrail.operations.environment import Environment
 from flowrail.text.phrases import ago
 from flowrail.text.report import (
@@ -79,12 +78,12 @@ def live_console(*, has_color: bool) -> rich_console.Console:
     )
 
 
-def rendered(report: Report, *, has_color: bool, utc: bool = False) -> str:
+def rendered(report: Report, *, width: int, has_color: bool, utc: bool = False) -> str:
     """Return a report as this terminal shows it; with *utc*, times are exact."""
     here = Environment()
     view = View(here.now, here.cwd, here.home, utc)
     buffer = io.StringIO()
-    target = _console(buffer, has_color=has_color)
+    target = _console(buffer, width, has_color=has_color)
     for part in report:
         if isinstance(part, Table):
             _put_table(target, part, view)
@@ -93,13 +92,15 @@ def rendered(report: Report, *, has_color: bool, utc: bool = False) -> str:
     return _without_trailing_blanks(buffer)
 
 
-def rendered_markdown(page: str, *, has_color: bool) -> str:
+def rendered_markdown(page: str, *, width: int, has_color: bool) -> str:
     """Return a page in Markdown as this terminal shows it."""
     from rich.markdown import Markdown  # brings a parser and a highlighter, for pages only
 
     buffer = io.StringIO()
     theme = "ansi_dark" if has_color else "bw"
-    _console(buffer, has_color=has_color).print(Markdown(visible(page), code_theme=theme, hyperlinks=False))
+    _console(buffer, width, has_color=has_color).print(
+        Markdown(visible(page), code_theme=theme, hyperlinks=False)
+    )
     return _without_trailing_blanks(buffer)
 
 
@@ -116,14 +117,14 @@ def progress(*, has_color: bool) -> Progress:
     return Progress(*columns, console=target, transient=True)
 
 
-def _console(buffer: io.StringIO, *, has_color: bool) -> rich_console.Console:
+def _console(buffer: io.StringIO, width: int, *, has_color: bool) -> rich_console.Console:
     return rich_console.Console(
         file=buffer,
         highlight=False,
         force_terminal=True,
         color_system="standard" if has_color else None,
         no_color=not has_color,
-        width=terminal.width(),
+        width=width,
         legacy_windows=False,
     )
 

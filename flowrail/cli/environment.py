@@ -16,7 +16,7 @@ from flowrail.cli.lazy_imports import load_engine
 
 load_engine()
 
-from flowrail.cli import output, terminal  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.cli import output  # noqa: E402 - the engine comes first, or asyncio comes with it
 from flowrail.errors import DocumentError, UsageError  # noqa: E402 - the same
 from flowrail.machines.engine.outcome import limit_functions  # noqa: E402 - the same
 from flowrail.machines.engine.reports import refuse_left_open  # noqa: E402 - the same
@@ -42,7 +42,7 @@ def environment(store: str | None, roots: Sequence[str], *, conversation: str | 
 
     *conversation* is that of the caller if it is not the one that the host names; empty for none.
     """
-    terminal.keep_apart()
+    output.keep_apart()
     reset = limit_functions()
     command = click.get_current_context(silent=True)
     if command is not None:

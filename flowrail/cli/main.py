@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from flowrail import __version__
-from flowrail.cli import terminal
+from flowrail.cli import output
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
 
@@ -46,7 +46,7 @@ def group() -> click.Group:
                 callback=_version,
                 help="Show the version and exit.",
             ),
-            terminal.color_option(),
+            output.color_option(),
         ],
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -56,9 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. Any error that is not a `FlowError` is a bug and raises."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with terminal.answering():
+        with output.answering():
             return _run(words)
-    except terminal.AnswerLostError as error:
+    except output.AnswerLostError as error:
         return _refused(error, [])
 
 
@@ -66,17 +66,17 @@ def _run(words: list[str]) -> int:
     try:
         result = group().main(args=words, prog_name="flow", standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except terminal.AnswerLostError:
+    except output.AnswerLostError:
         raise
     except click.exceptions.NoArgsIsHelpError as error:
-        terminal.tell(f"{error.format_message()}\n")
+        output.tell(f"{error.format_message()}\n")
         return UsageError.exit_status
     except (FlowError, click.ClickException) as error:
         return _refused(error, words)
     except (KeyboardInterrupt, click.Abort):
         return 130
     except OSError:
-        terminal.put("")  # raises where standard output is what failed: help is written by click
+        output.put("")  # raises where standard output is what failed: help is written by click
         raise
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from flowrail.cli import terminal
+from flowrail.cli import output
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -42,8 +42,8 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
 
 color = click.option(
     "--color",
-    type=click.Choice(terminal.COLORS),
-    callback=terminal.keep_color,
+    type=click.Choice(output.COLORS),
+    callback=output.keep_color,
     expose_value=False,
     help="When to use colour (default: on a terminal, unless NO_COLOR is set).",
 )
@@ -87,7 +87,7 @@ as_json = stacked(
     color,
 )
 utc = click.option(
-    "--utc", is_flag=True, callback=terminal.keep_utc, expose_value=False, help="Print exact times in UTC."
+    "--utc", is_flag=True, callback=output.keep_utc, expose_value=False, help="Print exact times in UTC."
 )
 store = click.option("--store", metavar="DIR", help="The folder for sessions (default: the project's .flow).")
 root = click.option(

@@ -1,30 +1,42 @@
-"""The only module that prints: answers to standard output, everything else to standard error."""
+"""What a command prints: the answer to standard output, everything else to standard error, questions to the terminal.
+
+Output of an author's code, or of a program that it starts, goes to standard error. A reader that closed the pipe is not
+an error. An answer that cannot be written (a full disk, a closed stream) is an error; the work is stored by then, and
+the next command shows it.
+
+Piped input cannot answer a question to the person, and without a terminal the question is refused.
+"""
 
 from __future__ import annotations
 
 import gc
-import json
+import io
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from flowrail.cli import terminal
+import click
+
 from flowrail.command import Command, Hint
+from flowrail.errors import StorageError, TrustError
 from flowrail.storage import files
 from flowrail.text.safe_text import bounded, json_visible, one_line, visible
-
-_PIECE = 65_536
-_FORMS = {"json": "data", "text": "text", "xml": "xml"}
 
 if TYPE_CHECKING:
     from flowrail.machines.guidance.guide import Guidance
     from flowrail.text.report import Report
 
+_PIECE = 65_536
+_FORMS = {"json": "data", "text": "text", "xml": "xml"}
+
 
 def show(guidance: Guidance, form: str | None) -> None:
     """Print *guidance* in the given format; by default text on a terminal, XML in a pipe."""
-    terminal.together()
+    together()
     form = form or usual_form()
     formatter = import_module(f"flowrail.formatters.guidance.as_{_FORMS[form]}")  # a command prints one form
     if form == "json":
@@ -42,12 +54,12 @@ def show_state(guidance: Guidance) -> None:
 
 def usual_form() -> str:
     """Return the default output format."""
-    return "text" if terminal.is_for_people() else "xml"
+    return "text" if is_for_people() else "xml"
 
 
 def text(what: str) -> None:
     """Print one answer, with control characters made visible."""
-    terminal.put(f"{visible(what)}\n")
+    put(f"{visible(what)}\n")
 
 
 def lines(what: Iterable[str]) -> None:
@@ -57,10 +69,10 @@ def lines(what: Iterable[str]) -> None:
 
 def report(what: Report) -> None:
     """Print a report: as the terminal shows it, or as plain text in a pipe."""
-    terminal.together()
-    if terminal.is_for_people():
-        utc = terminal.shows_exact_times()
-        terminal.put(_console().rendered(what, has_color=terminal.has_color(), utc=utc))
+    together()
+    if is_for_people():
+        utc = shows_exact_times()
+        put(console().rendered(what, width=width(), has_color=has_color(), utc=utc))
     else:
         from flowrail.text.report import plain_lines  # agents' commands print no report
 
@@ -69,30 +81,33 @@ def report(what: Report) -> None:
 
 def markdown(page: str) -> None:
     """Print a page in Markdown: formatted on a terminal, as it is in a pipe."""
-    if terminal.is_for_people():
-        terminal.put(_console().rendered_markdown(page, has_color=terminal.has_color()))
+    if is_for_people():
+        put(console().rendered_markdown(page, width=width(), has_color=has_color()))
     else:
         text(page.rstrip("\n"))
 
 
-def _console() -> ModuleType:
-    from flowrail.cli import console  # imports rich, which only a terminal needs
+def console() -> ModuleType:
+    """Return the module for terminals."""
+    from flowrail.cli import console  # imports rich
 
     return console
 
 
 def exact(document: str) -> None:
     """Print a YAML or JSON document unchanged; it contains escapes of its own."""
-    terminal.put(f"{json_visible(document)}\n")
+    put(f"{json_visible(document)}\n")
 
 
 def data(what: object) -> None:
     """Print plain data as one JSON document."""
-    terminal.put(f"{document(what)}\n")
+    put(f"{document(what)}\n")
 
 
 def document(what: object) -> str:
     """Return plain data as one JSON document, as it is printed."""
+    import json  # 0.9 ms, which help does without
+
     return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=_plain))
 
 
@@ -105,7 +120,7 @@ def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, 
     collect_garbage()  # each item of indented JSON leaves reference cycles
 
     def parts() -> Iterator[str]:
-        yield f"{{\n {json.dumps(name)}: ["
+        yield f"{{\n {document(name)}: ["
         has_items = False
         for entry in items:
             item = document(entry).replace("\n", "\n  ")
@@ -132,15 +147,15 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
         waiting.append(part)
         size += len(part)
         if size > _PIECE:
-            terminal.put("".join(waiting))
+            put("".join(waiting))
             waiting, size = [], 0
-    terminal.put("".join(waiting))
+    put("".join(waiting))
 
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
     """Write *content* to a file that the user named; ``/dev/stdout`` is where answers go."""
     if path == "/dev/stdout":
-        terminal.put_bytes(content)
+        put_bytes(content)
     else:
         files.write_output(path, content, mode=mode)
 
@@ -148,4 +163,199 @@ def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
 def notes(lines: Iterable[str]) -> None:
     """Print notes for the user on standard error."""
     for line in lines:
-        terminal.tell(f"flow: {bounded(one_line(line))}\n")
+        tell(f"flow: {bounded(one_line(line))}\n")
+
+
+_commands: list[ExitStack] = []
+
+
+class AnswerLostError(StorageError):
+    """The answer could not be written; the work was stored."""
+
+    code = "ANSWER_LOST"
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Prepare the streams for one command, and flush them at its end."""
+    _fill_gaps()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # characters that UTF-8 cannot encode are escaped as in JSON
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _commands.append(ExitStack())
+    try:
+        yield
+    finally:
+        _commands.pop().close()
+        put("")
+
+
+def keep_apart() -> None:
+    """Send all further output to standard error, until the next answer."""
+    if not _commands:
+        return  # no command runs: standard output is not ours
+    together()
+    sys.stdout.flush()
+    with suppress(OSError):  # the descriptor is closed
+        kept = os.dup(1)
+        os.dup2(2, 1)
+        _commands[-1].callback(os.close, kept)
+        _commands[-1].callback(os.dup2, kept, 1)
+    _commands[-1].enter_context(redirect_stdout(sys.stderr))
+
+
+def together() -> None:
+    """Use standard output for the answer again."""
+    if _commands:
+        _commands[-1].close()
+
+
+def put(what: str) -> None:
+    """Write and flush a part of the answer."""
+    together()
+    with _answer_or_refusal():
+        sys.stdout.write(what)
+        sys.stdout.flush()
+
+
+def put_bytes(what: bytes) -> None:
+    """Write an answer that is not text."""
+    together()
+    with _answer_or_refusal():
+        sys.stdout.flush()
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is not None:
+            buffer.write(what)
+            buffer.flush()
+        else:
+            sys.stdout.write(what.decode("latin-1"))
+
+
+@contextmanager
+def _answer_or_refusal() -> Iterator[None]:
+    """Stop writing to standard output if it fails; that is an error unless the reader closed the pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        _give_up(sys.stdout)
+    except OSError as error:
+        _give_up(sys.stdout)
+        raise AnswerLostError(
+            f"the answer could not be written ({error.strerror})",
+            hint=Hint("what was done is kept; see the current step: ", Command("resume")),
+        ) from None
+
+
+def tell(what: str) -> None:
+    """Write to standard error; a failure is ignored."""
+    try:
+        sys.stderr.write(what)
+        sys.stderr.flush()
+    except OSError:
+        _give_up(sys.stderr)
+
+
+def _give_up(stream: TextIO) -> None:
+    """Discard the rest of a stream; otherwise Python fails on it again at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _fill_gaps() -> None:
+    """Replace closed standard streams, so that no journal gets their descriptor.
+
+    Input is empty, notes are discarded, and writing an answer fails.
+    """
+    for number, how in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, how)  # the lowest free number, which is this one
+    if not os.get_blocking(1):
+        os.set_blocking(1, True)  # another process may have made it non-blocking, which would cut the answer
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
+COLORS = ("auto", "always", "never")
+_COLOR, _UTC = "flowrail.color", "flowrail.utc"
+
+
+def keep_color(context: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """Keep the value of `--color` for the command that runs."""
+    if value is not None:
+        context.meta[_COLOR] = value
+
+
+def keep_utc(context: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Keep whether `--utc` was given for the command that runs."""
+    context.meta[_UTC] = value
+
+
+def shows_exact_times() -> bool:
+    """Return whether times are printed as they are, with `--utc`."""
+    context = click.get_current_context(silent=True)
+    return bool(context is not None and context.meta.get(_UTC))
+
+
+def color_option() -> click.Option:
+    """Return `--color` as an option of the whole command line."""
+    return click.Option(
+        ["--color"],
+        type=click.Choice(COLORS),
+        callback=keep_color,
+        expose_value=False,
+        help="When to use colour.",
+    )
+
+
+def is_for_people() -> bool:
+    """Return whether output adapts to a terminal: it is one, or `--color always` asks for it."""
+    return sys.stdout.isatty() or _color() == "always"
+
+
+def width() -> int:
+    """Return the columns of the terminal."""
+    import shutil  # 1.5 ms with its compressors, which only output for a terminal needs
+
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def has_color() -> bool:
+    """Return whether a terminal is coloured: not with `--color never`, `NO_COLOR` or a terminal without colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return _color() == "always" or (_color() == "auto" and not plain)
+
+
+def _color() -> str:
+    context = click.get_current_context(silent=True)
+    return str(context.meta.get(_COLOR, "auto")) if context is not None else "auto"
+
+
+def is_shown_to_person() -> bool:
+    """Return whether standard output is the terminal that `ask` uses; another terminal may belong to another user."""
+    try:
+        return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> None:
+    """Ask a question that only `yes` answers; raise `TrustError` with *hint* for any other answer.
+
+    What the question is about is *shown* on the terminal first, unless that is empty.
+    """
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as terminal:
+            terminal.write(f"{shown}\n".encode() if shown else b"")
+            terminal.write(f"{question} Type yes: ".encode())
+            answer = terminal.readline(64).strip().lower()
+    except OSError:
+        raise TrustError(
+            "a person must approve this, and there is no terminal to ask on", hint=hint, **details
+        ) from None
+    if answer != b"yes":
+        raise TrustError("the person did not approve", hint=hint, **details)

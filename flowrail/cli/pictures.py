@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flowrail.cli import options, output, terminal
+from flowrail.cli import options, output
 from flowrail.diagrams.renderers import html, mermaid, png, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
@@ -57,7 +57,7 @@ def format_of(form: str | None, into: str | None) -> str:
     if form is not None:
         return form
     if into is None:
-        return "text" if terminal.is_for_people() else "mermaid"
+        return "text" if output.is_for_people() else "mermaid"
     extension = os.path.splitext(into)[1].removeprefix(".").lower()
     if not extension:
         return "mermaid"
@@ -71,7 +71,7 @@ def format_of(form: str | None, into: str | None) -> str:
 
 def put(drawn: Sequence[WorkflowPicture], form: str, *, into: str | None = None) -> None:
     """Draw and print, or write to a file."""
-    terminal.together()
+    output.together()
     if form == "html":
         put_document(html.render(drawn), into)
     else:
@@ -82,7 +82,7 @@ def _put_picture(picture: Picture, form: str, *, into: str | None = None) -> Non
     """Draw one picture and print it, or write it to a file."""
     made: str | bytes
     if form == "text":
-        drawing = text.draw(picture, terminal.width() if into is None else _WIDE)
+        drawing = text.draw(picture, output.width() if into is None else _WIDE)
         if into is None:
             output.report(drawing)
             return
@@ -116,6 +116,6 @@ def put_document(made: str | bytes, into: str | None) -> None:
         output.to_file(into, data)
         output.notes([f"written to {into}"])
     elif isinstance(made, bytes):
-        terminal.put_bytes(made)
+        output.put_bytes(made)
     else:
         output.text(made)

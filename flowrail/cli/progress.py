@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from flowrail.cli import terminal
+from flowrail.cli import output
 from flowrail.text.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ProgressBar:
 
     def __init__(self, what: str) -> None:
         self._state: tuple[str, int, int | None] = (what, 0, None)
-        self._has_color = terminal.has_color()  # the command's context belongs to this thread
+        self._has_color = output.has_color()  # the command's context belongs to this thread
         self._lock = threading.Lock()
         self._timer = threading.Timer(SHOWN_AFTER, self._show)
         self._timer.daemon = True
@@ -59,10 +59,8 @@ class ProgressBar:
             yield item
 
     def _show(self) -> None:
-        from flowrail.cli.console import progress  # imports rich, for long work at a terminal only
-
         with self._lock:
-            self._bar = progress(has_color=self._has_color)
+            self._bar = output.console().progress(has_color=self._has_color)
             self._task = self._bar.add_task("", total=None)
             self._draw()
             self._bar.start()

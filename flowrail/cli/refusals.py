@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import click
 
-from flowrail.cli import terminal
+from flowrail.cli import output
 from flowrail.command import Hint
 from flowrail.errors import FlowError, UsageError
 from flowrail.text.safe_text import bounded, error_data, one_line, visible
@@ -42,13 +42,13 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
     if as_json:
         try:
             body = {"error": error_data(error)}
-            terminal.put(f"{json.dumps(body, ensure_ascii=True, indent=1, default=str)}\n")
-        except terminal.AnswerLostError:
+            output.put(f"{json.dumps(body, ensure_ascii=True, indent=1, default=str)}\n")
+        except output.AnswerLostError:
             as_json = False
     if not as_json:
         # text quoted in a message cannot look like another message or the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
-        terminal.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
+        output.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
     return error.exit_status
 
 

@@ -10,7 +10,7 @@ from io import StringIO
 
 import pytest
 
-from flowrail.cli import output, terminal
+from flowrail.cli import output
 
 
 def say(what: str) -> None:
@@ -21,10 +21,10 @@ def say(what: str) -> None:
 
 
 def test_what_is_printed_before_the_answer_is_kept_apart(capfd: pytest.CaptureFixture[str]) -> None:
-    with terminal.answering():
-        terminal.keep_apart()
+    with output.answering():
+        output.keep_apart()
         say("noise")
-        terminal.put("answer\n")
+        output.put("answer\n")
         say("after")
 
     out, err = capfd.readouterr()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from flowrail.cli import options, output, terminal
+from flowrail.cli import options, output
 from flowrail.cli.environment import session_or_own, world
 from flowrail.command import Command, Hint
 from flowrail.formatters.reports import evidence as evidence_report
@@ -140,4 +140,4 @@ def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str 
     names = [result.check for result in seen]
     typed = Command(f"evidence {verb}", session_id, *names, reason="REASON", store=store)
     question = f"{verb.capitalize()} {'this check' if len(seen) == 1 else 'these checks'}?"
-    terminal.ask(question, shown=shown, hint=Hint("a person runs: ", typed), checks=names)
+    output.ask(question, shown=shown, hint=Hint("a person runs: ", typed), checks=names)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import click
 
 from flowrail import approval
-from flowrail.cli import options, output, refusals, terminal
+from flowrail.cli import options, output, refusals
 from flowrail.cli.environment import environment, named_values
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, UsageError
@@ -232,10 +232,10 @@ def trust_command(digest: str | None, as_json: bool) -> None:
     if not as_json:
         output.text(shown)
     if digest is None:
-        seen = not as_json and terminal.is_shown_to_person()
+        seen = not as_json and output.is_shown_to_person()
         hint = Hint("a person runs: ", Command("fleet trust"))
         question = "Let workers run agents in this folder as you, without asking?"
-        terminal.ask(question, shown="" if seen else shown, hint=hint, digest=content.digest)
+        output.ask(question, shown="" if seen else shown, hint=hint, digest=content.digest)
     elif digest != content.digest:
         raise TrustError(
             f"the digest is {content.digest}, not {digest[:80]}",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from flowrail import __version__
-from flowrail.cli import options, output, refusals, terminal
+from flowrail.cli import options, output, refusals
 from flowrail.cli.environment import named_values, session_or_own, world
 from flowrail.cli.progress import ProgressBar
 from flowrail.command import Command, Hint
@@ -110,7 +110,7 @@ def _session_row(summary: Summary, branch: str, here: World) -> list[Part]:
         status(session.status, " (lost)" if summary.lost else ""),
         one_line(session.topic or "-"),
         one_line(place or "-"),
-        at if terminal.shows_exact_times() else ago(at, here.now()),
+        at if output.shows_exact_times() else ago(at, here.now()),
         owner,
     ]
 

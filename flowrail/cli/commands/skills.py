@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import click
 
 from flowrail import approval
-from flowrail.cli import options, output, terminal
+from flowrail.cli import options, output
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.discovery.locations import named as place_named
@@ -279,8 +279,8 @@ def _approved_by_person(
     if not as_json:
         output.text(shown)
     if digest is None:
-        seen = not as_json and terminal.is_shown_to_person()
-        terminal.ask(question, shown="" if seen else shown, hint=hint, digest=digest_now)
+        seen = not as_json and output.is_shown_to_person()
+        output.ask(question, shown="" if seen else shown, hint=hint, digest=digest_now)
     elif digest != digest_now:
         raise TrustError(
             f"the digest is {digest_now}, not {digest[:80]}",

@@ -7,7 +7,7 @@ import webbrowser
 
 import click
 
-from flowrail.cli import options, output, terminal
+from flowrail.cli import options, output
 from flowrail.cli.environment import environment
 from flowrail.web.server import serve
 
@@ -54,7 +54,7 @@ def ui_command(
             webbrowser.open(address)
 
     gc.enable()  # a command does without the collector, a server lives for long
-    at_terminal = terminal.is_shown_to_person()  # before `environment`, which sets standard output aside
+    at_terminal = output.is_shown_to_person()  # before `environment`, which sets standard output aside
     here = environment(store, roots, conversation="")  # a person uses the page, whoever started it
     serve(
         here,

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 import click
 from rich.live import Live
 
-from flowrail.cli import board_table, console, options, output, terminal
+from flowrail.cli import board_table, console, options, output
 from flowrail.operations.environment import Environment, read_configuration
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.storage.records import to_plain
@@ -76,7 +76,7 @@ def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> N
     for entries in boards:
         for entry in entries or ():
             if known.get(entry.session) != entry:
-                terminal.put(f"{_json_line(entry) if as_json else _text_line(entry)}\n")
+                output.put(f"{_json_line(entry) if as_json else _text_line(entry)}\n")
         if entries is not None:
             _notify(known, entries, notify)
             known = {entry.session: entry for entry in entries}
@@ -87,7 +87,7 @@ def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
     shown: list[BoardEntry] = []
     drawn_at, size = 0.0, None
     with Live(
-        console=console.live_console(has_color=terminal.has_color()), screen=True, auto_refresh=False
+        console=console.live_console(has_color=output.has_color()), screen=True, auto_refresh=False
     ) as live:
         for entries in boards:
             is_same = entries is None and live.console.size == size

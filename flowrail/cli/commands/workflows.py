@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flowrail.cli import check_report, options, output, terminal
+from flowrail.cli import check_report, options, output
 from flowrail.cli.environment import named_values, world
 from flowrail.cli.progress import ProgressBar
 from flowrail.cli.reader import reader
@@ -74,8 +74,8 @@ def check_command(
         output.data(check_report.sarif(reports, cwd=here.cwd))
     elif form == "github":
         output.lines(check_report.github_lines(reports, cwd=here.cwd))
-    elif terminal.is_for_people():
-        output.report(check_report.terminal_report(reports, cwd=here.cwd, width=terminal.width()))
+    elif output.is_for_people():
+        output.report(check_report.terminal_report(reports, cwd=here.cwd, width=output.width()))
     else:
         output.report(check_report.plain_report(reports))
     severities = [finding.severity for report in reports for finding in report.findings]
@@ -224,11 +224,11 @@ def _drawing(
     skill: str, item: Mapping[str, Any], read: workflow_source.ReadFile, roots: Sequence[str]
 ) -> Report | None:
     """Return the steps as a terminal draws them; in a pipe they are a table."""
-    if not terminal.is_for_people():
+    if not output.is_for_people():
         return None
     definition, _ = summary.definition_of(skill, Environment(roots=roots).roots, read)
     return (
-        text.draw(picture(definition), terminal.width(), step_notes(item["steps"]))
+        text.draw(picture(definition), output.width(), step_notes(item["steps"]))
         if definition.steps
         else None
     )

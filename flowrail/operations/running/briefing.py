@@ -1,4 +1,4 @@
-"""What happened in a session so far, for an agent that continues it and may not remember it."""
+"""What happened in a session so far: for an agent that continues it and may not remember it, or after its end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
+from flowrail.operations.running import working_files
 from flowrail.operations.running.child_sessions import reconciled
 
 MOST_STEPS = 12
@@ -15,15 +16,25 @@ MOST_STEPS = 12
 MOST_FOUND = 12
 
 
-def briefed(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
-    """Return *guidance* with what an agent must know to continue *session*: a briefing, and verdicts of now."""
-    briefing = _briefing(world.store, session, workflow, guidance, world.now())
+def with_past(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
+    """Return *guidance* with working files, and a briefing and verdicts of now, or the results after the end."""
+    guidance = guidance._replace(working_files=working_files.listed(world, session))
+    if not session.is_open:
+        return guidance if session.parent else _with_results(world, session, guidance)
     checks = guidance.evidence
     if checks and world.demands_evidence:
         from flowrail.operations.running.evidence import with_verdicts  # only for steps that demand evidence
 
         checks = with_verdicts(world, workflow, session, checks)
+    briefing = _briefing(world.store, session, workflow, guidance, world.now())
     return guidance._replace(briefing=briefing, evidence=checks)
+
+
+def _with_results(world: World, session: Session, guidance: Guidance) -> Guidance:
+    from flowrail.operations.running import results  # brings handoffs, which an open session does without
+
+    sent = results.sent_work(world, session)
+    return guidance._replace(results=results.result_files(world, session), sent=sent)
 
 
 def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from types import ModuleType
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -189,9 +190,9 @@ def report(
         try:
             given = Report(outcome, _facts(step, facts), found, remember)
             if step.evidence and world.demands_evidence:
-                from flowrail.operations.running import evidence  # only for steps that demand evidence
-
-                session, after = evidence.advanced(world, change, opened, session, given, now=now, call=call)
+                session, after = _evidence().advanced(
+                    world, change, opened, session, given, now=now, call=call
+                )
             else:
                 lacking = assumed_evidence(step, passed=False) if world.lacks_evidence else None
                 after = follow(opened.workflow, step, session, given, now=now, call=call, evidence=lacking)
@@ -211,9 +212,14 @@ def with_baseline(world: World, workflow: Workflow, before: Session | None, afte
     step = workflow.get(after.step)
     if step is None or not step.evidence or (before is not None and before.revision == after.revision):
         return after
+    entered: Session = _evidence().entered(world, workflow, after)
+    return entered
+
+
+def _evidence() -> ModuleType:
     from flowrail.operations.running import evidence  # only for steps that demand evidence
 
-    return evidence.entered(world, workflow, after)
+    return evidence
 
 
 def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
@@ -347,10 +353,6 @@ def _look(world: World, kept: StoredSession) -> Answer:
     answer = answer_of(world, kept, opened, notes, resumed=kept.session.is_open)
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)
-    if kept.session.is_open:
-        from flowrail.operations.running.briefing import briefed  # only a resumed step reads the journal
-
-        answer = answer._replace(guidance=briefed(world, kept.session, opened.workflow, answer.guidance))
     return _without_lost_work(world, kept.session, answer) if kept.session.parent else answer
 
 
@@ -361,7 +363,8 @@ def _left_alone(world: World, kept: StoredSession, answer: Answer) -> Answer:
         "Leave it alone unless the user asks you to continue it."
     )
     take_over = Command("resume", kept.session.id, take_over=True, store=world.shown_store)
-    return answer._replace(guidance=_bare(answer.guidance, text)._replace(take_over_command=take_over))
+    bare = _bare(answer.guidance, text)
+    return answer._replace(guidance=bare._replace(briefing=None, take_over_command=take_over))
 
 
 def _without_lost_work(world: World, session: Session, answer: Answer) -> Answer:
@@ -486,12 +489,9 @@ def prepare_answer(
         now=now,
     )
     if resumed or not session.is_open:
-        guidance = guidance._replace(working_files=working_files.listed(world, session))
-    if not (session.is_open or session.parent):
-        from flowrail.operations.running import results  # only a session that has ended has results
+        from flowrail.operations.running.briefing import with_past  # a report into an open session needs none
 
-        sent = results.sent_work(world, session)
-        guidance = guidance._replace(results=results.result_files(world, session), sent=sent)
+        guidance = with_past(world, session, opened.workflow, guidance)
     return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 
 
