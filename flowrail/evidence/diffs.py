@@ -19,8 +19,11 @@ from flowrail.evidence.files import LARGEST_FILE, UnreadableError
 from flowrail.text.safe_text import shortened
 
 _FENCE = re.compile(rb" {0,3}(`{3,}(?!.*`)|~{3,})\s*(\S*)")
-_CHANGE = re.compile(rb"@@ -\d|(?:new|deleted) file mode |rename from |copy from |old mode ")
-"""How a line begins without which a diff changes nothing."""
+_CHANGE = re.compile(
+    rb"^(?:--- .*\n\+\+\+ .*\n@@ -|diff --git .*\n(?:(?:new|deleted) file|old) mode |diff --git .*\nsimilarity index )",
+    re.MULTILINE,
+)
+"""How a change begins. git skips text without it, and does not say so if another diff has it."""
 _HUNK = re.compile(r"patch failed: (?P<file>.*):(?P<line>\d+)\Z")
 _NO_SETTINGS_OF_THE_USER = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 _OUTSIDE = b"#"
@@ -49,7 +52,7 @@ def problem(markdown: bytes, folder: str, environ: Mapping[str, str]) -> str:
     if not diffs:
         return "no `diff` block"
     for diff in diffs:
-        if not any(_CHANGE.match(line) for line in lines[diff.first + 1 : diff.last]):
+        if not _CHANGE.search(b"\n".join(lines[diff.first + 1 : diff.last])):
             return f"the diff in line {diff.first + 1} changes nothing"
     import tempfile  # no other check needs it
 

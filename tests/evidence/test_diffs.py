@@ -155,6 +155,7 @@ def test_the_refusal_names_the_diff_and_the_hunk(session: str) -> None:
         ("# Plan\nEvery diff applies.\n", "no `diff` block"),
         (f"{OTHER}```diff\n```\n", "the diff in line 8 changes nothing"),
         (f"{OTHER}```diff\n--- a/old.txt\n+++ b/old.txt\n```\n", "the diff in line 8 changes nothing"),
+        (f"{OTHER}{changed('old.txt').replace('--- a/', '').replace(' @@', '')}", "the diff in line 8 changes nothing"),
         (f"{OTHER}{changed('old.txt', 'old', 'old').replace('+old', ' old')}", "corrupt patch at line 14"),
         (changed("old.txt", "old").replace("-1 ", "-1,9 ") + OTHER, "corrupt patch at line 7"),
         (f"{OTHER}```\n", "the code block in line 8 is not closed"),
