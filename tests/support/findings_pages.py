@@ -207,7 +207,6 @@ WHY: Mapping[str, str] = {
     "FR172": "It would hide a later finding.",
     "FR173": "Only the limit ends such a loop. Nothing that is done in it has an effect.",
     "FR174": "Its author may be editing the file that is not read.",
-    "FR175": "A transition into such a chain can lead to any of its steps, so the machine grows with its square.",
     "FR176": "Only failure could be reported.",
     "FR177": "Rules are tried in order. A rule that never comes first is never used.",
     "FR178": "A gate decides from the findings of its round. Without a review it refuses to decide.",

@@ -187,25 +187,6 @@ TABLE = """
 LONG = "Look at every file, and write down what you see. " * 130
 
 
-def chain(*conditions: str) -> str:
-    """Return a workflow with a step in a row for each of *conditions*."""
-    rows = (
-        f'  - {{id: s{number}, title: Part {number}, actions: [Do it.], when: "{when}", next: {{ok: s{number + 1}}}}}'
-        for number, when in enumerate(conditions, start=1)
-    )
-    return "\n".join(
-        [
-            "name: demo",
-            "params: {size: {type: integer, min: 0, max: 99, default: 3}}",
-            "steps:",
-            "  - {id: look, title: Look, actions: [Look around.], next: {ok: s1}}",
-            *rows,
-            f"  - {{id: s{len(conditions) + 1}, title: Tell, actions: [Tell it.], next: {{ok: null}}}}",
-            "",
-        ]
-    )
-
-
 class Example(NamedTuple):
     """A skill in order, and the one swap that makes it wrong; ``file`` is where it is made.
 
@@ -330,12 +311,6 @@ EXAMPLES: Mapping[str, Example] = {
     "FR172": Example(LINE, "steps:", "ignore: [{code: FR163, reason: it is short}]\nsteps:"),
     "FR173": Example(SURE, "reports: {sure", "reports: {certain"),
     "FR174": Example(LINE, "", "", adds={"workflow.py": PYTHON}),
-    "FR175": Example(
-        chain(*["size > 9"] * 32),
-        "",
-        "",
-        adds={"workflow.yaml": chain(*(f"size > {at}" for at in range(32)))},
-    ),
     "FR176": Example(WORK, "{ok: null, fail: null}", "{fail: null}", more=AREAS),
     "FR177": Example(
         RULED,

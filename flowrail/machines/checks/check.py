@@ -8,8 +8,8 @@ from flowrail.machines.checks.delegation import DELEGATION_ADVICE
 from flowrail.machines.checks.evidence import EVIDENCE_ADVICE
 from flowrail.machines.checks.loops import ROUND_RULES
 from flowrail.machines.checks.prose import WORD_RULES
-from flowrail.machines.definition.findings import Finding, Locate, first
-from flowrail.machines.definition.validation import in_step_order, origin_of, raw_findings
+from flowrail.machines.definition.findings import Finding, Locate
+from flowrail.machines.definition.validation import findings_of, origin_of, raw_findings
 from flowrail.machines.definition.workflow import Workflow
 
 ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *DELEGATION_ADVICE, *EVIDENCE_ADVICE)
@@ -34,5 +34,5 @@ def check_workflow(
 
 def advise(workflow: Workflow, where: Locate) -> list[Finding]:
     """Return warnings about *workflow*, which must have no errors."""
-    raw = sorted(first(rule(workflow) for rule in ADVICE), key=in_step_order)
-    return [finding.at(where(finding.path)) for finding in raw]
+    found = findings_of(ADVICE, workflow)
+    return [raw._replace(severity="warning").at(where(raw.path)) for raw in found]

@@ -47,9 +47,7 @@ def _never(workflow: Workflow) -> Iterator[UnplacedFinding]:
             first = values.first_to_hold(step, [source]) if isinstance(source, str) else {0}
             if first is not None and not first:
                 said = f"{what} of step `{step.id}`, `{in_quotes(str(source))}`, never holds"
-                yield UnplacedFinding(
-                    "FR177", path, said, "fix the condition, or remove it", step.id, "warning"
-                )
+                yield UnplacedFinding("FR177", path, said, "fix the condition, or remove it")
 
 
 def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[UnplacedFinding]:
@@ -61,7 +59,7 @@ def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[UnplacedFinding
             continue
         what = f"rule {number + 1} of step `{step.id}`, `{rule.when}`, is never the first that holds"
         hint = "the rules are tried in order: move it up, or fix the condition"
-        yield UnplacedFinding("FR177", (*at, "rules", number), what, hint, step.id, "warning")
+        yield UnplacedFinding("FR177", (*at, "rules", number), what, hint)
 
 
 class _Values:
@@ -197,7 +195,7 @@ def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
             way = "after it failed" if step.id in failed else "on some path"
             what = f"{way} a run comes to gate `{step.id}` without its review `{gate.review}`, and is refused there"
             hint = f"let the transition lead to `{gate.review}`"
-            yield UnplacedFinding("FR178", ("steps", index, "gate"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR178", ("steps", index, "gate"), what, hint)
 
 
 def _failed(step: StepDef, around: list[str]) -> list[str]:

@@ -5,10 +5,10 @@ All findings here are warnings: the workflow runs, but probably not as its autho
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import NamedTuple
 
 from flowrail.machines.checks.loops import guard_of
@@ -63,7 +63,7 @@ class _Paths:
         self.entry = entry
         self._under: dict[str | None, dict[str, Names]] = {}
         self.always = self.under(None)
-        self.ever = self._ever(entry)
+        self.ever = self._flow({entry: 0}, entry, gained=self.any, meet=or_)
 
     def under(self, condition: str | None) -> dict[str, Names]:
         """Return what is certain at each step if a *condition* over parameters holds."""
@@ -109,8 +109,14 @@ class _Paths:
         *,
         first: Names | None = None,
         condition: str | None = None,
+        gained: Mapping[str, Names] | None = None,
+        meet: Callable[[Names, Names], Names] = and_,
     ) -> dict[str, Names]:
-        """Return the names that are certain at each step that can be reached from *source*."""
+        """Return the names that are known at each step that can be reached from *source*.
+
+        By default, those that are certain: each step adds what it requires, and all ways to a step must add a name.
+        """
+        gained = self.certain if gained is None else gained
         known = dict(begin)
         ahead: dict[str, list[tuple[str, bool]]] = {}
         for step, target, passed in self.arrivals:
@@ -123,31 +129,11 @@ class _Paths:
             entered = started if started is not None else known[here]
             started = None
             for target, passed in ahead.get(here, ()):
-                left = entered if passed else entered | self.certain[here]
-                self._follow()
-                met = left if target not in known else known[target] & left
-                if known.get(target) != met:
-                    known[target] = met
-                    waiting.append(target)
-        return known
-
-    def _follow(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise _TooMuchError
-
-    def _ever(self, entry: str) -> dict[str, Names]:
-        known: dict[str, Names] = {entry: 0}
-        ahead: dict[str, list[tuple[str, bool]]] = {}
-        for step, target, passed in self.arrivals:
-            ahead.setdefault(step, []).append((target, passed))
-        waiting = [entry]
-        while waiting:
-            here = waiting.pop()
-            for target, passed in ahead.get(here, ()):
-                left = known[here] if passed else known[here] | self.any[here]
-                self._follow()
-                met = known.get(target, 0) | left
+                left = entered if passed else entered | gained[here]
+                self.left -= 1
+                if self.left < 0:
+                    raise _TooMuchError
+                met = left if target not in known else meet(known[target], left)
                 if known.get(target) != met:
                     known[target] = met
                     waiting.append(target)
@@ -192,9 +178,7 @@ def _step_values(
     for read in _reads(index, step):
         if read.name == "limit" and step.bound is None and read.gap:
             what = f"{read.what} has `$limit`, and step `{step.id}` has no limit"
-            yield UnplacedFinding(
-                "FR161", read.path, what, "add a `limit` to the step, or remove `$limit`", step.id, "warning"
-            )
+            yield UnplacedFinding("FR161", read.path, what, "add a `limit` to the step, or remove `$limit`")
         if read.name not in declared or (read.name, read.what) in reported:
             continue
         if read.again:
@@ -209,17 +193,15 @@ def _step_values(
         before = paths.has(ever, read.name) or read.name in paths.workflow.params
         if not before and not (read.again and read.name in step.reports):
             what = f"{read.what} reads `{read.name}`, which no step before `{step.id}` reports"
-            yield UnplacedFinding(
-                "FR126", read.path, what, "report it earlier, or declare it in `params`", step.id, "warning"
-            )
+            yield UnplacedFinding("FR126", read.path, what, "report it earlier, or declare it in `params`")
         elif read.what == _OVER:
             what = f"step `{step.id}` goes over `{read.name}`, which is not reported on every path to it"
             hint = "make it required where it is reported"
-            yield UnplacedFinding("FR160", read.path, what, hint, step.id, "warning")
+            yield UnplacedFinding("FR160", read.path, what, hint)
         elif read.gap:
             what = f"{read.what} has `${read.name}`, which has no value on every path to `{step.id}`"
             hint = "make it required where it is reported, or write a variant for the case without it"
-            yield UnplacedFinding("FR161", read.path, what, hint, step.id, "warning")
+            yield UnplacedFinding("FR161", read.path, what, hint)
 
 
 def _reads(index: int, step: StepDef) -> Iterator[NameUse]:

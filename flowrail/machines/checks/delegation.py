@@ -17,7 +17,7 @@ def _successes(workflow: Workflow) -> Iterator[UnplacedFinding]:
         if step.work is not None and not step.decides and step.ways and Outcome.OK not in step.ways:
             what = f"step `{step.id}` has no `ok` transition for when its agents succeed"
             hint = "add `ok` to `next`"
-            yield UnplacedFinding("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR176", ("steps", index, "next"), what, hint)
 
 
 def _items(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -35,9 +35,7 @@ def _items(workflow: Workflow) -> Iterator[UnplacedFinding]:
             what = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
             where = "vars" if work.run else "prompt"
             hint = f"put `$item` into its `{where}`, or leave `over` out"
-            yield UnplacedFinding(
-                "FR179", ("steps", index, "dispatch", where), what, hint, step.id, "warning"
-            )
+            yield UnplacedFinding("FR179", ("steps", index, "dispatch", where), what, hint)
 
 
 def _roles(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -47,9 +45,7 @@ def _roles(workflow: Workflow) -> Iterator[UnplacedFinding]:
         guess = phrases.did_you_mean(work.agent, AgentRole, "") if work is not None else ""
         if work is not None and guess and work.agent not in list(AgentRole):
             what = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
-            yield UnplacedFinding(
-                "FR145", ("steps", index, "dispatch", "agent"), what, guess, step.id, "warning"
-            )
+            yield UnplacedFinding("FR145", ("steps", index, "dispatch", "agent"), what, guess)
 
 
 DELEGATION_ADVICE = (_successes, _items, _roles)

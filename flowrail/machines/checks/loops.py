@@ -13,7 +13,7 @@ from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.transitions import is_limited, landings
+from flowrail.machines.engine.transitions import is_limited
 from flowrail.text import phrases
 
 LARGEST_TOLD = 6_000
@@ -57,9 +57,7 @@ def _outcomes(workflow: Workflow) -> Iterator[UnplacedFinding]:
                 continue
             what = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
             hint = "let a rule or an answer decide it, or remove it from `next`"
-            yield UnplacedFinding(
-                "FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning"
-            )
+            yield UnplacedFinding("FR162", ("steps", index, "next", str(outcome)), what, hint)
 
 
 def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -77,7 +75,7 @@ def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
         in_order = sorted(members, key=lambda each: place[each])
         what = f"the loop of {phrases.listed(in_order)} has no limit: an agent may repeat it forever"
         hint = "add a `limit` to a step that leads back by `iterate` or `fail`"
-        yield UnplacedFinding("FR163", ("steps", place[first]), what, hint, first, "warning")
+        yield UnplacedFinding("FR163", ("steps", place[first]), what, hint)
     for index, step in enumerate(workflow.steps):
         if step.limit is not None and step.id in circling:
             yield from _idle(workflow, index, step)
@@ -85,23 +83,15 @@ def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
             continue
         if step.limit is not None:
             what = f"step `{step.id}` has a limit, but no transition leads back to it"
-            yield UnplacedFinding(
-                "FR164",
-                ("steps", index, "limit"),
-                what,
-                "remove it, or add a transition back",
-                step.id,
-                "warning",
-            )
+            hint = "remove it, or add a transition back"
+            yield UnplacedFinding("FR164", ("steps", index, "limit"), what, hint)
         for number, variant in enumerate(step.variants):
             if guard_of(variant.when).again:
                 what = (
                     f"variant {number + 1} of step `{step.id}` is for a second attempt, which never happens"
                 )
                 path: Path = ("steps", index, "variants", number)
-                yield UnplacedFinding(
-                    "FR164", path, what, "remove it, or add a transition back to the step", step.id, "warning"
-                )
+                yield UnplacedFinding("FR164", path, what, "remove it, or add a transition back to the step")
 
 
 def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[UnplacedFinding]:
@@ -109,7 +99,7 @@ def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[UnplacedFin
     if not any(is_limited(workflow, step, outcome) for outcome in step.ways):
         what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
         hint = "move the limit to the step that leads back"
-        yield UnplacedFinding("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
+        yield UnplacedFinding("FR164", ("steps", index, "limit"), what, hint)
 
 
 def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -126,30 +116,7 @@ def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
             if size > LARGEST_TOLD:
                 said = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
                 hint = "split the step, or move reference material to a resource"
-                yield UnplacedFinding("FR165", path, said, hint, step.id, "warning")
-
-
-def _chains(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Find long chains of steps that may not apply, each with its own condition.
-
-    A transition into such a chain can end at any of its steps, so their number grows with its square.
-    """
-    if not any(step.when is not None for step in workflow.steps):
-        return
-    known: dict[str | None, int] = {}
-    for _, _, target in graph.edges(workflow):
-        if target not in known:
-            known[target] = sum(1 for _ in landings(workflow, target))
-    count = sum(known[target] for _, _, target in graph.edges(workflow))
-    if count > MOST_LANDINGS:
-        longest = max(known, key=lambda target: known[target])
-        at = next(index for index, step in enumerate(workflow.steps) if step.id == longest)
-        what = (
-            f"from step `{longest}` on {known[longest] - 1} steps in a row may not apply, each with a "
-            f"condition of its own: the workflow compiles to {count} transitions, which slows down every step"
-        )
-        hint = "give some of them the same `when`, or let one step decide by rules what comes next"
-        yield UnplacedFinding("FR175", ("steps", at, "when"), what, hint, longest, "warning")
+                yield UnplacedFinding("FR165", path, said, hint)
 
 
 def _defaults(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -158,9 +125,7 @@ def _defaults(workflow: Workflow) -> Iterator[UnplacedFinding]:
             if arg.has_default:
                 what = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
                 hint = "make it required, or write a rule for the case without it"
-                yield UnplacedFinding(
-                    "FR180", ("steps", index, "reports", name), what, hint, step.id, "warning"
-                )
+                yield UnplacedFinding("FR180", ("steps", index, "reports", name), what, hint)
 
 
 def _changes(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -181,7 +146,7 @@ def _changes(workflow: Workflow) -> Iterator[UnplacedFinding]:
                 what = f"{said}, which no step of the loop reports: every attempt has the same result"
                 hint = "report it in the loop, or decide by what is reported there"
                 path: Path = ("steps", place[step.id], "rules")
-                yield UnplacedFinding("FR173", path, what, hint, step.id, "warning")
+                yield UnplacedFinding("FR173", path, what, hint)
 
 
 def _names_of(step: StepDef) -> Names:
@@ -195,4 +160,4 @@ def _way(step: StepDef, outcome: str) -> str | None:
     return step.ways.get(Outcome(outcome)) if outcome in step.ways else None
 
 
-ROUND_RULES = (_outcomes, _rounds, _defaults, _changes, _sizes, _chains)
+ROUND_RULES = (_outcomes, _rounds, _defaults, _changes, _sizes)

@@ -62,7 +62,7 @@ def _steps(
         if name not in ids:
             what = f"the text of step `{step.id}` mentions unknown step `{name}`"
             hint = guesses.did_you_mean(name, ids, "name a step of this workflow")
-            yield UnplacedFinding("FR166", (*path, f"`{name}`"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR166", (*path, f"`{name}`"), what, hint)
 
 
 def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[UnplacedFinding]:
@@ -74,7 +74,7 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Unpla
             known = "the step does not accept it" if word in WORDS else "it is not an outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
             hint = phrases.did_you_mean(word, here, f"it takes {phrases.listed(here)}")
-            yield UnplacedFinding("FR167", (*path, word), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR167", (*path, word), what, hint)
 
 
 def _facts(path: Path, text: str, step: StepDef, guesses: phrases.Suggestions) -> Iterator[UnplacedFinding]:
@@ -87,7 +87,7 @@ def _facts(path: Path, text: str, step: StepDef, guesses: phrases.Suggestions) -
             what = f"the text of step `{step.id}` asks for **{name}**, which the step does not accept"
             known = phrases.listed(step.reports) or "nothing"
             hint = guesses.did_you_mean(name, step.reports, f"it takes {known}")
-            yield UnplacedFinding("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")
+            yield UnplacedFinding("FR181", (*path, f"**{name}**"), what, hint)
 
 
 def _told(index: int, step: StepDef) -> Iterator[tuple[Path, str]]:

@@ -84,7 +84,6 @@ CODES = {
     "FR172": "a suppression without effect",
     "FR173": "a loop that changes nothing",
     "FR174": "a workflow that nothing reads",
-    "FR175": "too many conditional steps in a row",
     "FR176": "a step with dispatches has no transition for success",
     "FR177": "a rule or a condition is never true",
     "FR178": "a session can reach a gate without its review",

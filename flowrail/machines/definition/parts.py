@@ -11,7 +11,6 @@ derive from these annotations. A new key needs its field and the code that uses 
 import collections.abc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, is_dataclass
-from functools import wraps
 from inspect import Parameter, Signature
 from types import NoneType, UnionType
 from typing import (
@@ -176,7 +175,6 @@ Value = Annotated[object, "value"]
 """A text, a number, true, false, or a list of them."""
 
 
-Part = TypeVar("Part")
 UNKNOWN_ARGUMENTS = "unknown_arguments"
 
 
@@ -226,28 +224,6 @@ class DeclaredKey(NamedTuple):
     shape: Shape
     default: Any
     """The default of the field; `MISSING` if the key must be given."""
-
-
-def keeps_unknown_arguments(part: type[Part]) -> type[Part]:
-    """Let a definition class keep arguments that it does not have, instead of raising `TypeError`.
-
-    They are in ``unknown_arguments``, so that the validation lists a misspelt argument with everything else.
-    """
-    original: Any = part.__init__
-    code = original.__code__
-    known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-
-    @wraps(original)
-    def init(self: Part, *args: object, **given: object) -> None:
-        if given.keys() <= known:
-            original(self, *args, **given)
-            return
-        unknown = {name: given.pop(name) for name in given.keys() - known}
-        object.__setattr__(self, UNKNOWN_ARGUMENTS, unknown)
-        original(self, *args, **given)
-
-    setattr(part, "__init__", init)  # noqa: B010 - mypy refuses the assignment
-    return part
 
 
 class DefinitionPart(FrozenObject):

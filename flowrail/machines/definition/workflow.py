@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import field, is_dataclass, replace
 from functools import lru_cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Never, NoReturn
 
 from flowrail.machines.definition.parts import (
     DefinitionPart,
@@ -22,7 +22,6 @@ from flowrail.machines.definition.parts import (
     freeze,
     freeze_items,
     is_default,
-    keeps_unknown_arguments,
     keys_of,
 )
 from flowrail.machines.definition.reader import CODE, DECIDING, Reader
@@ -52,7 +51,6 @@ class Suppression(DefinitionPart):
     origin: str = field(default="", repr=False, compare=False)
 
 
-@keeps_unknown_arguments
 class Workflow:
     """A name, steps, and the transitions between them. Immutable.
 
@@ -139,6 +137,7 @@ class Workflow:
     derived: dict[str, Any]
     """Values that are computed once per workflow, such as its machine and its fingerprints."""
     unknown_arguments: Mapping[str, object]
+    """Misspelt arguments. The validation lists them with everything else, so they do not raise `TypeError`."""
     written_steps: tuple[object, ...]
     """What was given as steps; ``steps`` are those that are a `StepDef`."""
 
@@ -155,8 +154,10 @@ class Workflow:
         resources: Mapping[str, str] | None = None,
         ignore: Sequence[Suppression] = (),
         work_folder: str | None = None,
+        **_unknown: Never,
     ) -> None:
         put = object.__setattr__
+        put(self, "unknown_arguments", _unknown)
         put(self, "name", name)
         put(self, "then", then)
         put(self, "work_folder", work_folder)
@@ -169,7 +170,7 @@ class Workflow:
         first = steps[0].id if steps else None
         put(self, "entry_point", str(entry_point) if entry_point else first)
         put(self, "description", description)
-        put(self, "origin", origin or sys_caller(3))
+        put(self, "origin", origin or sys_caller(2))
         put(self, "folder", None)
         put(self, "provider", None)
         put(self, "_by_id", {step.id: step for step in reversed(steps)})

@@ -6,6 +6,7 @@ that read the workflow turns a path into a file and a line.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ from flowrail.machines.definition.validation.values import VALUE_RULES
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
 
-RULES = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES, *EVIDENCE_RULES)
+Rule = Callable[["Workflow"], Iterable[UnplacedFinding]]
+RULES: tuple[Rule, ...] = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES, *EVIDENCE_RULES)
 
 
 def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
@@ -39,7 +41,14 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
 
 def rule_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, whose values have the right shapes, in the order of its steps."""
-    return sorted(first(rule(workflow) for rule in RULES), key=in_step_order)
+    return findings_of(RULES, workflow)
+
+
+def findings_of(rules: Iterable[Rule], workflow: Workflow) -> list[UnplacedFinding]:
+    """Return what *rules* find in *workflow*, in the order of its steps, each with the id of its step."""
+    found = sorted(first(rule(workflow) for rule in rules), key=in_step_order)
+    ids = [step.id for step in workflow.steps] + [None]  # the last one for what is about the workflow
+    return [raw._replace(step=ids[in_step_order(raw)]) for raw in found]
 
 
 def validate(workflow: Workflow) -> None:

@@ -59,13 +59,8 @@ def _deciders(workflow: Workflow) -> Iterator[UnplacedFinding]:
         }
         named = [name for name, is_there in ways.items() if is_there]
         if len(named) > 1 and {"gate", "questions"} & set(named):
-            yield UnplacedFinding(
-                "FR124",
-                ("steps", index, named[0]),
-                f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}",
-                "let one of them decide",
-                step.id,
-            )
+            what = f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}"
+            yield UnplacedFinding("FR124", ("steps", index, named[0]), what, "let one of them decide")
 
 
 def _dispatches(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -77,7 +72,7 @@ def _dispatches(workflow: Workflow) -> Iterator[UnplacedFinding]:
         path: Path = ("steps", index, "dispatch")
         if step.dispatch is not None and step.handler is not None and not callable(step.handler):
             what = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
-            yield UnplacedFinding("FR154", path, what, "keep one of them", step.id)
+            yield UnplacedFinding("FR154", path, what, "keep one of them")
         yield from _lease(path, step, work)
         yield from _over(path, step, work, known)
         yield from _join(path, step, work)
@@ -86,13 +81,9 @@ def _dispatches(workflow: Workflow) -> Iterator[UnplacedFinding]:
 
 def _lease(path: Path, step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding]:
     if not isinstance(work.lease, (int, float)) or not 1 <= work.lease <= LONGEST_LEASE:
-        yield UnplacedFinding(
-            "FR153",
-            (*path, "lease"),
-            f"the lease of step `{step.id}` is `{work.lease}`",
-            f"give it in seconds, from 1 to {LONGEST_LEASE}",
-            step.id,
-        )
+        what = f"the lease of step `{step.id}` is `{work.lease}`"
+        hint = f"give it in seconds, from 1 to {LONGEST_LEASE}"
+        yield UnplacedFinding("FR153", (*path, "lease"), what, hint)
 
 
 def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[UnplacedFinding]:
@@ -104,16 +95,16 @@ def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[
         arg = known.values.get(over)
         if arg is None:
             what = f"step `{step.id}` goes over `{over}`, which is not declared"
-            yield UnplacedFinding("FR140", path, what, known.near(over), step.id)
+            yield UnplacedFinding("FR140", path, what, known.near(over))
         elif arg.kind != "list":
             what = f"step `{step.id}` goes over `{over}`, which is a {arg.kind}, not a list"
-            yield UnplacedFinding("FR140", path, what, "declare it with `type: list`", step.id)
+            yield UnplacedFinding("FR140", path, what, "declare it with `type: list`")
     elif not isinstance(over, tuple) or not over:
         what = f"step `{step.id}` goes over {'an empty list' if over == () else f'`{over}`, which is not a list'}"
-        yield UnplacedFinding("FR140", path, what, "list the items, or name a fact that is a list", step.id)
+        yield UnplacedFinding("FR140", path, what, "list the items, or name a fact that is a list")
     elif len(over) > MOST_DISPATCHES:
         what = f"step `{step.id}` goes over {len(over)} items; at most {MOST_DISPATCHES} are allowed"
-        yield UnplacedFinding("FR140", path, what, "give several to an agent", step.id)
+        yield UnplacedFinding("FR140", path, what, "give several to an agent")
 
 
 def _join(path: Path, step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding]:
@@ -122,11 +113,11 @@ def _join(path: Path, step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding
         needed = needed_by(str(work.join), 0)
     except ValueError:
         what = f"step `{step.id}` has an invalid join `{work.join}`"
-        yield UnplacedFinding("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`", step.id)
+        yield UnplacedFinding("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`")
         return
     if count is not None and needed > count > 0:
         what = f"step `{step.id}` waits for {needed} of {count}"
-        yield UnplacedFinding("FR142", (*path, "join"), what, f"write at most {count}, or `all`", step.id)
+        yield UnplacedFinding("FR142", (*path, "join"), what, f"write at most {count}, or `all`")
 
 
 def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[UnplacedFinding]:
@@ -134,28 +125,27 @@ def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[
     for name, value in work.context_vars.items():
         at = (*path, "vars", name)
         if not VALUE_NAME.match(name) or name in BUILT_IN:
-            yield UnplacedFinding(
-                "FR141", at, f"`{name}` is not a valid name for a variable", "use a lower-case word", step.id
-            )
+            what = f"`{name}` is not a valid name for a variable"
+            yield UnplacedFinding("FR141", at, what, "use a lower-case word")
         for missing in known.missing(value, more & {"item"}) if isinstance(value, str) else ():
             what = f"variable `{name}` of step `{step.id}` has `${missing}`, unknown here"
             hint = "say what it goes `over`" if missing == "item" else known.near(missing)
-            yield UnplacedFinding("FR141", at, what, hint, step.id)
+            yield UnplacedFinding("FR141", at, what, hint)
     prompt = [text for text in work.prompt if str(text).strip()]
     for text in work.prompt:
         for missing in known.missing(str(text), more):
             what = f"the prompt of step `{step.id}` has `${missing}`, unknown here"
             hint = "say what it goes `over`" if missing == "item" else known.near(missing, more)
-            yield UnplacedFinding("FR121", (*path, "prompt", f"${missing}"), what, hint, step.id)
+            yield UnplacedFinding("FR121", (*path, "prompt", f"${missing}"), what, hint)
     if work.run is not None or prompt:
         return
     if work.over is not None:
         what = f"step `{step.id}` does not give its agents their item"
         hint = "write a `prompt` that contains `$item`, or name a workflow to `run`"
-        yield UnplacedFinding("FR144", path, what, hint, step.id)
+        yield UnplacedFinding("FR144", path, what, hint)
     elif not callable(step.actions) and not any(str(text).strip() for text in step.actions):
         what = f"step `{step.id}` has no instructions for its agent"
-        yield UnplacedFinding("FR144", path, what, "write a `prompt`, or the text of the step", step.id)
+        yield UnplacedFinding("FR144", path, what, "write a `prompt`, or the text of the step")
 
 
 def _questions(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -172,7 +162,7 @@ def _questions(workflow: Workflow) -> Iterator[UnplacedFinding]:
                 if inside
                 else f"{owner} of step `{step.id}`: {what}"
             )
-            yield UnplacedFinding("FR146", (*path, *at), said, _AS_HOSTS_TAKE_THEM, step.id)
+            yield UnplacedFinding("FR146", (*path, *at), said, _AS_HOSTS_TAKE_THEM)
         yield from _answers(path, step)
         for number, question in enumerate(step.questions):
             for text in (
@@ -181,7 +171,7 @@ def _questions(workflow: Workflow) -> Iterator[UnplacedFinding]:
             ):
                 for missing in known.missing(text):
                     what = f"question `{question.id}` of step `{step.id}` has `${missing}`, unknown here"
-                    yield UnplacedFinding("FR121", (*path, number), what, known.near(missing), step.id)
+                    yield UnplacedFinding("FR121", (*path, number), what, known.near(missing))
 
 
 def _answers(path: Path, step: StepDef) -> Iterator[UnplacedFinding]:
@@ -196,13 +186,11 @@ def _answers(path: Path, step: StepDef) -> Iterator[UnplacedFinding]:
                     f"an answer to `{question.id}` decides `{outcome}`, which leads nowhere from `{step.id}`"
                 )
                 hint = f"add `{outcome}` to `next`, or use one of {phrases.listed(step.ways)}"
-                yield UnplacedFinding("FR147", (*path, *at), what, hint, step.id)
+                yield UnplacedFinding("FR147", (*path, *at), what, hint)
     said = {each.outcome for question in step.questions for each in question.options}
     if Outcome.OK in graph.answered_outcomes(step) - said and Outcome.OK not in step.ways:
         what = f"step `{step.id}` has no `ok` transition for when its questions are answered"
-        yield UnplacedFinding(
-            "FR147", path, what, "add `ok` to `next`, or give the options an `outcome`", step.id
-        )
+        yield UnplacedFinding("FR147", path, what, "add `ok` to `next`, or give the options an `outcome`")
 
 
 def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -217,16 +205,14 @@ def _gates(workflow: Workflow) -> Iterator[UnplacedFinding]:
         missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.ways]
         for outcome in missing:
             what = f"gate `{step.id}` has no transition for `{outcome}`"
-            yield UnplacedFinding(
-                "FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id
-            )
+            yield UnplacedFinding("FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`")
         if step.gate.review in targets and step.gate.review not in workflow:
             continue  # reported as a transition to an unknown step
         if step.gate.review not in workflow or step.gate.review == step.id:
             ids = (each.id for each in workflow.steps if each.id != step.id)
             hint = guesses.did_you_mean(step.gate.review, ids, "name the step that reviews")
             what = f"the review `{step.gate.review}` of gate `{step.id}` is not a step before it"
-            yield UnplacedFinding("FR148", (*path, "review"), what, hint, step.id)
+            yield UnplacedFinding("FR148", (*path, "review"), what, hint)
         elif not missing:
             yield from _loop(("steps", index, "next", "fail"), step, step.gate, ahead)
         yield from _rounds(path, step, step.gate)
@@ -237,20 +223,20 @@ def _loop(path: Path, step: StepDef, gate: GateConfig, ahead: graph.Adjacency) -
     if back is None or gate.review not in graph.reach([back], ahead):
         what = f"`fail` of gate `{step.id}` does not lead back to its review `{gate.review}`"
         hint = "let it lead to the step that fixes the findings, which leads to the review again"
-        yield UnplacedFinding("FR149", path, what, hint, step.id)
+        yield UnplacedFinding("FR149", path, what, hint)
     elif step.id not in graph.reach([gate.review], ahead):
         what = f"no path leads from the review `{gate.review}` to its gate `{step.id}`"
-        yield UnplacedFinding("FR149", path, what, "let the review lead to its gate", step.id)
+        yield UnplacedFinding("FR149", path, what, "let the review lead to its gate")
 
 
 def _rounds(path: Path, step: StepDef, gate: GateConfig) -> Iterator[UnplacedFinding]:
     if not isinstance(gate.limit, int) or isinstance(gate.limit, bool) or gate.limit < 1:
         what = f"gate `{step.id}` has `{gate.limit}` rounds"
-        yield UnplacedFinding("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
+        yield UnplacedFinding("FR150", (*path, "limit"), what, "use a whole number from 1")
     if gate.policy is not None and gate.policy not in POLICIES:
         what = f"gate `{step.id}` has an unknown policy `{gate.policy}`"
         hint = phrases.did_you_mean(gate.policy, POLICIES, f"use one of {phrases.listed(POLICIES)}")
-        yield UnplacedFinding("FR150", (*path, "policy"), what, hint, step.id)
+        yield UnplacedFinding("FR150", (*path, "policy"), what, hint)
 
 
 def _then(workflow: Workflow) -> Iterator[UnplacedFinding]:

@@ -29,38 +29,24 @@ MOST_TRANSITIONS = 5_000
 
 def _names(workflow: Workflow) -> Iterator[UnplacedFinding]:
     if not WORKFLOW_NAME.match(str(workflow.name)) or len(workflow.name) > 2 * LONGEST_NAME:
-        yield UnplacedFinding(
-            "FR107",
-            ("name",),
-            f"`{workflow.name}` is not a valid name for a workflow",
-            NAMES,
-        )
+        what = f"`{workflow.name}` is not a valid name for a workflow"
+        yield UnplacedFinding("FR107", ("name",), what, NAMES)
     seen: dict[str, int] = {}
     for index, step in enumerate(workflow.steps):
         if not isinstance(step.id, str) or not STEP_ID.match(step.id):
-            yield UnplacedFinding(
-                "FR107",
-                ("steps", index, "id"),
-                f"`{step.id}` is not a valid id for a step",
-                "start with a letter; use letters, digits, `_` and `-`, at most 64",
-                str(step.id),
-            )
+            what = f"`{step.id}` is not a valid id for a step"
+            hint = "start with a letter; use letters, digits, `_` and `-`, at most 64"
+            yield UnplacedFinding("FR107", ("steps", index, "id"), what, hint)
         if step.id in seen:
-            yield UnplacedFinding(
-                "FR106",
-                ("steps", index, "id"),
-                f"step `{step.id}` is defined twice, first as step {seen[step.id] + 1}",
-                "give one of them another id",
-                step.id,
-            )
+            what = f"step `{step.id}` is defined twice, first as step {seen[step.id] + 1}"
+            yield UnplacedFinding("FR106", ("steps", index, "id"), what, "give one of them another id")
         seen.setdefault(step.id, index)
 
 
 def _entry(workflow: Workflow) -> Iterator[UnplacedFinding]:
     if not workflow.steps:
-        yield UnplacedFinding(
-            "FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "add at least one step"
-        )
+        what = f"workflow `{workflow.name}` has no steps"
+        yield UnplacedFinding("FR114", ("steps",), what, "add at least one step")
     elif workflow.entry_point not in workflow:
         names = workflow._step_order  # noqa: SLF001
         hint = phrases.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
@@ -73,37 +59,27 @@ def _targets(workflow: Workflow) -> Iterator[UnplacedFinding]:
     unknown: dict[str, list[tuple[Path, str]]] = {}
     for index, step in enumerate(workflow.steps):
         if not step.next:
-            yield UnplacedFinding(
-                "FR112",
-                ("steps", index),
-                f"step `{step.id}` has no transitions",
-                "say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`",
-                step.id,
-            )
+            what = f"step `{step.id}` has no transitions"
+            hint = "say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`"
+            yield UnplacedFinding("FR112", ("steps", index), what, hint)
         for outcome, target in step.next.items():
             path: Path = ("steps", index, "next", str(outcome))
             if not isinstance(outcome, Outcome):
                 words = phrases.listed(Outcome)
-                yield UnplacedFinding(
-                    "FR113", path, f"unknown outcome `{outcome}`", f"use one of {words}", step.id
-                )
+                yield UnplacedFinding("FR113", path, f"unknown outcome `{outcome}`", f"use one of {words}")
             if target is not None and target not in workflow:
                 unknown.setdefault(target, []).append((path, step.id))
         if Outcome.DEFAULT in step.next and all(outcome in step.next for outcome in REPORTABLE):
-            yield UnplacedFinding(
-                "FR111",
-                ("steps", index, "next", str(Outcome.DEFAULT)),
-                f"step `{step.id}` names every outcome, so its default transition is never taken",
-                "remove `_default` or one of the others",
-                step.id,
-            )
+            what = f"step `{step.id}` names every outcome, so its default transition is never taken"
+            hint = "remove `_default` or one of the others"
+            yield UnplacedFinding("FR111", ("steps", index, "next", str(Outcome.DEFAULT)), what, hint)
     ids = [step.id for step in workflow.steps]
     for target, uses in unknown.items():
         first_path, source = uses[0]
         others = f", and so do {len(uses) - 1} other transitions" if len(uses) > 1 else ""
         what = f"step `{source}` leads to unknown step `{target}`{others}"
         hint = guesses.did_you_mean(target, ids, "use the id of a step; `null` ends the run")
-        yield UnplacedFinding("FR102", first_path, what, hint, source)
+        yield UnplacedFinding("FR102", first_path, what, hint)
 
 
 def _shape(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -114,32 +90,20 @@ def _shape(workflow: Workflow) -> Iterator[UnplacedFinding]:
     known = {source: [to for to in targets if to in workflow] for source, targets in after.items()}
     unknown = {step.id for step in workflow.steps if not _all_lead(workflow, step)}
     if not ends and not unknown:
-        yield UnplacedFinding(
-            "FR103",
-            ("steps",),
-            "no step ends the workflow",
-            "end the run at the last step: `next: {ok: null}`",
-        )
+        what = "no step ends the workflow"
+        yield UnplacedFinding("FR103", ("steps",), what, "end the run at the last step: `next: {ok: null}`")
     reached = graph.reach([str(workflow.entry_point)], known)
     is_misspelt = any(target not in workflow for targets in after.values() for target in targets)
     leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached and not is_misspelt:
-            yield UnplacedFinding(
-                "FR104",
-                ("steps", index),
-                f"no path leads from `{workflow.entry_point}` to step `{step.id}`",
-                "add a transition to it from another step, or remove it",
-                step.id,
-            )
+            what = f"no path leads from `{workflow.entry_point}` to step `{step.id}`"
+            hint = "add a transition to it from another step, or remove it"
+            yield UnplacedFinding("FR104", ("steps", index), what, hint)
         elif step.id in reached and ends and step.next and step.id not in perhaps:
-            yield UnplacedFinding(
-                "FR108",
-                ("steps", index),
-                f"no path leads from step `{step.id}` to an end",
-                "add a transition that leads out of its loop",
-                step.id,
-            )
+            what = f"no path leads from step `{step.id}` to an end"
+            hint = "add a transition that leads out of its loop"
+            yield UnplacedFinding("FR108", ("steps", index), what, hint)
     yield from _loops(workflow, leaving)
 
 
@@ -159,53 +123,31 @@ def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[UnplacedFinding]:
         if not out and inside <= leaving:
             in_order = sorted(inside & place.keys(), key=lambda step_id: place[step_id])
             first = in_order[0]
-            yield UnplacedFinding(
-                "FR109",
-                ("steps", place[first]),
-                f"the loop of {phrases.listed(in_order)} is never left",
-                "add a `limit` to one of its steps with an `ok` transition that leads out, or a rule whose outcome leads out",
-                first,
-            )
+            what = f"the loop of {phrases.listed(in_order)} is never left"
+            hint = "add a `limit` to a step with an `ok` transition that leads out, or a rule whose outcome leads out"
+            yield UnplacedFinding("FR109", ("steps", place[first]), what, hint)
 
 
 def _texts(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         if not step.title:
-            yield UnplacedFinding(
-                "FR115",
-                ("steps", index),
-                f"step `{step.id}` has no title",
-                "add a title of a few words",
-                step.id,
-            )
+            what = f"step `{step.id}` has no title"
+            yield UnplacedFinding("FR115", ("steps", index), what, "add a title of a few words")
         if not callable(step.actions):
             if not any(isinstance(each, str) and each.strip() for each in step.actions):
-                yield UnplacedFinding(
-                    "FR115",
-                    ("steps", index),
-                    f"step `{step.id}` has no instructions",
-                    f"write `actions` or the file `steps/{step.id}.md`",
-                    step.id,
-                    "warning" if step.handler is not None else "error",
-                )
+                what = f"step `{step.id}` has no instructions"
+                hint = f"write `actions` or the file `steps/{step.id}.md`"
+                severity = "warning" if step.handler is not None else "error"
+                yield UnplacedFinding("FR115", ("steps", index), what, hint, severity=severity)
             elif UNWRITTEN in step.actions:
-                yield UnplacedFinding(
-                    "FR115",
-                    ("steps", index, "actions"),
-                    f"the instructions of step `{step.id}` contain `...`, which still has to be written",
-                    "replace `...` by the instructions",
-                    step.id,
-                    "warning",
-                )
+                what = f"the instructions of step `{step.id}` contain `...`, which still has to be written"
+                hint = "replace `...` by the instructions"
+                yield UnplacedFinding("FR115", ("steps", index, "actions"), what, hint, severity="warning")
             size = sum(len(str(each)) for each in step.actions)
             if size > LARGEST_ACTIONS:
-                yield UnplacedFinding(
-                    "FR115",
-                    ("steps", index),
-                    f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed",
-                    "split the step, or move the long text to a file that the agent reads",
-                    step.id,
-                )
+                what = f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed"
+                hint = "split the step, or move the long text to a file that the agent reads"
+                yield UnplacedFinding("FR115", ("steps", index), what, hint)
 
 
 def _ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -214,21 +156,13 @@ def _ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
         if step.when is None:
             continue
         if step.id == workflow.entry_point:
-            yield UnplacedFinding(
-                "FR116",
-                ("steps", index, "when"),
-                f"step `{step.id}` is the first step and may not apply",
-                "start with a step that always applies",
-                step.id,
-            )
+            what = f"step `{step.id}` is the first step and may not apply"
+            hint = "start with a step that always applies"
+            yield UnplacedFinding("FR116", ("steps", index, "when"), what, hint)
         if not graph.settles(workflow, step.id, settled):
-            yield UnplacedFinding(
-                "FR116",
-                ("steps", index, "when"),
-                f"if step `{step.id}` does not apply, no step follows it",
-                "add a `skip` transition to a step without `when`",
-                step.id,
-            )
+            what = f"if step `{step.id}` does not apply, no step follows it"
+            hint = "add a `skip` transition to a step without `when`"
+            yield UnplacedFinding("FR116", ("steps", index, "when"), what, hint)
     yield from _too_many_ways_past(workflow)
 
 
@@ -239,14 +173,12 @@ def _too_many_ways_past(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         total += sum(_length(workflow, target, lengths) for target in step.ways.values())
         if total > MOST_TRANSITIONS:
-            yield UnplacedFinding(
-                "FR116",
-                ("steps", index),
+            what = (
                 f"up to step `{step.id}`, the machine would have more than {MOST_TRANSITIONS} transitions, because "
-                "steps that may not apply follow each other",
-                "split the workflow, or let `skip` lead past several steps at once",
-                step.id,
+                "steps that may not apply follow each other"
             )
+            hint = "split the workflow, or let `skip` lead past several steps at once"
+            yield UnplacedFinding("FR116", ("steps", index), what, hint)
             return
 
 
@@ -273,21 +205,11 @@ def _limits(workflow: Workflow) -> Iterator[UnplacedFinding]:
             continue
         path = ("steps", index, "limit")
         if not isinstance(step.limit, int) or isinstance(step.limit, bool) or step.limit < 1:
-            yield UnplacedFinding(
-                "FR117",
-                path,
-                f"the limit of step `{step.id}` is `{step.limit}`",
-                "use a whole number from 1",
-                step.id,
-            )
+            what = f"the limit of step `{step.id}` is `{step.limit}`"
+            yield UnplacedFinding("FR117", path, what, "use a whole number from 1")
         elif Outcome.ITERATE in step.ways and Outcome.OK not in step.ways:
-            yield UnplacedFinding(
-                "FR117",
-                path,
-                f"step `{step.id}` has no `ok` transition for when its limit is reached",
-                "add `ok`; the last `iterate` follows it",
-                step.id,
-            )
+            what = f"step `{step.id}` has no `ok` transition for when its limit is reached"
+            yield UnplacedFinding("FR117", path, what, "add `ok`; the last `iterate` follows it")
 
 
 def _forbids(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -298,14 +220,10 @@ def _forbids(workflow: Workflow) -> Iterator[UnplacedFinding]:
         problems += [f"`{str(each)[:60]}` is listed twice" for each in wrong if count[each] > 1]
         if len(step.forbids) > tool_rules.MOST:
             problems.append(f"{len(step.forbids)} rules are more than {tool_rules.MOST}")
-        for what in problems:
-            yield UnplacedFinding(
-                "FR156",
-                ("steps", index, "forbids"),
-                f"step `{step.id}` has an invalid rule in `forbids`: {what}",
-                "name a tool, or a tool and its arguments: `Edit`, `Bash(git push*)`",
-                step.id,
-            )
+        for problem in problems:
+            what = f"step `{step.id}` has an invalid rule in `forbids`: {problem}"
+            hint = "name a tool, or a tool and its arguments: `Edit`, `Bash(git push*)`"
+            yield UnplacedFinding("FR156", ("steps", index, "forbids"), what, hint)
 
 
 def _work_folder(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -315,12 +233,11 @@ def _work_folder(workflow: Workflow) -> Iterator[UnplacedFinding]:
     parts = folder.split("/") if isinstance(folder, str) else []
     is_inside = bool(parts) and parts[0] not in {"", "~"} and ".." not in parts
     if not is_inside or "$session" not in parts[-1] or placeholders.placeholders(folder) != {"session"}:
-        yield UnplacedFinding(
-            "FR158",
-            ("work_folder",),
-            f"`work_folder` is `{str(folder)[:80]}`",
-            "write a path from the project root that ends in a folder for each session: `research/$session`",
+        what = f"`work_folder` is `{str(folder)[:80]}`"
+        hint = (
+            "write a path from the project root that ends in a folder for each session: `research/$session`"
         )
+        yield UnplacedFinding("FR158", ("work_folder",), what, hint)
 
 
 STRUCTURE_RULES = (

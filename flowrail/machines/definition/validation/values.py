@@ -32,39 +32,21 @@ def _rules(workflow: Workflow) -> Iterator[UnplacedFinding]:
         if not step.rules:
             continue
         if step.handler is not None:
-            yield UnplacedFinding(
-                "FR124",
-                ("steps", index, "rules"),
-                f"step `{step.id}` has rules and a handler",
-                "let one of them decide",
-                step.id,
-            )
+            what = f"step `{step.id}` has rules and a handler"
+            yield UnplacedFinding("FR124", ("steps", index, "rules"), what, "let one of them decide")
         for place, rule in enumerate(step.rules):
             path = ("steps", index, "rules", place)
             if rule.outcome not in step.ways:
-                yield UnplacedFinding(
-                    "FR110",
-                    path,
-                    f"rule {place + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere",
-                    f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.ways)}",
-                    step.id,
-                )
+                what = f"rule {place + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere"
+                hint = f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.ways)}"
+                yield UnplacedFinding("FR110", path, what, hint)
             if rule.when is None and place < len(step.rules) - 1:
-                yield UnplacedFinding(
-                    "FR118",
-                    path,
-                    f"rule {place + 1} of step `{step.id}` always holds, so the rules after it are never tried",
-                    "move it to the end",
-                    step.id,
-                )
+                what = f"rule {place + 1} of step `{step.id}` always holds, so the rules after it are never tried"
+                yield UnplacedFinding("FR118", path, what, "move it to the end")
         if all(rule.when is not None for rule in step.rules):
-            yield UnplacedFinding(
-                "FR118",
-                ("steps", index, "rules", len(step.rules) - 1),
-                f"it is possible that no rule of step `{step.id}` holds",
-                "end with a rule without `if`",
-                step.id,
-            )
+            what = f"it is possible that no rule of step `{step.id}` holds"
+            hint = "end with a rule without `if`"
+            yield UnplacedFinding("FR118", ("steps", index, "rules", len(step.rules) - 1), what, hint)
 
 
 def _functions(workflow: Workflow) -> Iterator[UnplacedFinding]:
@@ -77,29 +59,21 @@ def _functions(workflow: Workflow) -> Iterator[UnplacedFinding]:
             problem = function_problem(function, is_handler=path == ("handler",))
             if problem is not None:
                 what = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem[0]}"
-                yield UnplacedFinding("FR128", ("steps", index, *path), what, problem[1], step.id)
+                yield UnplacedFinding("FR128", ("steps", index, *path), what, problem[1])
 
 
 def _handlers(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         for name, declared in handler_signature(step.handler).items():
             if declared is False and name not in workflow.params and name not in step.reports:
-                yield UnplacedFinding(
-                    "FR105",
-                    ("steps", index, "handler"),
-                    f"the handler of step `{step.id}` asks for `{name}`, which nothing provides",
-                    "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step",
-                    step.id,
-                )
+                what = f"the handler of step `{step.id}` asks for `{name}`, which nothing provides"
+                hint = "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step"
+                yield UnplacedFinding("FR105", ("steps", index, "handler"), what, hint)
         for outcome in _declared_outcomes(step.handler):
             if outcome not in step.ways:
-                yield UnplacedFinding(
-                    "FR110",
-                    ("steps", index, "handler"),
-                    f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere",
-                    f"add `{outcome}` to `next`",
-                    step.id,
-                )
+                what = f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere"
+                hint = f"add `{outcome}` to `next`"
+                yield UnplacedFinding("FR110", ("steps", index, "handler"), what, hint)
 
 
 def _declared_outcomes(handler: object) -> list[str]:
@@ -119,33 +93,27 @@ def _declared_outcomes(handler: object) -> list[str]:
 
 def _values(workflow: Workflow) -> Iterator[UnplacedFinding]:
     for name, arg in workflow.params.items():
-        yield from _value(("params", name), name, arg, None)
+        yield from _value(("params", name), name, arg)
     for index, step in enumerate(workflow.steps):
         for name, arg in step.reports.items():
-            yield from _value(("steps", index, "reports", name), name, arg, step)
+            yield from _value(("steps", index, "reports", name), name, arg)
 
 
-def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[UnplacedFinding]:
-    owner = step.id if step else None
+def _value(path: Path, name: str, arg: Arg) -> Iterator[UnplacedFinding]:
     if (
         not VALUE_NAME.match(name)
         or name in BUILT_IN
         or name in expressions.WORDS
         or name in expressions.CONSTANTS
     ):
-        yield UnplacedFinding(
-            "FR107",
-            path,
-            f"`{name}` is not a valid name for a value",
-            "use a lower-case word such as `topic`",
-            owner,
-        )
+        what = f"`{name}` is not a valid name for a value"
+        yield UnplacedFinding("FR107", path, what, "use a lower-case word such as `topic`")
     odd = _odd(arg)
     if odd is not None:
-        yield UnplacedFinding("FR122", path, f"`{name}` is {odd[0]}", odd[1], owner)
+        yield UnplacedFinding("FR122", path, f"`{name}` is {odd[0]}", odd[1])
         return
     for message, remedy in (*_bound_problems(name, arg), *_example_problems(name, arg)):
-        yield UnplacedFinding("FR122", path, message, remedy, owner)
+        yield UnplacedFinding("FR122", path, message, remedy)
 
 
 def _odd(arg: Arg) -> tuple[str, str] | None:
@@ -207,7 +175,7 @@ def _expressions(workflow: Workflow) -> Iterator[UnplacedFinding]:
         left -= sum(len(source) for _, source in places if isinstance(source, str))
         if left < 0:
             what = f"the expressions down to step `{step.id}` have more than {most} characters together"
-            yield UnplacedFinding("FR119", ("steps", index), what, "split the workflow", step.id)
+            yield UnplacedFinding("FR119", ("steps", index), what, "split the workflow")
             return
         for path, source in places:
             if source is not None and not callable(source):
@@ -224,13 +192,9 @@ def _expression(
             raise expressions.RuleError(f"is not a text: `{in_quotes(str(source))}`")  # noqa: TRY301 - told like any other
         expression = expressions.parse(source)
     except expressions.RuleError as error:
-        yield UnplacedFinding(
-            "FR119",
-            path,
-            f"the expression of step `{step.id}` {error}",
-            "compare names and literals, such as `mode == 'full' and visit > 1`",
-            step.id,
-        )
+        what = f"the expression of step `{step.id}` {error}"
+        hint = "compare names and literals, such as `mode == 'full' and visit > 1`"
+        yield UnplacedFinding("FR119", path, what, hint)
         return
     for name in sorted(expression.names - {"visit", "limit"}):
         if name.startswith(expressions.EVIDENCE):
@@ -239,36 +203,26 @@ def _expression(
             hint = guesses.did_you_mean(
                 name, [*known, "visit", "limit"], "declare it in `params` or `reports`"
             )
-            yield UnplacedFinding(
-                "FR120",
-                path,
-                f"`{in_quotes(source)}` of step `{step.id}` uses `{name}`, unknown here",
-                hint,
-                step.id,
-            )
+            what = f"`{in_quotes(source)}` of step `{step.id}` uses `{name}`, unknown here"
+            yield UnplacedFinding("FR120", path, what, hint)
     for name, mark, literal in expression.comparisons():
         arg = known.get(name)
         equates = mark in {"==", "!="} and literal is not None
         if arg is not None and equates and _odd(arg) is None and _never(arg, literal):
             value = in_quotes(str(literal))
-            yield UnplacedFinding(
-                "FR123",
-                path,
-                f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, a value that it never has",
-                f"it {arg.problem(literal)}",
-                step.id,
-            )
+            what = f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, a value that it never has"
+            yield UnplacedFinding("FR123", path, what, f"it {arg.problem(literal)}")
 
 
 def _evidence_name(path: Path, source: str, check: str, step: StepDef) -> Iterator[UnplacedFinding]:
     quoted = in_quotes(source)
     if path[2] != "rules":
         what = f"`{quoted}` of step `{step.id}` uses evidence, which only its rules can"
-        yield UnplacedFinding("FR120", path, what, "move the condition to `rules`", step.id)
+        yield UnplacedFinding("FR120", path, what, "move the condition to `rules`")
     elif check not in step.checks:
         what = f"`{quoted}` of step `{step.id}` uses unknown evidence `{check}`"
         hint = phrases.did_you_mean(check, step.checks, "name a check of `evidence` of the step")
-        yield UnplacedFinding("FR120", path, what, hint, step.id)
+        yield UnplacedFinding("FR120", path, what, hint)
 
 
 def _never(arg: Arg, literal: object) -> bool:
@@ -297,13 +251,8 @@ def _placeholders(
                 hint = guesses.did_you_mean(
                     name, [*known, *sorted(TEXT_NAMES)], f"write `$${name}` for the text itself"
                 )
-                yield UnplacedFinding(
-                    "FR121",
-                    (*path, f"${name}"),
-                    f"the text of step `{step.id}` has `${name}`, unknown here",
-                    hint,
-                    step.id,
-                )
+                what = f"the text of step `{step.id}` has `${name}`, unknown here"
+                yield UnplacedFinding("FR121", (*path, f"${name}"), what, hint)
 
 
 VALUE_RULES = (_rules, _functions, _handlers, _values, _expressions)
