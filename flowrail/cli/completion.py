@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from flowrail.machines.definition.step import DONE
 from flowrail.machines.definition.workflow import from_plain
 from flowrail.operations.environment import Environment
 from flowrail.operations.explanations import known_codes
@@ -56,16 +57,13 @@ def _outcomes(params: Params) -> Iterable[str]:
 
     Uses the session's stored definition, so that no code of a skill runs.
     """
-    # brings the engine, which completing names of skills and steps does without
-    from flowrail.machines.guidance.guide import guide
-
     store = _environment(params).store
     ids = [str(params["session_id"])] if params.get("session_id") else list(_open_sessions(params))
     definition: dict[str, Any] = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
     if definition["functions"]:
         return ["ok", "fail", "skip", "iterate", "done"]
-    guidance = guide(from_plain(definition["workflow"]), store.read(ids[0]).session)
-    return dict.fromkeys(transition.outcome for transition in guidance.next)
+    step = from_plain(definition["workflow"]).get(store.read(ids[0]).session.step)
+    return [] if step is None else [DONE] if step.decides else map(str, step.ways)
 
 
 def _open_sessions(params: Params) -> Iterable[str]:

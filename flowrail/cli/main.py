@@ -5,15 +5,19 @@ A command's module is imported when it runs.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import click
 
 from flowrail import __version__
 from flowrail.cli import output
+from flowrail.command import Hint
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
 
@@ -28,6 +32,12 @@ A skill's procedure is a workflow: steps, and the next step for each outcome.
 Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
 definition changed, 6 handoff refused, 7 not approved.
 """
+
+
+class NoSuchOptionError(UsageError):
+    """An option, argument or value that the command does not take."""
+
+    code = "WRONG_USE"
 
 
 def group() -> click.Group:
@@ -81,9 +91,41 @@ def _run(words: list[str]) -> int:
 
 
 def _refused(error: FlowError | click.ClickException, words: Sequence[str]) -> int:
-    from flowrail.cli import refusals  # brings json, which help does without
+    """Print why the command line *words* was refused, and return the exit status."""
+    if isinstance(error, click.UsageError):
+        error = _wrong_use(error, words)
+    elif isinstance(error, click.ClickException):
+        error = UsageError(error.format_message(), hint="see --help")
+    if isinstance(error.hint, Hint):
+        with suppress(OSError):  # the current folder may be gone
+            error.hint = error.hint.with_store(_named_store(words))
+    if list(words[:1]) == ["handoff"] and not error.beside:
+        error.beside = {"recoverable": True, "payload_preserved": None}  # as in every error of a handoff
+    as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    return output.refuse(error, as_json=as_json)
 
-    return refusals.answer(error, words, COMMANDS)
+
+def _named_store(words: Sequence[str]) -> str | None:
+    """Return the store that hints must name: the one on the command line, or a folder in the environment."""
+    named = next((value for option, value in pairwise(words) if option == "--store"), None)
+    named = named or next((word.partition("=")[2] for word in words if word.startswith("--store=")), None)
+    named = named or os.environ.get("FLOW_STORE")
+    if not named or "://" in named:
+        return named if named in words else None
+    return os.path.abspath(named)
+
+
+def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
+    named = [word for word in words[:1] if word in COMMANDS]  # an option without its value knows no command
+    path = error.ctx.command_path if error.ctx else " ".join(["flow", *named])
+    near = getattr(error, "possibilities", None) or []
+    meant = f"did you mean {', '.join(f'`{each}`' for each in near[:3])}?" if near else f"see `{path} --help`"
+    if isinstance(error, click.NoSuchOption):
+        return NoSuchOptionError(
+            f"`{path}` has no option `{error.option_name}`", hint=meant, option=error.option_name
+        )
+    message = error.format_message().rstrip(".")
+    return NoSuchOptionError(f"{path}: {message[:1].lower()}{message[1:]}", hint=meant)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -265,7 +307,7 @@ _SKILL = {
     "coverage": Entry("tests:coverage_command", _WRITE, "Show which transitions of a workflow were taken"),
     "record": Entry("tests:record_command", _WRITE, "Turn a session into a test"),
     "replay": Entry("tests:replay_command", _WRITE, "Run recorded sessions against today's workflows"),
-    "schema": Entry("workflows:schema_command", _WRITE, "Print the JSON Schema of a document"),
+    "schema": Entry("schema:schema_command", _WRITE, "Print the JSON Schema of a document"),
     "trust": Entry("skills:trust_command", _APPROVE, "Approve a project's skill, so that it may run"),
     "untrust": Entry("skills:untrust_command", _APPROVE, "Withdraw the approval of a skill"),
     "uninstall": Entry("skills:uninstall_command", _APPROVE, "Remove what `flow install` wrote"),

@@ -16,15 +16,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from importlib import import_module
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from flowrail.command import Command, Hint
-from flowrail.errors import StorageError, TrustError
+from flowrail.errors import FlowError, StorageError, TrustError
 from flowrail.storage import files
-from flowrail.text.safe_text import bounded, json_visible, one_line, visible
+from flowrail.text.safe_text import bounded, error_data, json_visible, one_line, visible
 
 if TYPE_CHECKING:
     from flowrail.machines.guidance.guide import Guidance
@@ -74,9 +75,8 @@ def report(what: Report) -> None:
         utc = shows_exact_times()
         put(console().rendered(what, width=width(), has_color=has_color(), utc=utc))
     else:
-        from flowrail.text.report import plain_lines  # agents' commands print no report
-
-        lines(plain_lines(what))
+        parts = ((part,) if isinstance(part, str) else part.plain_lines() for part in what)
+        lines(chain.from_iterable(parts))
 
 
 def markdown(page: str) -> None:
@@ -164,6 +164,23 @@ def notes(lines: Iterable[str]) -> None:
     """Print notes for the user on standard error."""
     for line in lines:
         tell(f"flow: {bounded(one_line(line))}\n")
+
+
+def refuse(error: FlowError, *, as_json: bool) -> int:
+    """Print an error and return its exit status."""
+    if as_json:
+        import json  # 0.9 ms, which help does without
+
+        try:
+            body = {"error": error_data(error)}
+            put(f"{json.dumps(body, ensure_ascii=True, indent=1, default=str)}\n")
+        except AnswerLostError:
+            as_json = False
+    if not as_json:
+        # text quoted in a message cannot look like another message or the hint
+        message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
+        tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
+    return error.exit_status
 
 
 _commands: list[ExitStack] = []

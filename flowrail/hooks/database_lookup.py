@@ -15,10 +15,10 @@ from flowrail.storage.records import to_plain
 from flowrail.storage.sql_store import SqlBackend
 
 
-def store_of(folder: SessionFolder, state: str = "") -> Store:
+def _store_of(folder: SessionFolder) -> Store:
     """Return the store in the database of *folder*. Owner marks are not used there."""
     backend = SqlBackend.at(folder.address, folder=os.path.dirname(folder.path))
-    return Store(folder.path, Owner(state), named=folder.named, backend=backend)
+    return Store(folder.path, Owner(""), named=folder.named, backend=backend)
 
 
 def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
@@ -40,13 +40,13 @@ def ended_sessions_of(folder: SessionFolder, conversation: str) -> Iterator[Sess
 def session_at(folder: SessionFolder, session_id: str) -> tuple[SessionGlance, Mapping[str, object]] | None:
     """Return an open session by its id, with its content."""
     with suppress(FlowError):
-        session = store_of(folder).read(session_id).session
+        session = _store_of(folder).read(session_id).session
         return (_glance(folder, session), to_plain(session)) if session.is_open else None
     return None
 
 
 def _sessions(folder: SessionFolder, conversations: Sequence[str]) -> list[Session]:
-    store = store_of(folder)
+    store = _store_of(folder)
     found = []
     for session_id in store.ids_of_conversations(conversations):
         with suppress(FlowError):

@@ -41,6 +41,7 @@ from flowrail.machines.sessions.session import (
     Session,
 )
 from flowrail.machines.sessions.store import Store, StoredSession
+from flowrail.operations.environment import sql_backend
 from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
 from flowrail.operations.running.conversations import RESULT_SECONDS, release
 from flowrail.storage.files import LockTimeoutError, sha256_hex
@@ -331,9 +332,8 @@ def _read(glance: SessionGlance, environment: HookEnvironment) -> StoredSession 
 def _store(folder: SessionFolder, environment: HookEnvironment) -> Store | None:
     """Return a store; `None` if this user has no key yet, because looking must not make one."""
     if folder.address:
-        from flowrail.hooks.database_lookup import store_of  # needs the extra `sql`
-
-        return store_of(folder, environment.state)
+        backend = sql_backend(folder.address, os.path.dirname(folder.path))
+        return Store(folder.path, Owner(environment.state), named=folder.named, backend=backend)
     if not os.path.exists(os.path.join(environment.state, "key")):
         return None
     return Store(folder.path, Owner(environment.state), named=folder.named)

@@ -157,10 +157,7 @@ class Environment:
         named, ambient = self._store, self._ambient_store
         if "://" not in (named or ambient or ""):
             return None
-        require_extra("sql", "sqlalchemy")
-        from flowrail.storage.sql_store import SqlBackend  # needs the extra
-
-        backend = SqlBackend.at(named or ambient or "", folder=self.cwd)
+        backend = sql_backend(named or ambient or "", self.cwd)
         if named is None:
             return backend
         if backend.database.has_password and not self._in_program:
@@ -168,7 +165,7 @@ class Environment:
                 "a password on the command line is visible to others",
                 hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
             )
-        same = SqlBackend.at(ambient, folder=self.cwd) if ambient and "://" in ambient else None
+        same = sql_backend(ambient, self.cwd) if ambient and "://" in ambient else None
         return same if same is not None and same.database.shown == backend.database.shown else backend
 
     @property
@@ -253,6 +250,14 @@ class Environment:
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
         return (named or _account())[:LONGEST_ACTOR]
+
+
+def sql_backend(address: str, folder: str) -> SqlBackend:
+    """Return the store in the database at *address*; a relative path in it is relative to *folder*."""
+    require_extra("sql", "sqlalchemy")
+    from flowrail.storage.sql_store import SqlBackend  # needs the extra
+
+    return SqlBackend.at(address, folder=folder)
 
 
 def _account() -> str:

@@ -15,6 +15,7 @@ import pytest
 from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import FlowError
 from flowrail.formatters.blocks.fences import fence_problems
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import call_plainly
 from flowrail.machines.exploration.walks import Walk
 from flowrail.machines.loading.skill_folder import WorkflowFile
@@ -22,12 +23,22 @@ from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
 from flowrail.storage.ownership import state_folder
 from flowrail.testing.evidence_trials import has_evidence, try_evidence
-from flowrail.testing.run import current_time
+from flowrail.testing.run import Run, current_time, load, stage_in
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of, reproduction
 from flowrail.testing.walks.run import SKIPPED, WorkflowResult, plan_walks, stage_for
 from flowrail.testing.walks.stage import Stage
 from flowrail.text.safe_text import one_line, visible
+
+
+def begin_run(top: str, workflow: str | Workflow, /, **params: object) -> Run:
+    """Return a run of a workflow, or of a skill that is searched from the folder *top*."""
+    return Run(load(workflow, start=top) if isinstance(workflow, str) else workflow, **params)
+
+
+def begin_stage(top: str, folder: str) -> Stage:
+    """Return a stage with its store in *folder*; skills are searched from *top*."""
+    return stage_in(folder, top)
 
 
 class SkillCollector:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.workflow import Workflow
     from flowrail.testing.run import Run
     from flowrail.testing.walks.stage import Stage
 
@@ -44,9 +45,15 @@ def pytest_configure(config: pytest.Config) -> None:
     named = [arg for arg in config.args if _is_workflow(arg)]
     whole = config.args_source is not pytest.Config.ArgsSource.ARGS
     if named or config.getoption("flow") or (whole and config.getini("flow_skills")):
-        from flowrail.testing.pytest_items import SkillCollector  # start-up: loads all of flowrail
+        config.pluginmanager.register(_items().SkillCollector(config, named), COLLECTING)
 
-        config.pluginmanager.register(SkillCollector(config, named), COLLECTING)
+
+def _items() -> ModuleType:
+    from flowrail.testing import (
+        pytest_items,  # loads all of flowrail, and pytest loads this module everywhere
+    )
+
+    return pytest_items
 
 
 def _is_workflow(arg: str) -> bool:
@@ -68,12 +75,7 @@ def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
 
     Takes the name of a skill, searched from the root of the tests, or a workflow; then its parameters.
     """
-    from flowrail.testing.run import Run, load  # start-up: loads the engine
-
-    def begin(workflow: str | Workflow, /, **params: object) -> Run:
-        found = load(workflow, start=str(request.config.rootpath)) if isinstance(workflow, str) else workflow
-        return Run(found, **params)
-
+    begin: Callable[..., Run] = partial(_items().begin_run, str(request.config.rootpath))
     return begin
 
 
@@ -83,6 +85,6 @@ def flow_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
     ``flow_stage.run(Command("start", "my-skill")).data["next"][0]["command"]`` is the next `Command`.
     """
-    from flowrail.testing.run import stage_in  # start-up: loads the engine
-
-    return stage_in(str(tmp_path_factory.mktemp("flow")), str(request.config.rootpath))
+    folder = str(tmp_path_factory.mktemp("flow"))
+    stage: Stage = _items().begin_stage(str(request.config.rootpath), folder)
+    return stage

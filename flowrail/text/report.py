@@ -56,6 +56,10 @@ class Line(NamedTuple):
     parts: tuple[Part, ...]
     wraps: bool = True
 
+    def plain_lines(self) -> Iterator[str]:
+        """Yield the line as plain text."""
+        yield "".join(map(plain_part, self.parts))
+
 
 class Column(NamedTuple):
     """A column of a table.
@@ -75,6 +79,12 @@ class Table(NamedTuple):
     columns: Sequence[Column]
     rows: Iterable[Sequence[Part]]
     indent: int = 0
+
+    def plain_lines(self) -> Iterator[str]:
+        """Yield the lines of the table as plain text."""
+        head = [column.title for column in self.columns]
+        rows = ([plain_part(cell) for cell in row] for row in self.rows)
+        yield from (f"{' ' * self.indent}{text}" for text in table_lines(head, rows))
 
 
 Report: TypeAlias = Iterable[str | Line | Table]
@@ -126,14 +136,7 @@ def plain_text(report: Report) -> str:
 def plain_lines(report: Report) -> Iterator[str]:
     """Yield the lines of a report as plain text."""
     for part in report:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, Line):
-            yield "".join(map(plain_part, part.parts))
-        else:
-            head = [column.title for column in part.columns]
-            rows = ([plain_part(cell) for cell in row] for row in part.rows)
-            yield from (f"{' ' * part.indent}{text}" for text in table_lines(head, rows))
+        yield from (part,) if isinstance(part, str) else part.plain_lines()
 
 
 def plain_part(part: Part) -> str:

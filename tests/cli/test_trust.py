@@ -23,7 +23,7 @@ from support.skills import put
 from support.terminal import at_a_terminal
 
 from flowrail.approval import approve, snapshot
-from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading import run_python
 from flowrail.operations.environment import Environment
 
 
@@ -178,13 +178,13 @@ def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = put_python("py")
     allow("py")
-    run = workflow_source.run
+    run = run_python.run
 
     def run_after_a_swap(*arguments: Any, **options: Any) -> object:
         put_canary()
         return run(*arguments, **options)
 
-    monkeypatch.setattr(workflow_source, "run", run_after_a_swap)
+    monkeypatch.setattr(run_python, "run", run_after_a_swap)
 
     told("step", "py")
 

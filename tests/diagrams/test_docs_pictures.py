@@ -10,7 +10,7 @@ from support.records import records
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.svg import render
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.loading.workflow_source import run
+from flowrail.machines.loading.run_python import run
 from flowrail.machines.sessions.session import Report
 from flowrail.skills.catalog import find, workflow_file
 

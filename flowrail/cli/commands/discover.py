@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
@@ -94,9 +95,7 @@ def discover_command(
     here = Environment(store=store, roots=roots)
     has_past = session_id is not None or os.path.isdir(os.path.join(here.store_path, "handoffs"))
     if has_past:
-        from flowrail.operations.handoffs.handoff_menu import known_work  # brings cattrs
-
-        history, chain, synthesis = known_work(here.store, session_id, problem_type)
+        history, chain, synthesis = _handoff_menu().known_work(here.store, session_id, problem_type)
     else:
         history, chain, synthesis = (), (), Synthesis(problem_type.lower()) if problem_type else None
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
@@ -125,17 +124,26 @@ def discover_command(
 
 def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse | None]:
     """Return installed and bundled skills, from the session's cache while it is valid."""
-    from flowrail.operations.handoffs.handoff_menu import find_targets  # brings cattrs
 
     def scan() -> Discovery:
         return with_bundled(discover(here.cwd, here.home, here.environ))
 
     now = datetime.fromisoformat(here.now)
     try:
-        return find_targets(here.store, session_id, now, scan, rescan=rescan)
+        targets: tuple[Discovery, CacheUse | None] = _handoff_menu().find_targets(
+            here.store, session_id, now, scan, rescan=rescan
+        )
     except WriteFailedError as error:  # without a cache the next menu only takes longer
         output.notes([f"the menu was not cached: {error.message}"])
         return scan(), None
+    return targets
+
+
+def _handoff_menu() -> ModuleType:
+    """Return what reads sessions and handoffs."""
+    from flowrail.operations.handoffs import handoff_menu  # brings cattrs, which other searches do without
+
+    return handoff_menu
 
 
 def _discover(here: Environment, roots: tuple[str, ...]) -> tuple[Discovery, Discovery]:

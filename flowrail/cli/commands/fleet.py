@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import click
 
 from flowrail import approval
-from flowrail.cli import options, output, refusals
+from flowrail.cli import options, output
 from flowrail.cli.environment import environment, named_values
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, UsageError
@@ -103,7 +103,7 @@ def worker_command(pool: str, slots: int | None, lost_after: float, store: str |
             worker.run()
             status = 0
         except FlowError as error:
-            status = refusals.refuse(error, as_json=False)
+            status = output.refuse(error, as_json=False)
         except Exception:  # noqa: BLE001 - a bug: shown here, because the process ends below
             traceback.print_exc()
         sys.stderr.flush()

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from flowrail import __version__
-from flowrail.cli import options, output, refusals
+from flowrail.cli import options, output
 from flowrail.cli.environment import named_values, session_or_own, world
 from flowrail.cli.progress import ProgressBar
 from flowrail.command import Command, Hint
@@ -155,7 +155,7 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
         output.listed("steps", items(told), ended)
         return damage.exit_status if damage else 0
     output.report(report(told))
-    return refusals.refuse(damage, as_json=False) if ended() and damage else 0
+    return output.refuse(damage, as_json=False) if ended() and damage else 0
 
 
 @click.command("trace", epilog=options.examples("flow session trace problem-analysis-k3x9q2"))

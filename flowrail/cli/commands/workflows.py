@@ -18,7 +18,6 @@ from flowrail.errors import UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.formatters.reports.workflow import step_notes
-from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step_parts import QRState
 from flowrail.machines.loading import workflow_source
 from flowrail.operations.environment import Environment
@@ -26,7 +25,6 @@ from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
-from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report
 
 
@@ -157,34 +155,6 @@ def preview_command(
         qr=qr,
     )
     output.show(told, form)
-
-
-NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
-
-
-@click.command("schema", epilog=options.examples("flow skill schema workflow"))
-@click.argument("name", required=False)
-@click.option(
-    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
-)
-def schema_command(name: str | None) -> None:
-    """Print the JSON Schema of a document
-
-    NAME is workflow, or handoff-1.0, handoff-2.0 or handoff-3.0 for a payload. Save it and name it
-    in the first line of a YAML file, and an editor completes and checks as you type:
-    # yaml-language-server: $schema=workflow.schema.json
-    """
-    if name not in NAMES:
-        raise UsageError(
-            f"there is no schema `{name}`" if name else "name a schema",
-            hint=did_you_mean(name or "", NAMES, f"there are: {', '.join(NAMES)}"),
-        )
-    if name.startswith("handoff-"):
-        from flowrail.handoff.payload.models import json_schema as payload_schema  # brings pydantic
-
-        output.data(payload_schema(name.removeprefix("handoff-")))
-        return
-    output.data(json_schema())
 
 
 @click.command(

@@ -1,22 +1,46 @@
-"""Run a workflow written in Python, from exactly the bytes that were approved."""
+"""Load a workflow that may run: one in Python is run, from exactly the bytes that were approved."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
+from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.step import StepContext
 from flowrail.machines.definition.workflow import Workflow, step_texts
 from flowrail.machines.engine.outcome import caller
+from flowrail.machines.loading.skill_folder import WorkflowFile, content_of
+from flowrail.machines.loading.workflow_source import LoadedWorkflow, SkillTexts, read, suppressions_in
 
 
 class NotLoadedError(FlowError):
     """The file raised an error, or did not define a workflow."""
 
     code = "NOT_LOADED"
+
+
+def run(
+    file: WorkflowFile,
+    contents: Mapping[str, bytes] | None = None,
+    *,
+    convention: Callable[[str], str | None] = lambda _: None,
+) -> LoadedWorkflow:
+    """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
+    if not file.is_python:
+        loaded = read(file, contents, convention=convention)
+        return loaded._replace(definition=loaded.definition.located(file.folder))
+    texts = SkillTexts(file, contents, convention)
+    data = content_of(file, file.path, contents)
+    texts.files[file.path] = data
+    path = os.path.join(file.folder, file.path)
+    workflow = run_python(data, file.address, path, text_of=texts.of_step)
+    workflow, missing = texts.with_resources(workflow, lambda _: Place(file.path))
+    suppressions = (*workflow.ignore, *suppressions_in(data, file.path))
+    return LoadedWorkflow(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
 
 
 def run_python(

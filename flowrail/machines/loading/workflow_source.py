@@ -14,7 +14,6 @@ from flowrail.machines.definition.findings import (
     MOST_FOUND,
     Finding,
     Locate,
-    Place,
     in_order,
     raise_errors,
 )
@@ -57,7 +56,7 @@ class LoadedWorkflow(NamedTuple):
 
 
 ReadFile: TypeAlias = "Callable[[WorkflowFile], LoadedWorkflow]"
-"""Reads a workflow: `read` as text, or `operations.running.open_workflow.run_file` by running it."""
+"""Reads a workflow: `read` as text, or `operations.skills.load.run_file` by running it."""
 
 
 def read(
@@ -71,7 +70,7 @@ def read(
     With *contents*, a snapshot of the folder, nothing is read from the disk again. *convention* returns a text that
     is quoted and not in the folder.
     """
-    texts = _Texts(file, contents, convention)
+    texts = SkillTexts(file, contents, convention)
     if file.is_python:
         data = content_of(file, file.path, contents)
         texts.files[file.path] = data
@@ -83,31 +82,7 @@ def read(
     return _read_yaml(file, contents, texts)
 
 
-def run(
-    file: WorkflowFile,
-    contents: Mapping[str, bytes] | None = None,
-    *,
-    convention: Callable[[str], str | None] = lambda _: None,
-) -> LoadedWorkflow:
-    """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
-    if not file.is_python:
-        loaded = read(file, contents, convention=convention)
-        return loaded._replace(definition=loaded.definition.located(file.folder))
-    from flowrail.machines.loading.run_python import (
-        run_python,
-    )  # brings the engine, which a list does without
-
-    texts = _Texts(file, contents, convention)
-    data = content_of(file, file.path, contents)
-    texts.files[file.path] = data
-    path = os.path.join(file.folder, file.path)
-    workflow = run_python(data, file.address, path, text_of=texts.of_step)
-    workflow, missing = texts.with_resources(workflow, lambda _: Place(file.path))
-    suppressions = (*workflow.ignore, *suppressions_in(data, file.path))
-    return LoadedWorkflow(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
-
-
-class _Texts:
+class SkillTexts:
     """The texts of a skill's folder, and the content of each file that was read."""
 
     def __init__(
@@ -178,7 +153,7 @@ class _Texts:
                         resources[name] = text
 
 
-def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: _Texts) -> LoadedWorkflow:
+def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: SkillTexts) -> LoadedWorkflow:
     data = content_of(file, file.path, contents)
     texts.files[file.path] = data
     found = read_yaml(

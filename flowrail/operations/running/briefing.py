@@ -17,17 +17,11 @@ MOST_FOUND = 12
 
 
 def with_past(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
-    """Return *guidance* with working files, and a briefing and verdicts of now, or the results after the end."""
+    """Return *guidance* with working files, and a briefing, or the results after the end."""
     guidance = guidance._replace(working_files=working_files.listed(world, session))
     if not session.is_open:
         return guidance if session.parent else _with_results(world, session, guidance)
-    checks = guidance.evidence
-    if checks and world.demands_evidence:
-        from flowrail.operations.running.evidence import with_verdicts  # only for steps that demand evidence
-
-        checks = with_verdicts(world, workflow, session, checks)
-    briefing = _briefing(world.store, session, workflow, guidance, world.now())
-    return guidance._replace(briefing=briefing, evidence=checks)
+    return guidance._replace(briefing=_briefing(world.store, session, workflow, guidance, world.now()))
 
 
 def _with_results(world: World, session: Session, guidance: Guidance) -> Guidance:

@@ -10,7 +10,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import ChangedError, DocumentError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading import run_python
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.operations.environment import Environment
@@ -27,7 +27,7 @@ def run_allowed(
     """
     try:
         contents = allowed_contents(found, file, roots, state)
-        loaded = workflow_source.run(file, contents, convention=Environment().convention)
+        loaded = run_python.run(file, contents, convention=Environment().convention)
         loaded.workflow()
     except (DocumentError, WorkflowError) as error:
         if not session:

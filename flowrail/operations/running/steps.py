@@ -492,6 +492,9 @@ def prepare_answer(
         from flowrail.operations.running.briefing import with_past  # a report into an open session needs none
 
         guidance = with_past(world, session, opened.workflow, guidance)
+    if resumed and guidance.evidence and world.demands_evidence:
+        checks = _evidence().with_verdicts(world, opened.workflow, session, guidance.evidence)
+        guidance = guidance._replace(evidence=checks)
     return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 
 

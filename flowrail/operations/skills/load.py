@@ -12,7 +12,7 @@ from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.loading import workflow_source
-from flowrail.machines.loading.run_python import NotLoadedError
+from flowrail.machines.loading.run_python import NotLoadedError, run
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.operations.environment import Environment
@@ -29,7 +29,7 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWor
         return workflow_source.read(file, convention=Environment().convention)
     contents = allowed_contents(skill_in(file.folder, roots), file, roots, state)
     try:
-        loaded = workflow_source.run(file, contents, convention=Environment().convention)
+        loaded = run(file, contents, convention=Environment().convention)
     except WorkflowError as error:
         return _with_findings(file, error.findings)
     except (NotLoadedError, HandlerError) as error:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from support.folders import YAML, folder
 
-from flowrail.machines.loading.run_python import NotLoadedError
+from flowrail.machines.loading.run_python import NotLoadedError, run
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
     entry_file,
     find_file,
     named_files,
 )
-from flowrail.machines.loading.workflow_source import LoadedWorkflow, read, run
+from flowrail.machines.loading.workflow_source import LoadedWorkflow, read
 
 PYTHON = """\
 from flowrail import StepDef, Workflow

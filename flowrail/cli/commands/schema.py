@@ -1,0 +1,36 @@
+"""The command that prints the JSON Schema of a document."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.errors import UsageError
+from flowrail.handoff.payload.models import json_schema as payload_schema
+from flowrail.machines.definition.schema import json_schema as workflow_schema
+from flowrail.text.phrases import did_you_mean
+
+NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
+
+
+@click.command("schema", epilog=options.examples("flow skill schema workflow"))
+@click.argument("name", required=False)
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
+def schema_command(name: str | None) -> None:
+    """Print the JSON Schema of a document
+
+    NAME is workflow, or handoff-1.0, handoff-2.0 or handoff-3.0 for a payload. Save it and name it
+    in the first line of a YAML file, and an editor completes and checks as you type:
+    # yaml-language-server: $schema=workflow.schema.json
+    """
+    if name not in NAMES:
+        raise UsageError(
+            f"there is no schema `{name}`" if name else "name a schema",
+            hint=did_you_mean(name or "", NAMES, f"there are: {', '.join(NAMES)}"),
+        )
+    if name.startswith("handoff-"):
+        output.data(payload_schema(name.removeprefix("handoff-")))
+        return
+    output.data(workflow_schema())
