@@ -71,108 +71,91 @@ def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
 _EXAMPLES = "see `docs/reference/discovery.md` for the keys"
 _SYNC = Hint("update the registry: ", Command("registry sync"))
 
-CODES: Mapping[str, CodeMeaning] = {
+_CODES: Mapping[str, tuple[str, str | Hint]] = {
     # a file that differs from what hosts expect
-    "BYTE_ORDER_MARK": CodeMeaning(
-        WARNING, "save the file as UTF-8 without a byte order mark: some hosts do not find the `---` after it"
+    "BYTE_ORDER_MARK": (
+        WARNING,
+        "save the file as UTF-8 without a byte order mark: some hosts do not find the `---` after it",
     ),
-    "NOT_UTF8": CodeMeaning(WARNING, "save the file as UTF-8"),
-    "LATE_FRONTMATTER": CodeMeaning(
-        WARNING, "begin the file with `---`: most hosts read only its first line"
-    ),
-    "NOT_QUOTED": CodeMeaning(WARNING, "put the text in double quotes"),
-    "LOWER_CASE_FILE": CodeMeaning(WARNING, "rename the file to SKILL.md: hosts look for that name"),
-    "NAME_DIFFERS": CodeMeaning(
-        WARNING, "give the folder and the skill the same name; the folder's name is used"
-    ),
+    "NOT_UTF8": (WARNING, "save the file as UTF-8"),
+    "LATE_FRONTMATTER": (WARNING, "begin the file with `---`: most hosts read only its first line"),
+    "NOT_QUOTED": (WARNING, "put the text in double quotes"),
+    "LOWER_CASE_FILE": (WARNING, "rename the file to SKILL.md: hosts look for that name"),
+    "NAME_DIFFERS": (WARNING, "give the folder and the skill the same name; the folder's name is used"),
     # a handoff declaration that was read leniently
-    "HANDOFF_NOT_MAPPING": CodeMeaning(WARNING, "write `handoff:` as keys and values, or remove it"),
-    "DIALECTS_DISAGREE": CodeMeaning(WARNING, "remove one of the two keys"),
-    "UNKNOWN_KEY": CodeMeaning(WARNING, "check the spelling, or remove the key"),
-    "INVALID_FIELD": CodeMeaning(WARNING, "write a value of the expected type"),
-    "LOOSE_BOOLEAN": CodeMeaning(WARNING, "write `true` or `false`"),
-    "NOT_A_LIST": CodeMeaning(WARNING, "write a list, such as `[research]`"),
-    "DESCRIPTION_BORROWED": CodeMeaning(WARNING, "add `handoff_description` with the text for the menu"),
-    "VERSION_ASSUMED": CodeMeaning(WARNING, "declare `schema_version`"),
-    "TRIGGER_WITHOUT_PAYLOAD": CodeMeaning(
-        WARNING, "write `{payload_path}` where the path of the payload belongs"
-    ),
-    "TRIGGER_NOT_PLAIN": CodeMeaning(
-        WARNING, "write one invocation: no shell operators, no variables, no path of a program"
+    "HANDOFF_NOT_MAPPING": (WARNING, "write `handoff:` as keys and values, or remove it"),
+    "DIALECTS_DISAGREE": (WARNING, "remove one of the two keys"),
+    "UNKNOWN_KEY": (WARNING, "check the spelling, or remove the key"),
+    "INVALID_FIELD": (WARNING, "write a value of the expected type"),
+    "LOOSE_BOOLEAN": (WARNING, "write `true` or `false`"),
+    "NOT_A_LIST": (WARNING, "write a list, such as `[research]`"),
+    "DESCRIPTION_BORROWED": (WARNING, "add `handoff_description` with the text for the menu"),
+    "VERSION_ASSUMED": (WARNING, "declare `schema_version`"),
+    "TRIGGER_WITHOUT_PAYLOAD": (WARNING, "write `{payload_path}` where the path of the payload belongs"),
+    "TRIGGER_NOT_PLAIN": (
+        WARNING,
+        "write one invocation: no shell operators, no variables, no path of a program",
     ),
     # why a folder is not a candidate
-    "HIDDEN_FOLDER": CodeMeaning(INFO, "rename the folder if it should be a skill"),
-    "NOT_A_FOLDER": CodeMeaning(WARNING, "move the file into a folder of its own, as SKILL.md"),
-    "NO_SKILL_FILE": CodeMeaning(WARNING, "add a SKILL.md, or name the folder above the skill with `--root`"),
-    "NOT_A_FILE": CodeMeaning(ERROR, "replace it by a regular file"),
-    "DANGLING_LINK": CodeMeaning(ERROR, "remove the link, or restore its target"),
-    "LINK_LOOP": CodeMeaning(ERROR, "remove the link"),
-    "UNREADABLE": CodeMeaning(ERROR, "check the permissions"),
-    "SAME_FOLDER": CodeMeaning(INFO, "nothing to do: the skill is listed once"),
-    "TOO_MANY_FOLDERS": CodeMeaning(WARNING, "name the folders that contain the skills with `--root`"),
-    "NO_FRONTMATTER": CodeMeaning(
-        ERROR, "begin the file with `---`, `name:`, `description:` and another `---`"
+    "HIDDEN_FOLDER": (INFO, "rename the folder if it should be a skill"),
+    "NOT_A_FOLDER": (WARNING, "move the file into a folder of its own, as SKILL.md"),
+    "NO_SKILL_FILE": (WARNING, "add a SKILL.md, or name the folder above the skill with `--root`"),
+    "NOT_A_FILE": (ERROR, "replace it by a regular file"),
+    "DANGLING_LINK": (ERROR, "remove the link, or restore its target"),
+    "LINK_LOOP": (ERROR, "remove the link"),
+    "UNREADABLE": (ERROR, "check the permissions"),
+    "SAME_FOLDER": (INFO, "nothing to do: the skill is listed once"),
+    "TOO_MANY_FOLDERS": (WARNING, "name the folders that contain the skills with `--root`"),
+    "NO_FRONTMATTER": (ERROR, "begin the file with `---`, `name:`, `description:` and another `---`"),
+    "UNCLOSED_FRONTMATTER": (ERROR, "end the frontmatter with a line `---`"),
+    "INVALID_FRONTMATTER": (ERROR, "fix the YAML of the frontmatter"),
+    "INVALID_HANDOFF": (ERROR, "fix the YAML of the `handoff:` block"),
+    "NO_HANDOFF": (INFO, f"declare handoff metadata if the skill should take over work; {_EXAMPLES}"),
+    "NOT_ACCEPTING": (
+        INFO,
+        'add `accepts_handoff: true` or `accepts_from: ["*"]` if the skill should take over work',
     ),
-    "UNCLOSED_FRONTMATTER": CodeMeaning(ERROR, "end the frontmatter with a line `---`"),
-    "INVALID_FRONTMATTER": CodeMeaning(ERROR, "fix the YAML of the frontmatter"),
-    "INVALID_HANDOFF": CodeMeaning(ERROR, "fix the YAML of the `handoff:` block"),
-    "NO_HANDOFF": CodeMeaning(
-        INFO, f"declare handoff metadata if the skill should take over work; {_EXAMPLES}"
-    ),
-    "NOT_ACCEPTING": CodeMeaning(
-        INFO, 'add `accepts_handoff: true` or `accepts_from: ["*"]` if the skill should take over work'
-    ),
-    "DECLINES_HANDOFFS": CodeMeaning(INFO, "change that value if the skill should take over work"),
-    "INVALID_ACCEPTANCE": CodeMeaning(
+    "DECLINES_HANDOFFS": (INFO, "change that value if the skill should take over work"),
+    "INVALID_ACCEPTANCE": (
         ERROR,
         'write `accepts_handoff: true`, or `accepts_from: ["*"]` with the skills whose work is accepted',
     ),
-    "NO_CATEGORIES": CodeMeaning(
-        ERROR, "add at least one: `categories: [research]`, or `handoff_categories: [research]` in the block"
+    "NO_CATEGORIES": (
+        ERROR,
+        "add at least one: `categories: [research]`, or `handoff_categories: [research]` in the block",
     ),
-    "NO_DESCRIPTION": CodeMeaning(ERROR, "say in `description` what the skill does"),
-    "UNSUPPORTED_VERSION": CodeMeaning(
-        WARNING, "declare payload version 2.0 or 3.0, if the skill reads one of them"
-    ),
-    "SHADOWED": CodeMeaning(INFO, "rename one of the two folders if you want both"),
+    "NO_DESCRIPTION": (ERROR, "say in `description` what the skill does"),
+    "UNSUPPORTED_VERSION": (WARNING, "declare payload version 2.0 or 3.0, if the skill reads one of them"),
+    "SHADOWED": (INFO, "rename one of the two folders if you want both"),
     # several skills, and the registry
-    "HIDES_ELIGIBLE": CodeMeaning(INFO, "rename one of the two folders if you want both"),
-    "CLIENT_PREFERS_PERSONAL": CodeMeaning(
-        WARNING, "rename one of the two: the host starts the personal one"
+    "HIDES_ELIGIBLE": (INFO, "rename one of the two folders if you want both"),
+    "CLIENT_PREFERS_PERSONAL": (WARNING, "rename one of the two: the host starts the personal one"),
+    "SAME_NAME": (WARNING, "use the name of a folder"),
+    "PLACE_UNUSABLE": (ERROR, "check the path and its permissions"),
+    "GIT_SILENT": (INFO, "start in the outer repository, or name its skills with `--root`"),
+    "REGISTRY_UNREADABLE": (ERROR, "fix the registry, or remove it: it is optional"),
+    "REGISTRY_ENTRY_INVALID": (ERROR, Hint("fix the entry; list all errors: ", Command("registry check"))),
+    "REGISTRY_DUPLICATE": (ERROR, "keep one of the two entries"),
+    "REGISTRY_STALE": (ERROR, "remove the entry, or correct its `skill_path`"),
+    "REGISTRY_EDITED": (
+        INFO,
+        Hint("keep the value, or take the skill's: ", Command("registry sync", replace="FIELD")),
     ),
-    "SAME_NAME": CodeMeaning(WARNING, "use the name of a folder"),
-    "PLACE_UNUSABLE": CodeMeaning(ERROR, "check the path and its permissions"),
-    "GIT_SILENT": CodeMeaning(INFO, "start in the outer repository, or name its skills with `--root`"),
-    "REGISTRY_UNREADABLE": CodeMeaning(ERROR, "fix the registry, or remove it: it is optional"),
-    "REGISTRY_ENTRY_INVALID": CodeMeaning(
-        ERROR, Hint("fix the entry; list all errors: ", Command("registry check"))
-    ),
-    "REGISTRY_DUPLICATE": CodeMeaning(ERROR, "keep one of the two entries"),
-    "REGISTRY_STALE": CodeMeaning(ERROR, "remove the entry, or correct its `skill_path`"),
-    "REGISTRY_EDITED": CodeMeaning(
-        INFO, Hint("keep the value, or take the skill's: ", Command("registry sync", replace="FIELD"))
-    ),
-    "REGISTRY_DIFFERS": CodeMeaning(WARNING, _SYNC),
-    "REGISTRY_MISSES": CodeMeaning(WARNING, _SYNC),
-    "REGISTRY_COUNT": CodeMeaning(WARNING, _SYNC),
+    "REGISTRY_DIFFERS": (WARNING, _SYNC),
+    "REGISTRY_MISSES": (WARNING, _SYNC),
+    "REGISTRY_COUNT": (WARNING, _SYNC),
     # the open skill specification
-    "SPEC_NAME_MISSING": CodeMeaning(ERROR, "add `name:` with the name of the folder"),
-    "SPEC_NAME_LENGTH": CodeMeaning(WARNING, "use 1 to 64 characters"),
-    "SPEC_NAME_CHARACTERS": CodeMeaning(
-        WARNING, "use lower-case letters, digits and single hyphens, none at the ends"
-    ),
-    "SPEC_NAME_FOLDER": CodeMeaning(WARNING, "give the folder and the skill the same name"),
-    "SPEC_DESCRIPTION_MISSING": CodeMeaning(
-        ERROR, "say in `description` what the skill does and when to use it"
-    ),
-    "SPEC_DESCRIPTION_LENGTH": CodeMeaning(WARNING, "use at most 1024 characters"),
-    "SPEC_COMPATIBILITY": CodeMeaning(WARNING, "use one text of 1 to 500 characters"),
-    "SPEC_LICENSE": CodeMeaning(WARNING, "use one text"),
-    "SPEC_METADATA": CodeMeaning(
-        WARNING, "use keys and texts; write nested values as text that contains YAML"
-    ),
-    "SPEC_ALLOWED_TOOLS": CodeMeaning(WARNING, "use one text with the tools separated by spaces"),
-    "SPEC_UNKNOWN_FIELD": CodeMeaning(WARNING, "move it under `metadata`: the specification has six fields"),
+    "SPEC_NAME_MISSING": (ERROR, "add `name:` with the name of the folder"),
+    "SPEC_NAME_LENGTH": (WARNING, "use 1 to 64 characters"),
+    "SPEC_NAME_CHARACTERS": (WARNING, "use lower-case letters, digits and single hyphens, none at the ends"),
+    "SPEC_NAME_FOLDER": (WARNING, "give the folder and the skill the same name"),
+    "SPEC_DESCRIPTION_MISSING": (ERROR, "say in `description` what the skill does and when to use it"),
+    "SPEC_DESCRIPTION_LENGTH": (WARNING, "use at most 1024 characters"),
+    "SPEC_COMPATIBILITY": (WARNING, "use one text of 1 to 500 characters"),
+    "SPEC_LICENSE": (WARNING, "use one text"),
+    "SPEC_METADATA": (WARNING, "use keys and texts; write nested values as text that contains YAML"),
+    "SPEC_ALLOWED_TOOLS": (WARNING, "use one text with the tools separated by spaces"),
+    "SPEC_UNKNOWN_FIELD": (WARNING, "move it under `metadata`: the specification has six fields"),
 }
+CODES: Mapping[str, CodeMeaning] = {code: CodeMeaning(*meaning) for code, meaning in _CODES.items()}
 """Every code. Scripts depend on them, so a code never changes its meaning."""
-"""The fix of every code."""

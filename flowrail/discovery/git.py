@@ -49,47 +49,31 @@ def ended(
     *settings* are environment variables for git.
     """
     try:
-        return _run(folder, words, environ, seconds, settings)
-    except TimeoutError:
-        problem = f"did not answer within {seconds:g} seconds"
+        done = processes.run(
+            [*_COMMAND, *words],
+            folder=folder,
+            environ={**_environment(environ), **(settings or {})},
+            seconds=seconds,
+            most_output=LARGEST_OUTPUT,
+            errors_apart=True,
+        )
     except OSError as error:
-        problem = f"could not be started ({error.strerror})"
-    raise GitFailedError(f"git {problem}", hint=_HINT)
+        raise GitFailedError(f"git could not be started: {error.strerror}", hint=_HINT) from None
+    if done.status is None:  # it took longer, or prints more than anyone reads
+        raise GitFailedError(f"git did not answer within {seconds:g} seconds", hint=_HINT)
+    return done
 
 
 def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None, str]:
     """Return the working tree that *work_tree* is a submodule of, and why git could not answer."""
     words = ("rev-parse", "--show-superproject-working-tree")
     try:
-        done = _run(work_tree, words, environ, TIME_LIMIT)
-    except TimeoutError:
-        return None, f"git did not answer within {TIME_LIMIT:g} seconds"
-    except OSError as error:
-        return None, f"git could not be started: {error.strerror}"
+        done = ended(work_tree, words, environ, seconds=TIME_LIMIT)
+    except GitFailedError as error:
+        return None, error.message
     if done.status:
         return None, f"git failed: {_complaint(done)}"
     return os.fsdecode(done.output.removesuffix(b"\n")) or None, ""
-
-
-def _run(
-    folder: str,
-    words: Iterable[str],
-    environ: Mapping[str, str],
-    seconds: float,
-    settings: Mapping[str, str] | None = None,
-) -> processes.EndedProcess:
-    """Run git; `TimeoutError` if it takes longer, or prints more than anyone reads."""
-    done = processes.run(
-        [*_COMMAND, *words],
-        folder=folder,
-        environ={**_environment(environ), **(settings or {})},
-        seconds=seconds,
-        most_output=LARGEST_OUTPUT,
-        errors_apart=True,
-    )
-    if done.status is None:
-        raise TimeoutError
-    return done
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:

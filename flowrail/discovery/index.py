@@ -172,7 +172,7 @@ def combine(
     decided += [_from_registry(entry, groups) for entry in gone]
     firsts = [group.first for group in decided]
     candidates = sorted(
-        (first for first in firsts if isinstance(first, Candidate)), key=lambda c: (c.scope, c.skill)
+        (first for first in firsts if isinstance(first, Candidate)), key=lambda c: (c.scope.priority, c.skill)
     )
     skipped = [
         *scanned.skipped, *elsewhere.skipped, *(first for first in firsts if isinstance(first, Skipped)),

@@ -27,7 +27,7 @@ AskGit = Callable[[str], tuple[str | None, str]]
 
 
 class Scope(StrEnum):
-    """The kind of a location. A nearer scope is smaller."""
+    """The kind of a location, the nearest first."""
 
     PROJECT = "project"
     GIT_ROOT = "git-root"
@@ -40,18 +40,6 @@ class Scope(StrEnum):
     def priority(self) -> int:
         """1 for the nearest, as menu and cache show it."""
         return _PRIORITY[self.value]
-
-    def __lt__(self, other: str) -> bool:
-        return self.priority < Scope(other).priority
-
-    def __le__(self, other: str) -> bool:
-        return self.priority <= Scope(other).priority
-
-    def __gt__(self, other: str) -> bool:
-        return self.priority > Scope(other).priority
-
-    def __ge__(self, other: str) -> bool:
-        return self.priority >= Scope(other).priority
 
 
 _PRIORITY = {scope.value: number for number, scope in enumerate(Scope, 1)}
@@ -72,6 +60,10 @@ class Root(NamedTuple):
     personal: bool = False
     identity: tuple[int, int] = (0, 0)
     own: str = ""
+
+    def data(self) -> dict[str, object]:
+        """Return the folder as plain data; ``problem`` is empty if it is usable."""
+        return {"path": self.path, "scope": self.scope.value, "origin": self.origin, "problem": self.problem}
 
 
 class Locations(NamedTuple):

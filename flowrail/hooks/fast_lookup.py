@@ -173,10 +173,7 @@ def _snapshots(
 
 
 def _glance(
-    folder: SessionFolder,
-    name: str,
-    session: Mapping[str, object],
-    statuses: Sequence[str] = _OPEN_STATUSES,
+    folder: SessionFolder, name: str, session: Mapping[str, object], statuses: Sequence[str] = _OPEN_STATUSES
 ) -> SessionGlance | None:
     """Return what a snapshot shows of a session with one of these statuses."""
     status = str(session["status"])

@@ -319,9 +319,7 @@ def _writable_path(file: SettingsFile) -> str:
     real = os.path.realpath(file.path)
     if file.to != "home" and any(os.path.islink(path) for path in (file.path, os.path.dirname(file.path))):
         raise LinkedSettingsError(
-            f"{file.path} is behind a link",
-            hint=f"change {real} by hand, or use --to home",
-            place=file.path,
+            f"{file.path} is behind a link", hint=f"change {real} by hand, or use --to home", place=file.path
         )
     return real
 

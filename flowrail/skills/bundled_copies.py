@@ -71,9 +71,7 @@ def of_bundled(found: Skill) -> BundledCopy | None:
     manifest = read_manifest(found.folder)
     untouched = manifest is not None and manifest.files == now
     return BundledCopy(
-        mine,
-        tuple(_changes(theirs, now)),
-        (manifest.version or None) if manifest and untouched else None,
+        mine, tuple(_changes(theirs, now)), (manifest.version or None) if manifest and untouched else None
     )
 
 

@@ -39,7 +39,7 @@ class SkillExplanation(NamedTuple):
         return {
             "skill": self.name,
             "verdict": self.verdict,
-            "locations": [{**_plain(seen.root), "found": list(seen.paths)} for seen in self.places],
+            "locations": [{**seen.root.data(), "found": list(seen.paths)} for seen in self.places],
             "candidate": self.candidate.data() if self.candidate else None,
             "hidden": [candidate.data() for candidate in self.hidden],
             "skipped": [skill.data() for skill in self.skipped],
@@ -87,7 +87,3 @@ def _score(candidate: Candidate | None, asked: object) -> Score | None:
     if candidate is None or asked is None:
         return None
     return score_query(asked, candidate) if isinstance(asked, Query) else score_relevance(asked, candidate)
-
-
-def _plain(root: Root) -> dict[str, object]:
-    return {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}

@@ -343,5 +343,5 @@ def _all_text(candidate: Candidate) -> str:
 def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
     return sorted(
         ranked,
-        key=lambda r: (-(r.score or 0), r.candidate.priority, r.candidate.scope, r.candidate.skill),
+        key=lambda r: (-(r.score or 0), r.candidate.priority, r.candidate.scope.priority, r.candidate.skill),
     )

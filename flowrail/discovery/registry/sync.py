@@ -233,12 +233,7 @@ class _RegistryEditor:
     """The list of workflows while it is edited."""
 
     def __init__(
-        self,
-        items: MutableSequence[Any],
-        path: str,
-        home: str,
-        written: Written,
-        replace: Collection[str],
+        self, items: MutableSequence[Any], path: str, home: str, written: Written, replace: Collection[str]
     ) -> None:
         self.added: list[str] = []
         self.updated: list[str] = []

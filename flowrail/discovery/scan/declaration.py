@@ -199,11 +199,7 @@ class _DeclarationReader:
         if old:
             yield "v2"
         if new and old and _differ(new.value, old.value):
-            self._note(
-                "DIALECTS_DISAGREE",
-                f"differs from `{'.'.join(new.path)}`, which is used",
-                old.path,
-            )
+            self._note("DIALECTS_DISAGREE", f"differs from `{'.'.join(new.path)}`, which is used", old.path)
         if field.name == "accepts_from":
             self._check_acceptance(new, old)
         self._keep(field.name, new if new and new.value is not None else old)
@@ -282,11 +278,7 @@ class _DeclarationReader:
             self._note("INVALID_FIELD", f"is {written}; expected `true` or `false`", path)
             return None
         if word not in {"true", "false"}:
-            self._note(
-                "LOOSE_BOOLEAN",
-                f"is `{in_quotes(word)}`, which not every reader accepts",
-                path,
-            )
+            self._note("LOOSE_BOOLEAN", f"is `{in_quotes(word)}`, which not every reader accepts", path)
         return word in _TRUE
 
     def _names(self, path: Path, value: object) -> tuple[str, ...] | None:

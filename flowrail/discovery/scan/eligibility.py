@@ -104,27 +104,15 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
     for field, value in (("trigger", trigger), ("schema_version", declared.schema_version)):
         if value is None:
             origins[field] = "default"
-    return bare._replace(
+    values = declared._asdict()
+    values["description"] = declared.description or declared.summary
+    known = {name: value for name, value in values.items() if value is not None and name != "summary"}
+    return bare._replace(**known)._replace(
         name=declared.name or bare.skill,
         priority=bare.scope.priority if declared.priority is None else declared.priority,
-        categories=declared.categories or (),
-        description=declared.description or declared.summary or "",
         trigger=trigger or TRIGGER,
         schema_version=normal_version(version),
-        schema_type=declared.schema_type or "",
         accepts_from=declared.accepts_from or (),
-        provides_to=declared.provides_to or (),
-        requires=declared.requires or (),
-        optional_consumes=declared.optional_consumes or (),
-        input_requirements=declared.input_requirements or (),
-        output_types=declared.output_types or (),
-        health_check=declared.health_check,
-        duration=declared.duration or "",
-        complexity=declared.complexity or "",
-        autonomous=declared.autonomous,
-        version=declared.version or "",
-        tags=declared.tags or (),
-        remarks=declared.remarks or (),
         dialect=reading.dialect,
         origins=origins,
         notes=tuple(_notes(reading, bare.path, version)),

@@ -15,12 +15,7 @@ def format_text_step_header(step: int, total: int, title: str) -> str:
 
 
 def format_text_output(
-    step: int,
-    total: int,
-    title: str,
-    actions: Sequence[str],
-    brief: str = "",
-    next_title: str | None = None,
+    step: int, total: int, title: str, actions: Sequence[str], brief: str = "", next_title: str | None = None
 ) -> str:
     """Return a step: its number and title, its purpose, its actions, and the title of the next step.
 

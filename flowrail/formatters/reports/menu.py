@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import CODES, ERROR, INFO, Note
 from flowrail.discovery.index import Discovery, EmptyMenu
-from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, UnsuitableCandidate, remarks
 from flowrail.discovery.ranking.scores import Ranked, Score
 from flowrail.text.phrases import count, joined
@@ -78,7 +77,7 @@ def data(
         "skipped": [skill.data() for skill in discovery.skipped],
         "hidden": [candidate.data() for candidate in discovery.hidden],
         "notes": [note.data() for note in remarks(discovery)],
-        "locations": [place_data(root) for root in discovery.places.roots],
+        "locations": [root.data() for root in discovery.places.roots],
         "counts": {
             "skills": discovery.skills,
             "accepting": len(discovery.candidates),
@@ -94,7 +93,7 @@ def data(
 def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, object]]:
     """Return the skills that fit, or the first *top*; with *everything* also the others."""
     fitting = [_item(ranked, menu.asked, place <= menu.length) for place, ranked in menu.places[:top]]
-    unfit = [_unfit_item(skill.candidate, skill.reasons, menu.asked) for skill in menu.unfit]
+    unfit = [_item(Ranked(skill.candidate, None), menu.asked, False, skill.reasons) for skill in menu.unfit]
     return fitting + (unfit if everything else [])
 
 
@@ -122,11 +121,6 @@ def options(menu: Menu) -> str:
     )
 
 
-def place_data(root: Root) -> dict[str, object]:
-    """Return a folder of skills as plain data; ``problem`` is empty if it is usable."""
-    return {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}
-
-
 def names(candidate: Candidate) -> str:
     """Return the folder of a skill, and its own name if it is another."""
     called = (
@@ -139,10 +133,7 @@ def hidden(candidates: Iterable[Candidate]) -> Report:
     """Return the skills that a nearer folder of the same name hides."""
     lines = [
         line(
-            f"  {names(candidate)}: ",
-            FilePath(candidate.path),
-            ", hidden by ",
-            FilePath(candidate.hidden_by),
+            f"  {names(candidate)}: ", FilePath(candidate.path), ", hidden by ", FilePath(candidate.hidden_by)
         )
         for candidate in candidates
     ]
@@ -265,28 +256,10 @@ def _cache(cache: CacheUse | None) -> Report:
     ]
 
 
-def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, object]:
+def _item(ranked: Ranked, asked: MenuRequest, shown: bool, misses: Sequence[str] = ()) -> dict[str, object]:
     score = {"score": None, "parts": []} if ranked.score is None else ranked.score.data()
-    return {
-        **ranked.candidate.data(),
-        **score,
-        "most": asked.most,
-        "fits": True,
-        "misses": [],
-        "shown": shown,
-    }
-
-
-def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: MenuRequest) -> dict[str, object]:
-    return {
-        **candidate.data(),
-        "score": None,
-        "parts": [],
-        "most": asked.most,
-        "fits": False,
-        "misses": list(reasons),
-        "shown": False,
-    }
+    standing = {"most": asked.most, "fits": not misses, "misses": list(misses), "shown": shown}
+    return {**ranked.candidate.data(), **score, **standing}
 
 
 MOST_NOTES = 20

@@ -97,8 +97,7 @@ class Dispatch(DefinitionPart):
         Key("Without `run`: the checks that must pass before `flow finish … ok` is accepted."),
     ] = ()
     total_steps: Annotated[
-        int | None,
-        Key("How many steps the workflow has; checked if given.", decides=False, in_file=False),
+        int | None, Key("How many steps the workflow has; checked if given.", decides=False, in_file=False)
     ] = None
 
     def __post_init__(self) -> None:

@@ -109,12 +109,7 @@ class _Source:
     """One file: its constants and functions, and the data of its workflow with the line of each path."""
 
     def __init__(
-        self,
-        tree: ast.Module,
-        address: str,
-        source: str,
-        text: str,
-        text_of: Callable[[str], str | None],
+        self, tree: ast.Module, address: str, source: str, text: str, text_of: Callable[[str], str | None]
     ) -> None:
         self.text_of = text_of
         self.address = address

@@ -128,9 +128,7 @@ def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.rea
     real, root = real_path(os.path.dirname(full)), real_path(folder)
     if real != root and not real.startswith(root + os.sep):
         raise DocumentError(
-            "is a link out of the skill's folder",
-            hint="put the file itself in the folder",
-            place=path,
+            "is a link out of the skill's folder", hint="put the file itself in the folder", place=path
         )
     return read_bounded(full, limit=_largest(path), what=f"`{path}`")
 

@@ -63,10 +63,7 @@ def sessions(world: DoctorContext) -> Section:
     listed = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
     if not exists:
         listed = f"not found; `{Command('start', 'SKILL')}` creates it"
-    facts = [
-        f"{world.short(world.store)}: {listed}",
-        f"key and approvals: {world.short(world.state)}",
-    ]
+    facts = [f"{world.short(world.store)}: {listed}", f"key and approvals: {world.short(world.state)}"]
     data = {"store": world.store, "state": world.state, "exists": exists}
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})
 

@@ -33,12 +33,7 @@ def handoff_context_of(environment: Environment, *, wait: float) -> HandoffConte
 def _discover(environment: Environment) -> Discovery:
     """Return the skills that can take over work: installed ones, and the bundled ones after them."""
     return with_bundled(
-        discover(
-            environment.cwd,
-            environment.home,
-            environment.environ,
-            extra=environment.extra,
-        )
+        discover(environment.cwd, environment.home, environment.environ, extra=environment.extra)
     )
 
 

@@ -113,10 +113,7 @@ def _digest(kept: Mapping[str, object]) -> str:
 
 
 def _outlook(
-    world: World,
-    session: Session,
-    maps: Mapping[str, str],
-    params: Mapping[str, object],
+    world: World, session: Session, maps: Mapping[str, str], params: Mapping[str, object]
 ) -> MigrationPreview:
     kept = _kept(world, session.id)
     opened = _as_it_is(world, session, kept)

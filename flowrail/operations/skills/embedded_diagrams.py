@@ -119,11 +119,7 @@ def pages_below(path: str) -> Iterator[str]:
 
 
 def page(
-    path: str,
-    roots: Sequence[Root],
-    *,
-    default: str | None = None,
-    read: ReadFile = workflow_source.read,
+    path: str, roots: Sequence[Root], *, default: str | None = None, read: ReadFile = workflow_source.read
 ) -> Page:
     """Return the page at *path* with its blocks generated again; nothing is written."""
     _refuse_elsewhere(path)
@@ -312,9 +308,7 @@ def _check_name(path: str, block: EmbeddedBlock) -> None:
     close = get_close_matches(block.name, NAMES, n=1, cutoff=0.75)
     if close:
         raise UnknownBlockError(
-            f"unknown block `{block.name}`",
-            hint=f"did you mean `{close[0]}`?",
-            place=f"{path}:{block.line}",
+            f"unknown block `{block.name}`", hint=f"did you mean `{close[0]}`?", place=f"{path}:{block.line}"
         )
 
 

@@ -315,10 +315,7 @@ def _workflow(name: str, draft: Draft) -> str:
         "steps:",
     ]
     for step, following in zip(draft.steps, [*draft.steps[1:], None], strict=True):
-        lines += [
-            f"  - id: {step.id}",
-            f"    title: {json.dumps(_escaped(step.title), ensure_ascii=False)}",
-        ]
+        lines += [f"  - id: {step.id}", f"    title: {json.dumps(_escaped(step.title), ensure_ascii=False)}"]
         lines += [
             f"    # {finding.fact}: {finding.hint}" for finding in draft.findings if finding.step == step.id
         ]

@@ -124,10 +124,7 @@ class Stage:
 
     def _finding(self, command: Command) -> object:
         home, found = findings.add_finding(
-            self.world,
-            command.arguments[0],
-            severity=_text(command, "severity"),
-            text=_text(command, "text"),
+            self.world, command.arguments[0], severity=_text(command, "severity"), text=_text(command, "text")
         )
         return as_working.finding_data(home, found)
 
