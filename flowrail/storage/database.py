@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import ClauseElement, Connection, Engine, Transaction, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, OperationalError, SQLAlchemyError
+from sqlalchemy.engine.interfaces import DBAPICursor, DBAPIModule
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from flowrail.command import Command, Hint
@@ -110,6 +111,7 @@ class Database:
             version = self._version()
             if version is None:
                 with self._open().begin() as connection:
+                    self._set_wait(connection, WAIT_SECONDS)
                     schema.create_tables(connection)
             elif version != SCHEMA_VERSION:
                 raise self._schema_error(version)
@@ -120,10 +122,8 @@ class Database:
             version = self._version()
             if version is None or version > SCHEMA_VERSION:
                 raise self._schema_error(version)
-            with (
-                self._open().connect().execution_options(flowrail_wait=WAIT_SECONDS) as connection,
-                connection.begin(),
-            ):
+            with self._open().begin() as connection:
+                self._set_wait(connection, WAIT_SECONDS)
                 version = schema.upgrade_tables(connection)
         self.close()
         return version
@@ -151,11 +151,8 @@ class Database:
                 with _committed(current.begin_nested()):
                     yield current
                 return
-            options = {"flowrail_wait": wait}
-            with (
-                self._checked().connect().execution_options(**options) as connection,
-                _committed(connection.begin()),
-            ):
+            with self._checked().connect() as connection, _committed(connection.begin()):
+                self._set_wait(connection, wait)
                 self._current.connection = connection
                 try:
                     yield connection
@@ -163,8 +160,19 @@ class Database:
                     self._current.connection = None
 
     def compiled(self, statement: ClauseElement) -> str:
-        """Return the text of a statement that every step executes: for a text, SQLAlchemy takes half as long."""
+        """Return the text of a statement, for `execute`."""
         return str(statement.compile(dialect=self._open().dialect))
+
+    def execute(self, connection: Connection, text: str, parameters: Mapping[str, object]) -> DBAPICursor:
+        """Execute a text that every step executes. SQLAlchemy's own `execute` takes as long as the database."""
+        cursor = connection.connection.cursor()
+        try:
+            cursor.execute(text, parameters)
+        except self.driver_error as error:
+            if connection.dialect.is_disconnect(error, connection.connection, cursor):
+                connection.invalidate(error)
+            raise DBAPIError(text, None, error) from error
+        return cursor
 
     def check_version(self, version: int) -> None:
         """Refuse to go on if the tables were upgraded after this process looked at them."""
@@ -225,6 +233,15 @@ class Database:
             self.close()
             raise
 
+    def _set_wait(self, connection: Connection, wait: float) -> None:
+        """Let a transaction wait at most *wait* seconds for locks; on SQLite, it takes the only one at once."""
+        milliseconds = max(1, round(wait * 1000))
+        if self.is_sqlite:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        elif wait != WAIT_SECONDS:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
+
     def _create_file(self) -> None:
         """Create an empty SQLite file that only the user can read, unless the file exists."""
         try:
@@ -255,10 +272,9 @@ class Database:
         return SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
 
     @property
-    def driver_error(self) -> type[Exception]:
+    def driver_error(self) -> type[DBAPIModule.Error]:
         """The class of the errors of the database's driver."""
-        error: type[Exception] = self._open().dialect.loaded_dbapi.Error
-        return error
+        return self._open().dialect.loaded_dbapi.Error
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -416,33 +432,20 @@ def _prepare_postgresql(engine: Engine) -> None:
 
     engine.dialect.do_commit = commit  # type: ignore[assignment]
 
-    @event.listens_for(engine, "begin")
-    def began(connection: Connection) -> None:
-        wait = connection.get_execution_options().get("flowrail_wait", WAIT_SECONDS)
-        if wait != WAIT_SECONDS:
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(wait * 1000))}")
-
 
 def _prepare_sqlite(engine: Engine) -> None:
-    """Let changes take the database's only write lock at once, and make every commit durable."""
+    """Let `Database` begin transactions, not the driver, and make every commit durable."""
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # transactions begin below, not in the driver
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA busy_timeout={round(WAIT_SECONDS * 1000)}")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
 
-    @event.listens_for(engine, "begin")
-    def began(connection: Connection) -> None:
-        wait = connection.get_execution_options().get("flowrail_wait")
-        connection.exec_driver_sql(
-            f"PRAGMA busy_timeout={round((WAIT_SECONDS if wait is None else wait) * 1000)}"
-        )
-        connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
-
 
 def _is_busy(error: SQLAlchemyError) -> bool:
-    return isinstance(error, OperationalError) and (
+    return isinstance(error, DBAPIError) and (
         getattr(error.orig, "sqlstate", None) == _BUSY[0] or _BUSY[1] in str(error.orig)
     )
 

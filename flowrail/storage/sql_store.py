@@ -142,7 +142,7 @@ class HeldRow(Generic[T]):
             **{f"label_{label}": value for label, value in store.labels_of(record).items()},
         }
         for statement in store.append_statements:
-            if self._connection.exec_driver_sql(statement, parameters).rowcount != 1:
+            if store.database.execute(self._connection, statement, parameters).rowcount != 1:
                 raise ChangedMeanwhileError(
                     f"`{key}` was changed by another process", hint="run the command again", id=key
                 )
@@ -159,7 +159,7 @@ class SqlStore(Generic[T]):
     """All sessions, or all handoffs, in a database."""
 
     def __init__(self, database: Database, kind: Kind[T]) -> None:
-        self._database = database
+        self.database = database
         self._kind = kind
         self.tables = TABLES[kind.noun]
 
@@ -178,13 +178,13 @@ class SqlStore(Generic[T]):
             )
             .values(seq=record, hash=bindparam("digest"), bytes=bindparam("size"), **self._label_parameters)
         )
-        if self._database.is_sqlite:
+        if self.database.is_sqlite:
             add = insert(records).values({records.c[0]: key, "seq": record, "line": bindparam("text")})
-            return self._database.compiled(move), self._database.compiled(add)
+            return self.database.compiled(move), self.database.compiled(add)
         moved = move.returning(values.c.id).cte("moved")
         line = bindparam("text", type_=LargeBinary)
         added = select(moved.c.id, cast(record, Integer), line)
-        return (self._database.compiled(insert(records).from_select(records.c.keys(), added)),)
+        return (self.database.compiled(insert(records).from_select(records.c.keys(), added)),)
 
     @property
     def _label_parameters(self) -> dict[str, BindParameter[str]]:
@@ -201,13 +201,13 @@ class SqlStore(Generic[T]):
 
     @cached_property
     def _newest_text(self) -> str:
-        return self._database.compiled(self._newest_query)
+        return self.database.compiled(self._newest_query)
 
     @cached_property
     def _locked_text(self) -> str:
         """The same under the lock of the row; a transaction on SQLite has the lock of the whole database."""
         locked = self._newest_query.with_for_update(of=self.tables.values)
-        return self._database.compiled(locked)  # for SQLite without `FOR UPDATE`
+        return self.database.compiled(locked)  # for SQLite without `FOR UPDATE`
 
     def ids(self) -> list[str]:
         """Return the ids of everything in the store, in order."""
@@ -225,7 +225,7 @@ class SqlStore(Generic[T]):
             query = query.where(values.c[label].in_([value[:LABEL_LENGTH] for value in wanted]))
         if since:
             query = query.where(values.c.moved_at >= since)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             rows = connection.execute(query).all()
         return {key: (seq, size) for key, seq, size in rows}
 
@@ -242,7 +242,7 @@ class SqlStore(Generic[T]):
         line = encoding.prepare(record)
         values, records = self.tables.values, self.tables.records
         try:
-            with self._database.changing(wait=WAIT_SECONDS) as connection:
+            with self.database.changing(wait=WAIT_SECONDS) as connection:
                 connection.execute(
                     insert(values).values(
                         id=key, seq=0, hash=line.hash, bytes=len(line.text), **self.labels_of(record)
@@ -258,7 +258,7 @@ class SqlStore(Generic[T]):
     def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
         """Return the newest record. Nothing follows it: a database leaves no incomplete records."""
         del foreign
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return self._newest(connection, key).record, 0
 
     def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
@@ -272,7 +272,7 @@ class SqlStore(Generic[T]):
         )
         after = ""
         while True:
-            with self._database.reading() as connection:
+            with self.database.reading() as connection:
                 rows = connection.execute(query.where(values.c.id > after)).all()
             if not rows:
                 return
@@ -283,13 +283,13 @@ class SqlStore(Generic[T]):
     def first(self, key: str, *, foreign: bool = False) -> T:
         """Return the first record."""
         del foreign
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return self._record(connection, key, 0)
 
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldRow[T]]:
         """Hold the lock and yield the session or handoff. What was appended is stored when the block ends."""
-        with self._database.changing(wait) as connection:
+        with self.database.changing(wait) as connection:
             yield HeldRow(self, connection, key, self._newest(connection, key, lock=True))
 
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
@@ -308,7 +308,7 @@ class SqlStore(Generic[T]):
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             after = self._newest(connection, key).record
         yield after
         encoding = self.encoding(key)
@@ -328,7 +328,7 @@ class SqlStore(Generic[T]):
         values, records = self.tables.values, self.tables.records
         if self._row(key) is not None:
             raise StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
-        with self._database.changing(wait=WAIT_SECONDS) as connection:
+        with self.database.changing(wait=WAIT_SECONDS) as connection:
             for name, data in side_files.items():
                 self.side_files(key).write(name, data)
             *_, newest = journal.chained(self.encoding(key), lines, key)
@@ -353,7 +353,7 @@ class SqlStore(Generic[T]):
     def delete(self, key: str) -> None:
         """Delete it with all its records and texts."""
         values, records, texts = self.tables
-        with self._database.changing(wait=WAIT_SECONDS) as connection:
+        with self.database.changing(wait=WAIT_SECONDS) as connection:
             connection.execute(delete(texts).where(texts.c[0] == key))
             connection.execute(delete(records).where(records.c[0] == key))
             connection.execute(delete(values).where(values.c.id == key))
@@ -363,7 +363,7 @@ class SqlStore(Generic[T]):
 
     def side_files(self, key: str) -> SqlFiles:
         """Return its long texts."""
-        return SqlFiles(self._database, self.tables, key)
+        return SqlFiles(self.database, self.tables, key)
 
     def encoding(self, key: str) -> Encoding[T]:
         """Return how records of this id are written and read."""
@@ -378,20 +378,20 @@ class SqlStore(Generic[T]):
 
     def _row(self, key: str) -> tuple[int, int] | None:
         values = self.tables.values
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             row = connection.execute(select(values.c.seq, values.c.bytes).where(values.c.id == key)).first()
         return None if row is None else (row[0], row[1])
 
     def _newest(self, connection: Connection, key: str, *, lock: bool = False) -> _Row[T]:
         """Return the newest record and the sizes; with *lock*, as it is under the lock of its row."""
         query = self._locked_text if lock else self._newest_text
-        row = connection.exec_driver_sql(query, {"key": key}).first()
-        if lock and row is not None and row[0] is None:  # PostgreSQL does not see one added while it waited
-            row = connection.exec_driver_sql(query, {"key": key}).first()
-        if row is None:
+        rows = self.database.execute(connection, query, {"key": key}).fetchall()
+        if lock and rows and rows[0][0] is None:  # PostgreSQL does not see one added while it waited
+            rows = self.database.execute(connection, query, {"key": key}).fetchall()
+        if not rows:
             raise self._kind.unknown(key, self.ids)
-        line, seq, size, version = row
-        self._database.check_version(version)
+        line, seq, size, version = rows[0]
+        self.database.check_version(version)
         return _Row(self._decoded(key, seq, line), len(line), size)
 
     def _decoded(self, key: str, seq: int, line: bytes | None) -> T:
@@ -421,7 +421,7 @@ class SqlStore(Generic[T]):
                 .order_by(records.c.seq)
                 .limit(_BATCH)
             )
-            with self._database.reading() as connection:
+            with self.database.reading() as connection:
                 rows = connection.execute(query).all()
             if not rows:
                 return
@@ -435,7 +435,7 @@ class SqlStore(Generic[T]):
             select(records.c.seq, records.c.line).where(records.c[0] == key).order_by(records.c.seq.desc())
         )
         while seq > 0:
-            with self._database.reading() as connection:
+            with self.database.reading() as connection:
                 rows = connection.execute(query.where(records.c.seq < seq).limit(batch)).all()
             if not rows:
                 raise DamagedError(self._place(key), seq, "the record is missing")
@@ -443,7 +443,7 @@ class SqlStore(Generic[T]):
             seq, batch = rows[-1][0], _BATCH
 
     def _place(self, key: str) -> str:
-        return f"{self._database.shown}#{key}"
+        return f"{self.database.shown}#{key}"
 
     def _check_id(self, record: T, key: str) -> None:
         if self._kind.id_of(record) != key:
