@@ -274,8 +274,12 @@ class Workflow:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The names of the parameters and facts whose values are not shown."""
-        lists = (self.params, *(step.reports for step in self.steps))
-        return tuple(sorted({name for args in lists for name, arg in args.items() if arg.secret}))
+        found: tuple[str, ...] | None = self.derived.get("secrets")
+        if found is None:
+            lists = (self.params, *(step.reports for step in self.steps))
+            names = {name for args in lists for name, arg in args.items() if arg.secret}
+            found = self.derived["secrets"] = tuple(sorted(names))
+        return found
 
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._by_id

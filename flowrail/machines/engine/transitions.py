@@ -279,9 +279,12 @@ def is_accepted(machine: WorkflowMachine, event: str) -> bool:
 
 def accepted_outcomes(workflow: Workflow, step: StepDef) -> list[Outcome]:
     """Return the outcomes for which the compiled class has a transition from *step*, in the order of the step."""
-    state = compile_workflow(workflow).states_map[step.id]
-    events = {str(event) for transition in state.transitions for event in transition.events}
-    return [outcome for outcome in map(Outcome, step.ways) if EVENTS[outcome] in events]
+    known: dict[str, list[Outcome]] = workflow.derived.setdefault("accepted", {})
+    if step.id not in known:
+        state = compile_workflow(workflow).states_map[step.id]
+        events = {str(event) for transition in state.transitions for event in transition.events}
+        known[step.id] = [outcome for outcome in map(Outcome, step.ways) if EVENTS[outcome] in events]
+    return known[step.id]
 
 
 def state_name(step_id: str) -> str:
