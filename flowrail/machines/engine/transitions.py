@@ -80,11 +80,19 @@ def is_limit_reached(step: StepDef, visits: int, granted: int = 0) -> bool:
     return step.bound is not None and visits >= step.bound + granted
 
 
-def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
-    """Yield every possible transition of *outcome*, in the order in which they are tried.
+def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Transition, ...]:
+    """Return every possible transition of *outcome*, in the order in which they are tried.
 
     At the limit, `iterate` takes the transitions of `ok`, and a `fail` that leads back asks the user.
     """
+    known: dict[tuple[str, str], tuple[Transition, ...]] = workflow.derived.setdefault("transitions", {})
+    key = step.id, outcome
+    if key not in known:
+        known[key] = tuple(_transitions(workflow, step, outcome))
+    return known[key]
+
+
+def _transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
     limited = is_limited(workflow, step, outcome)
     for landing in landings(workflow, step.way(outcome)):
         fails = outcome is Outcome.FAIL and landing.step is None and not landing.passed
