@@ -26,7 +26,6 @@ MEANINGS = {
     "at": "the time, in UTC",
     "autonomous": "whether it works without asking the user",
     "bad": "the known-bad project; empty for an empty one",
-    "beside": "a file that belongs to the block",
     "block": "the questions as the block to return to the leading agent, word for word",
     "blocks": "one entry for each generated block of a page",
     "broken": "what could not be read, and why",

@@ -42,15 +42,10 @@ class BundledCopy(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What `flow install` wrote: the digest of each file; ``before``, what it was about to replace."""
+    """What `flow install` wrote: the version of flowrail, and the digest of each file."""
 
     version: str
     files: Mapping[str, str]
-    before: Mapping[str, str]
-
-    def ours(self, path: str, digest: str) -> bool:
-        """Return whether a file is as we wrote it."""
-        return digest in {self.files.get(path), self.before.get(path)}
 
 
 def shipped(name: str) -> approval.FolderContent:
@@ -117,9 +112,8 @@ def read_manifest(folder: str) -> Manifest | None:
         data = json.loads(
             read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
         )
-        kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
         version = str(data["version"])[:40]
-        return Manifest(version if re.match(_VERSION, version) else "", kept["files"], kept["before"])
+        return Manifest(version if re.match(_VERSION, version) else "", _texts(data.get("files", {})))
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -1,8 +1,8 @@
 """Install bundled skills where hosts look for them, and uninstall them, without touching other files.
 
-A manifest in each folder lists the files that were written. Files that have changed since, or existed before, stay as
-they are. The manifest is written before the files and names what they replace, so that repeating the command finishes
-an interrupted installation.
+A manifest in each folder lists the files of the skill that are as we wrote them. Files that have changed since, or were
+different before, stay as they are. The manifest is written last: a file that is already as it should be counts as ours,
+so repeating the command finishes an interrupted installation.
 """
 
 from __future__ import annotations
@@ -139,30 +139,24 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
     original = shipped(name)
     wanted = {path: digest for path, digest in digests(original).items() if path == CARD or not card}
     known = read_manifest(folder)
-    was = known or Manifest("", {}, {})
+    was = known.files if known is not None else {}
     if known is None and not force:
         _refuse_foreign(folder, name, wanted)
     files: list[InstalledFile] = []
     ours: dict[str, str] = {}
-    before: dict[str, str] = {}
     for path, digest in wanted.items():
         now = _digest(folder, path)
         state = _state(path, now, digest, was, force=force)
         files.append(InstalledFile(path, state))
-        if state in {NEW, UPDATED} or (state == SAME and path in was.files):
+        if state != LEFT:
             ours[path] = digest
-        elif state == LEFT and path in was.files:
-            ours[path] = was.files[path]
-        if state == UPDATED and now:
-            before[path] = now
-    for path in sorted((was.files.keys() | was.before.keys()) - wanted.keys()):
+        elif path in was:
+            ours[path] = was[path]
+    for path in sorted(was.keys() - wanted.keys()):
         now = _digest(folder, path)
         if now is not None:
-            files.append(InstalledFile(path, REMOVED if was.ours(path, now) else LEFT))
-        if now is not None and was.ours(path, now):
-            before[path] = now
-    manifest = Manifest(__version__, ours, before)
-    return _Planned(name, folder, tuple(files), original.contents, manifest)
+            files.append(InstalledFile(path, REMOVED if now == was[path] else LEFT))
+    return _Planned(name, folder, tuple(files), original.contents, Manifest(__version__, ours))
 
 
 def _refuse_foreign(folder: str, name: str, wanted: Mapping[str, str]) -> None:
@@ -177,37 +171,24 @@ def _refuse_foreign(folder: str, name: str, wanted: Mapping[str, str]) -> None:
         )
 
 
-def _state(path: str, now: str | None, wanted: str, was: Manifest, *, force: bool) -> str:
+def _state(path: str, now: str | None, wanted: str, was: Mapping[str, str], *, force: bool) -> str:
     if now is None:
         return NEW
     if now == wanted:
         return SAME
-    return UPDATED if was.ours(path, now) or (force and now != ODD) else LEFT
+    return UPDATED if now == was.get(path) or (force and now != ODD) else LEFT
 
 
 def _carry_out(planned: _Planned) -> None:
     folder, manifest = planned.folder, planned.manifest
-    if not manifest.files and not manifest.before and not os.path.lexists(os.path.join(folder, MANIFEST)):
-        return  # all files existed before, so none is ours
     _make_folders(folder, [path for path, state in planned.files if state in {NEW, UPDATED}])
-    _write_manifest(folder, planned.skill, manifest)
     for path, state in planned.files:
         if state in {NEW, UPDATED}:
             write_atomic(os.path.join(folder, path), planned.contents[path], mode=0o644, durable=False)
         elif state == REMOVED:
             _remove(folder, path)
-    if manifest.before:
-        _write_manifest(folder, planned.skill, manifest._replace(before={}))
-
-
-def _write_manifest(folder: str, skill: str, manifest: Manifest) -> None:
-    kept = {
-        "format": FORMAT,
-        "skill": skill,
-        "version": manifest.version,
-        "files": dict(sorted(manifest.files.items())),
-        **({"before": dict(sorted(manifest.before.items()))} if manifest.before else {}),
-    }
+    files = dict(sorted(manifest.files.items()))
+    kept = {"format": FORMAT, "skill": planned.skill, "version": manifest.version, "files": files}
     text = json.dumps(kept, indent=1) + "\n"
     write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
 
@@ -227,9 +208,9 @@ def _installed(name: str, folder: str) -> Manifest:
 
 def _removal(name: str, folder: str, manifest: Manifest) -> InstalledSkill:
     files: list[InstalledFile] = []
-    for path in sorted({*manifest.files, *manifest.before}):
+    for path, written in sorted(manifest.files.items()):
         now = _digest(folder, path)
-        state = GONE if now is None else (REMOVED if manifest.ours(path, now) else LEFT)
+        state = GONE if now is None else (REMOVED if now == written else LEFT)
         files.append(InstalledFile(path, state))
     return InstalledSkill(name, folder, tuple(files))
 

@@ -1,9 +1,10 @@
-"""The pictures of our docs that no block generates are up to date."""
+"""The pictures of our docs are up to date."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.golden import writing
 from support.records import records
 
@@ -13,6 +14,7 @@ from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.loading.run_python import run
 from flowrail.machines.sessions.session import Report
 from flowrail.skills.catalog import find, workflow_file
+from flowrail.skills.summary import definition_of
 
 PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"
 
@@ -26,6 +28,16 @@ def test_the_session_that_is_shown_is_the_drawn_one() -> None:
     drawn = render(with_trace(picture(made), took)) + "\n"
 
     file = PICTURES / "session.svg"
+    if writing():
+        file.write_text(drawn, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == drawn, "FLOWRAIL_GOLDEN=write pytest tests/diagrams"
+
+
+@pytest.mark.parametrize("name", ["perspective-swarm", "doc-sync"])
+def test_the_workflows_that_are_shown_are_the_drawn_ones(name: str) -> None:
+    drawn = render(picture(definition_of(name, ())[0])) + "\n"
+
+    file = PICTURES / f"{name}.svg"
     if writing():
         file.write_text(drawn, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == drawn, "FLOWRAIL_GOLDEN=write pytest tests/diagrams"

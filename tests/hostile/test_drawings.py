@@ -34,12 +34,9 @@ def injected(text: str) -> Ran:
 def test_a_page_that_its_blocks_would_make_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("evil")
     blocks = "<!-- flow:steps evil -->\n<!-- /flow:steps -->\n" * 30
-    pictures = "".join(f"<!-- flow:svg evil p{n}.svg -->\n<!-- /flow:svg -->\n" for n in range(30))
     monkeypatch.setattr(embedded_diagrams, "LARGEST_PAGE", len(blocks) + 1_000)
-    monkeypatch.setattr(embedded_diagrams, "LARGEST_PICTURES", 20_000)
 
-    for text in (blocks, pictures):
-        ran = injected(text)
-        assert (ran.status, "[PAGE_TOO_LARGE]" in ran.err) == (2, True)
-        assert Path("page.md").read_text() == text
-    assert not list(Path().glob("*.svg"))
+    ran = injected(blocks)
+
+    assert (ran.status, "[PAGE_TOO_LARGE]" in ran.err) == (2, True)
+    assert Path("page.md").read_text() == blocks

@@ -139,7 +139,6 @@ def test_an_older_version_is_brought_up_to_date(installed: Path) -> None:
     assert became["steps/old.md"] == "removed"
     assert files(installed) == files(BUNDLE)
     assert manifest(installed)["files"].keys() == files(BUNDLE).keys()
-    assert "before" not in manifest(installed)
 
 
 def test_an_installation_that_was_cut_short_is_finished(

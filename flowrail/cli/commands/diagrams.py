@@ -81,7 +81,7 @@ def diagram_command(
     """Draw a workflow, or a session on it
 
     With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
-    nothing else; png needs `pip install 'flowrail[png]'`. With --inject: the blocks diagram, svg, steps and
+    nothing else; png needs `pip install 'flowrail[png]'`. With --inject: the blocks diagram, steps and
     skills of Markdown pages, between comments such as <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no
     code of the skill without --run.
     """

@@ -56,10 +56,7 @@ def _locations(found: Discovery, context: DoctorContext) -> Section:
         note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
     ]
     data = {
-        "locations": [
-            {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}
-            for root in places.roots
-        ],
+        "locations": [root.data() for root in places.roots],
         "git_root": places.git_root,
         "superproject": places.superproject,
     }

@@ -12,8 +12,8 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import SKILL_FILE, skill_file_in
-from flowrail.machines.loading import skill_folder, workflow_source
-from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places
+from flowrail.machines.loading import workflow_source
+from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places, workflows
 
 
 def find_folder(name: str, roots: Iterable[Root]) -> Skill:
@@ -49,11 +49,9 @@ class EvidenceCommand(NamedTuple):
 
 def evidence_commands(skill: Skill) -> list[EvidenceCommand]:
     """Return the commands in the evidence of all workflows of *skill*; nothing of it is run."""
-    entry = skill_folder.entry_file(skill.folder, skill.name)
-    files = [*([entry] if entry else []), *skill_folder.named_files(skill.folder, skill.name)]
     return [
         EvidenceCommand(file.address, step.id, check.id, tuple(check.run))
-        for file in files
+        for file in workflows(skill)
         for step in workflow_source.read(file).definition.steps
         for check in step.checks.values()
         if check.run
