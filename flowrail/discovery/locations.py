@@ -22,6 +22,9 @@ FOLDERS = (".claude/skills", ".agents/skills")
 """The folders in which a project keeps its skills: that of one host, and the one that hosts share."""
 _POINTER_LIMIT = 4096
 
+BUNDLED = "bundled"
+"""The source of a bundled skill."""
+
 AskGit = Callable[[str], tuple[str | None, str]]
 """Returns the superproject of a working tree, or `None` and why git could not answer."""
 
@@ -273,3 +276,8 @@ def expand(path: str, home: str) -> str:
     if path == "~":
         return home
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
+def bundled_folder() -> str:
+    """Return the folder that holds the bundled skills."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")

@@ -7,15 +7,22 @@ import pwd
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flowrail.discovery.locations import Root, config_folder, find_project_root, skill_roots
+from flowrail.discovery.locations import (
+    BUNDLED,
+    Root,
+    Scope,
+    bundled_folder,
+    config_folder,
+    find_project_root,
+    skill_roots,
+)
 from flowrail.errors import DocumentError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import FolderResources, UnknownResourceError
-from flowrail.skills.catalog import bundled_folder
 from flowrail.storage.files import MissingFileError, read_bounded
 from flowrail.storage.ownership import Owner, configuration_path, state_folder
 from flowrail.text.safe_text import can_be_typed
@@ -306,3 +313,36 @@ def world_of(environment: Environment, *, wait: float) -> World:
         cwd=environment.cwd,
         environ=environment.environ,
     )
+
+
+PROGRAM = "library"
+"""The source of a workflow that a Python program defined, not a skill's folder."""
+
+
+class OpenedWorkflow(NamedTuple):
+    """A workflow that may run, its stored form, and notes for the user.
+
+    ``changed`` is true if ``kept`` differs from what the session has stored.
+    """
+
+    workflow: Workflow
+    kept: Mapping[str, Any]
+    source: str
+    notes: tuple[str, ...] = ()
+    changed: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The skill's folder; empty if a Python program defined the workflow."""
+        return "" if self.source == PROGRAM else kept_folder(self.kept)
+
+    @property
+    def named_root(self) -> str:
+        """The location to name for a skill that is not found otherwise; empty if it is."""
+        return os.path.dirname(kept_folder(self.kept)) if self.source == Scope.EXTRA.value else ""
+
+
+def kept_folder(kept: Mapping[str, object]) -> str:
+    """Return the skill's folder of a stored definition."""
+    name = str(kept["folder"])
+    return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name

@@ -19,15 +19,9 @@ from flowrail.errors import ChangedError, FlowError
 from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow, to_plain
-from flowrail.operations.environment import Environment, World, world_of
+from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
 from flowrail.operations.running import agents, conversations, findings, questions, steps
-from flowrail.operations.running.open_workflow import (
-    PROGRAM,
-    OpenedWorkflow,
-    of_program,
-    open_folder,
-    open_skill,
-)
+from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
 from flowrail.operations.sessions import adopt, migrate, timeline
 from flowrail.text.safe_text import visible
 

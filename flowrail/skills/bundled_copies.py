@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 from flowrail import approval
+from flowrail.discovery.locations import BUNDLED, bundled_folder
 from flowrail.errors import DocumentError, FlowError
-from flowrail.skills.catalog import BUNDLED, Skill, bundled_folder
+from flowrail.skills.catalog import Skill
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 

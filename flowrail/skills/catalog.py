@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder
 from flowrail.errors import UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import WorkflowFile, entry_file, find_file, named_files
 from flowrail.text.phrases import did_you_mean
 
-BUNDLED = "bundled"
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})
 """Scopes whose skills need no approval, because the user installed them."""
 
@@ -51,11 +50,6 @@ def is_tried(folder: str, roots: Iterable[Root]) -> bool:
     """Return whether a skill is in a named location that counts as the user's own except for code."""
     above = os.path.dirname(folder)
     return any(root.personal and root.scope is Scope.EXTRA and root.path == above for root in roots)
-
-
-def bundled_folder() -> str:
-    """Return the folder that holds the bundled skills."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
 
 
 def places(roots: Iterable[Root]) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Report, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
-from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.load_workflow import open_skill
 from flowrail.storage.ownership import Owner, state_folder
 from flowrail.testing.record.replay import finished
 from flowrail.testing.walks.stage import Stage

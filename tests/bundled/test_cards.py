@@ -11,11 +11,10 @@ from support.golden import in_golden_block
 from support.sandbox import BUNDLED, flow
 
 from flowrail.diagrams.renderers.markdown import steps_table
-from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.scan import scan
 from flowrail.discovery.scan.spec import FIELDS, check
-from flowrail.skills.catalog import bundled_folder
 from flowrail.skills.summary import definition_of
 
 SKILLS = Path(bundled_folder())

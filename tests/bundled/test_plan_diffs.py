@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.skills.catalog import bundled_folder
+from flowrail.discovery.locations import bundled_folder
 
 SCRIPT = Path(bundled_folder()) / "planner" / "scripts" / "plan_diffs.py"
 PLAN = """\

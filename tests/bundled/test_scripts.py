@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from flowrail.skills.catalog import bundled_folder
+from flowrail.discovery.locations import bundled_folder
 
 SAMPLE = Path(bundled_folder()) / "refactor" / "scripts" / "sample.py"
 

@@ -10,8 +10,8 @@ import pytest
 from support.sandbox import BUNDLED, flow, refused, told, unchanged
 
 from flowrail import __version__
+from flowrail.discovery.locations import bundled_folder
 from flowrail.hosts.settings import hooks
-from flowrail.skills.catalog import bundled_folder
 from flowrail.text import yaml as yaml_text
 
 SCHEMAS = Path(__file__).parent / "schemas"

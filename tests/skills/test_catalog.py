@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.sandbox import SMALL, home_skills, project_skills, put_python, put_skill
 
-from flowrail.discovery.locations import Root, skill_roots
-from flowrail.skills.catalog import BUNDLED as BUNDLED_SOURCE
-from flowrail.skills.catalog import UnknownSkillError, bundled_folder, find, workflow_file, workflows
+from flowrail.discovery.locations import BUNDLED as BUNDLED_SOURCE
+from flowrail.discovery.locations import Root, bundled_folder, skill_roots
+from flowrail.skills.catalog import UnknownSkillError, find, workflow_file, workflows
 
 
 def roots(*extra: str) -> tuple[Root, ...]:

@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from flowrail.cli.main import main
-from flowrail.skills.catalog import bundled_folder
+from flowrail.discovery.locations import bundled_folder
 
 
 def provide_evidence(words: Sequence[str]) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from support.sandbox import told
 
+from flowrail.discovery.locations import bundled_folder
 from flowrail.skills.bundled_copies import MANIFEST
-from flowrail.skills.catalog import bundled_folder
 
 SKILL = "decision-critic"
 BUNDLE = Path(bundled_folder()) / SKILL

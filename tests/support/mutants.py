@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from flowrail.skills.catalog import bundled_folder
+from flowrail.discovery.locations import bundled_folder
 
 Data = dict[str, Any]
 

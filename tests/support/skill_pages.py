@@ -10,10 +10,9 @@ from typing import Any
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid
 from flowrail.diagrams.renderers.markdown import cell, steps_table, table
-from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan.scan import scan
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.skills.catalog import bundled_folder
 from flowrail.skills.summary import definition_of, items
 
 SKILLS = Path(bundled_folder())

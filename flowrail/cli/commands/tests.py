@@ -16,7 +16,7 @@ from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.walks import plan
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.skills import check
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.operations.skills.draw import of_skill

@@ -7,11 +7,11 @@ from functools import cache
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.locations import bundled_folder
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.environment import Environment, World
 from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
 from flowrail.skills.bundled import with_bundled
-from flowrail.skills.catalog import bundled_folder
 
 
 def handoff_context_of(environment: Environment, *, wait: float) -> HandoffContext:

@@ -14,9 +14,9 @@ from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
-from flowrail.operations.environment import World
+from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import working_files
-from flowrail.operations.running.open_workflow import OpenedWorkflow, open_skill
+from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.text.safe_text import shortened

@@ -43,11 +43,12 @@ from flowrail.machines.sessions.session import (
     Session,
 )
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.environment import World
+from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import finished_dispatch, reconciled
 from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.open_workflow import OpenedWorkflow, open_beside, open_session
+from flowrail.operations.running.load_workflow import open_beside
+from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened

@@ -20,6 +20,7 @@ from flowrail.machines.sessions.store import (
 )
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import DispatchLookup, agents_at_work, is_lost
+from flowrail.operations.running.open_workflow import loading
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
 
@@ -184,7 +185,7 @@ def mention(world: World, address: str, others: Sequence[StoredSession]) -> tupl
 
 def no_open_session(world: World, address: str, others: Sequence[StoredSession]) -> NoOpenSessionError:
     """Return the refusal of a report without an id if no session of the caller is open."""
-    start = start_command(world, address)
+    start = loading().start_command(world, address)
     if not others:
         return NoOpenSessionError(
             f"no session of `{address}` is open", hint=Hint("start one: ", start), skill=address
@@ -197,13 +198,6 @@ def no_open_session(world: World, address: str, others: Sequence[StoredSession])
         skill=address,
         sessions=[kept.session.id for kept in others],
     )
-
-
-def start_command(world: World, address: str) -> Command:
-    """Return the command that starts a session of a skill, its required parameters left open."""
-    from flowrail.skills.summary import left_to_give  # reads YAML, which only a refusal does here
-
-    return Command("start", address, params=left_to_give(address, world.roots), store=world.shown_store)
 
 
 def described(world: World, kept: StoredSession) -> str:
@@ -258,7 +252,7 @@ def _open_sessions(world: World, address: str) -> Iterator[StoredSession]:
 def _damaged(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
     """Return the refusal of a damaged session that may be the one that is meant."""
     history = Command("history", session_id, store=world.shown_store)
-    start = start_command(world, address)
+    start = loading().start_command(world, address)
     error.hint = Hint(error.hint, "; see the readable part: ", history, "; start another session: ", start)
     error.details["session"] = session_id
     return error

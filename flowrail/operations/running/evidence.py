@@ -25,10 +25,9 @@ from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEv
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import Dispatched, Report, Secrets, Session
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.environment import World
+from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import working_files
 from flowrail.operations.running.conversations import ownership_note
-from flowrail.operations.running.open_workflow import OpenedWorkflow
 from flowrail.text import placeholders
 
 T = TypeVar("T")

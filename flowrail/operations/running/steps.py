@@ -36,7 +36,7 @@ from flowrail.machines.sessions.store import (
     StoredSession,
     UnknownSessionError,
 )
-from flowrail.operations.environment import World
+from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import conversations, working_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
@@ -46,8 +46,7 @@ from flowrail.operations.running.child_sessions import (
     lost_dispatch,
     reconciled,
 )
-from flowrail.operations.running.open_workflow import OpenedWorkflow, open_session, open_skill
-from flowrail.skills.catalog import find
+from flowrail.operations.running.open_workflow import loading, open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.records import to_plain
 from flowrail.text.safe_text import one_line
@@ -79,7 +78,7 @@ class Answer(NamedTuple):
 
 def begin(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
     """Start a session of the workflow at *address* and return its first step."""
-    return begin_opened(world, address, open_skill(address, world.roots, world.state), params)
+    return begin_opened(world, address, loading().open_skill(address, world.roots, world.state), params)
 
 
 def begin_opened(
@@ -249,7 +248,7 @@ def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionC
 def _open_session_id(world: World, address: str) -> str:
     kept, others = conversations.choose(world, address)
     if kept is None:
-        find(address, world.roots)
+        loading().find(address, world.roots)
         raise conversations.no_open_session(world, address, others)
     return kept.session.id
 

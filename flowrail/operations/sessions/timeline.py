@@ -20,11 +20,11 @@ from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.record import ForkOrigin, Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import evidence, working_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.open_workflow import OpenedWorkflow, as_it_is
+from flowrail.operations.running.open_workflow import as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer
 from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic

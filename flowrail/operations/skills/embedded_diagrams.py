@@ -19,14 +19,13 @@ from flowrail.diagrams.embedded import EmbeddedBlock, blocks, with_line_endings
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid
 from flowrail.diagrams.renderers.markdown import skills_table, steps_table
-from flowrail.discovery.locations import Root, Scope, find_project_root
+from flowrail.discovery.locations import BUNDLED, Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.operations.skills.draw import drawable
-from flowrail.skills.catalog import BUNDLED
 from flowrail.skills.summary import definition_of, items
 from flowrail.storage import files as storage_files
 from flowrail.text.safe_text import decode

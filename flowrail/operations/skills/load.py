@@ -16,8 +16,7 @@ from flowrail.machines.loading.run_python import NotLoadedError, run
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.open_workflow import skill_in
-from flowrail.operations.running.permission import allowed_contents
+from flowrail.operations.running.load_workflow import allowed_contents, skill_in
 
 
 def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:

@@ -18,7 +18,7 @@ from flowrail.machines.engine.reports import ValuesError, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.loading.skill_folder import UnknownResourceError
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
-from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.load_workflow import open_skill
 from flowrail.skills.summary import definition_of
 from flowrail.text.phrases import did_you_mean, listed
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flowrail.errors import ConflictError, StorageError, UsageError
 from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import entry_file
-from flowrail.skills.catalog import bundled_folder
+from flowrail.discovery.locations import bundled_folder
 from flowrail.skills.scaffold import draft
 from flowrail.skills.scaffold.draft import DraftFinding
 from flowrail.storage.files import write_atomic

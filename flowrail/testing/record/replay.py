@@ -17,7 +17,7 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
 from flowrail.machines.sessions.store import SESSION_ID, UnknownSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.load_workflow import open_skill
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing.record.script import NOT_FINISHED, Script, Turn, script
 from flowrail.testing.walks.report import paragraph

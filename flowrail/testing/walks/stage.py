@@ -20,7 +20,7 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
 from flowrail.operations.running import agents, findings, questions, steps
-from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.load_workflow import open_skill
 
 NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""

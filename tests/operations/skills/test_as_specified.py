@@ -16,10 +16,11 @@ import yaml
 from support.sandbox import flow
 
 from flowrail.cli.main import COMMANDS, LazyGroup
+from flowrail.discovery.locations import bundled_folder
 from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
-from flowrail.skills.catalog import bundled_folder, listing, workflows
+from flowrail.skills.catalog import listing, workflows
 from flowrail.text.placeholders import placeholders
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "skills.yaml"

@@ -14,7 +14,7 @@ from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused,
 from flowrail.machines.exploration.walks import plan
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
-from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.load_workflow import open_skill
 from flowrail.storage.ownership import Owner
 from flowrail.testing.record.python_test import source
 from flowrail.testing.record.replay import replay
