@@ -1,13 +1,12 @@
-"""The picture of a workflow or of another state machine: nodes and arrows, without a layout.
+"""The picture of a workflow: nodes and arrows, without a layout.
 
 A workflow is drawn from its definition, so that one with findings can be drawn too. Its limits come from the
-function that also gives the compiled machine its guards. The picture of another statechart class uses
-python-statemachine's extraction: the order of states and transitions and the names of guards.
+function that also gives the compiled machine its guards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
@@ -58,32 +57,6 @@ def picture(workflow: Workflow) -> Picture:
         tuple(nodes),
         (*arrows, *_merged(workflow, ways)),
     )
-
-
-def machine_picture(
-    machine: type, name: str, description: str, *, failing: frozenset[str], words: Callable[[list[str]], str]
-) -> Picture:
-    """Return the picture of any statechart class without regions.
-
-    Final states are ends, those in *failing* failed ones; *words* say what guards ask.
-    """
-    from statemachine.contrib.diagram.extract import extract
-
-    graph = extract(machine)
-    nodes = [Node(START, NodeKind.START, "start")]
-    for state in graph.states:
-        kind = NodeKind.STEP
-        if state.type.value == "final":
-            kind = NodeKind.FAILED if state.id in failing else NodeKind.COMPLETED
-        nodes.append(Node(state.id, kind, shortened(state.name.lower())))
-    arrows = [Arrow(START, state.id) for state in graph.states if state.is_initial]
-    joined: dict[tuple[str, str], list[str]] = {}
-    for transition in graph.transitions:
-        said = f"{transition.event.lower()} {words(transition.guards)}".strip()
-        for target in transition.targets:
-            joined.setdefault((transition.source, target), []).append(said)
-    arrows += (Arrow(source, target, tuple(said)) for (source, target), said in joined.items())
-    return Picture(name, description, tuple(nodes), tuple(arrows))
 
 
 def ways_of(workflow: Workflow) -> Iterator[DrawnTransition]:

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from flowrail.diagrams.extract import machine_picture
-from flowrail.diagrams.model import Picture
-from flowrail.diagrams.session_trace import with_handoff
-from flowrail.handoff.handoff import EXPIRED, REJECTED
-from flowrail.handoff.lifecycle import CHECKS, HandoffMachine
-
-_DESCRIPTION = "One piece of work on its way from one skill to another."
-_FAILED_ENDS = frozenset({REJECTED, EXPIRED})
-ALL_CHECKS = "all checks pass"
+from flowrail.diagrams.extract import START
+from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
+from flowrail.handoff.handoff import DISCOVERY, REJECTED
+from flowrail.handoff.lifecycle import CHECKS, TRANSITIONS, HandoffMachine
 
 
 def lifecycle_picture() -> Picture:
-    """Return the picture of the lifecycle."""
-    return machine_picture(
-        HandoffMachine, "handoff", _DESCRIPTION, failing=_FAILED_ENDS, words=condition_text
-    )
+    """Return the picture of the lifecycle: its phases, and every transition with its conditions."""
+    nodes = [Node(START, NodeKind.START, "start")]
+    for state in HandoffMachine().states:
+        end = NodeKind.FAILED if state.value == REJECTED else NodeKind.COMPLETED
+        nodes.append(Node(str(state.value), end if state.final else NodeKind.STEP, str(state.value)))
+    joined: dict[tuple[str, str], list[str]] = {}
+    for source, event, conditions, target in TRANSITIONS:
+        words = f"{event.replace('_', ' ')} {_condition_text(conditions)}".strip()
+        joined.setdefault((source, target), []).append(words)
+    arrows = [Arrow(*ends, tuple(words)) for ends, words in joined.items()]
+    description = "One piece of work on its way from one skill to another."
+    return Picture("handoff", description, tuple(nodes), (Arrow(START, DISCOVERY), *arrows))
 
 
-def handoff_picture(handoff_id: str, records: Iterable[tuple[int, str, str, str, str]]) -> Picture:
-    """Return the lifecycle with the phases of one handoff: number, kind, time, actor and phase of each record."""
-    return with_handoff(lifecycle_picture(), handoff_id, records)
-
-
-def condition_text(conditions: Sequence[str]) -> str:
+def _condition_text(conditions: Sequence[str]) -> str:
     """Return conditions in brackets, or an empty text if there are none."""
     if not conditions:
         return ""
-    if set(conditions) == set(CHECKS):
-        return f"[{ALL_CHECKS}]"
-    return f"[{', '.join(condition.replace('_', ' ') for condition in conditions)}]"
+    words = ["all checks pass"] if set(conditions) == set(CHECKS) else conditions
+    return f"[{', '.join(word.replace('_', ' ') for word in words)}]"

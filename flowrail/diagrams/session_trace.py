@@ -88,36 +88,6 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     return picture._replace(trace=trace)
 
 
-def with_handoff(picture: Picture, name: str, phases: Iterable[tuple[int, str, str, str, str]]) -> Picture:
-    """Return the *picture* of the handoff machine with the path of one handoff.
-
-    Each of its *phases* is a sequence number, an event, a time, an actor, and the state after the event.
-    """
-    visits: Counter[str] = Counter()
-    taken: Counter[tuple[str, str]] = Counter()
-    seconds: dict[str, float] = {}
-    entries: list[TraceEntry] = []
-    state, entered_at = "", ""
-    for seq, event, at, by, after in phases:
-        moved = bool(state) and after != state
-        spent = _seconds(entered_at, at) if moved else None
-        if spent is not None:
-            seconds[state] = round(seconds.get(state, 0.0) + spent, 3)
-        path = ((state, after),) if moved else ()
-        if after != state:
-            visits[after] += 1
-            taken.update(path)
-            entered_at = at
-        entries.append(
-            TraceEntry(seq, event, at, by, seq, state or None, event, event, after, after, path, spent)
-        )
-        state = after
-    end = next((node.title for node in picture.nodes if node.id == state and not node.is_step), None)
-    left = frozenset[str]() if end else _reachable(picture, state)
-    trace = Trace(name, end or "open", None if end else state, visits, seconds, taken, left, tuple(entries))
-    return picture._replace(trace=trace)
-
-
 def _entry(record: Record, move: Move | None, seconds: float | None) -> TraceEntry:
     session = record.session
     return TraceEntry(

@@ -6,10 +6,8 @@ from hypothesis import given
 from support.pictures import FEW, ODD
 from support.workflows import loop, step, workflow
 
-from flowrail.diagrams.extract import machine_picture, picture, ways_of
-from flowrail.diagrams.model import Arrow, NodeKind, Picture
-from flowrail.handoff.handoff import PHASES
-from flowrail.handoff.lifecycle import HandoffMachine
+from flowrail.diagrams.extract import picture, ways_of
+from flowrail.diagrams.model import NodeKind, Picture
 from flowrail.machines.definition.step import Outcome, Rule
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.workflow import Workflow
@@ -102,16 +100,3 @@ def test_phases_are_runs_of_steps() -> None:
         ("a", ["a1", "a2"]),
         ("b", ["b1", "b1:completed"]),
     ]
-
-
-def test_any_machine_can_be_drawn() -> None:
-    drawn = machine_picture(
-        HandoffMachine, "handoff", "", failing=frozenset({"rejected"}), words=lambda guards: str(len(guards))
-    )
-
-    assert {node.title.lower() for node in drawn.nodes[1:]} == set(PHASES)
-    assert len(set(drawn.names.values())) == len(drawn.nodes)
-    assert kinds(drawn)["rejected"] is NodeKind.FAILED
-    assert kinds(drawn)["acknowledgment"] is NodeKind.COMPLETED
-    assert drawn.arrows[0] == Arrow(":start", "discovery")
-    assert "retry 0" in [arrow.label for arrow in drawn.arrows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import click
@@ -11,13 +10,11 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.commands.handoff import contexts
 from flowrail.cli.progress import ProgressBar
-from flowrail.diagrams.handoff import handoff_picture
-from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
 from flowrail.formatters.reports.audit_html import render
-from flowrail.handoff.audit import HandoffTimeline, audit
+from flowrail.handoff.audit import audit
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.payload.integrity import moment
 from flowrail.operations.handoffs.verify import HandoffFinding, verify
@@ -25,7 +22,6 @@ from flowrail.operations.sessions.verify import verify_all
 from flowrail.storage.records import to_plain
 
 _AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
-_XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # what stands in a page does without
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -71,13 +67,7 @@ def audit_command(
     )
     if html is not None:
         title = f"Audit of {what or world.store.path}"
-        document = render(
-            report,
-            title=title,
-            created=world.now(),
-            colours=page_colours(),
-            pictures=_pictures(report.handoffs),
-        )
+        document = render(report, title=title, created=world.now(), colours=page_colours())
         output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
     if as_json:
@@ -85,17 +75,6 @@ def audit_command(
     elif html is None:
         output.report(page.report(report))
     return 1 if report.unreadable else 0
-
-
-def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
-    """Return the lifecycle of each handoff, as SVG by its id."""
-    images: dict[str, str] = {}
-    for handoff in handoffs:
-        records = ((seq, e.kind, e.at, e.by, e.phase) for seq, e in enumerate(handoff.events))
-        picture = handoff_picture(handoff.handoff, records)
-        image = svg.render(picture, name=f"way-{handoff.handoff}", scheme="around")
-        images[handoff.handoff] = image.replace(_XMLNS, "", 1)
-    return images
 
 
 def _verify(context: HandoffContext, *, as_json: bool) -> int:

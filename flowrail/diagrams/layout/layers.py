@@ -82,7 +82,7 @@ def layers_of(picture: Picture) -> Layers:
     if points > MOST_POINTS:
         raise PictureTooLargeError(
             f"the picture has {points} boxes, labels and bends; at most {MOST_POINTS} can be drawn",
-            hint="use a format that another program draws: --format mermaid or --format dot",
+            hint="use a format that another program draws: --format mermaid",
             points=points,
         )
     vertices = [

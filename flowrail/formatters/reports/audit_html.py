@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
-from types import MappingProxyType
 
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline, UnreadableJournal
 from flowrail.handoff.handoff import CheckResult
@@ -16,22 +15,14 @@ from flowrail.text.safe_text import visible
 _GOOD = frozenset({"acknowledgment", "completed"})
 _BAD = frozenset({"failed", "rejected", "expired", "abandoned"})
 _PHASES = ("discovery", "selection", "validation", "transfer", "invocation", "acknowledgment")
-_NO_PICTURES: Mapping[str, str] = MappingProxyType({})
 _HANDOFF_COLUMNS = ("at (UTC)", "by", "record", "event", "after", "hash")
 _SESSION_COLUMNS = ("at (UTC)", "by", "record", "step", "outcome", "to", "after", "hash")
 _FOREIGN = ' <span class="tag bad">foreign</span>'
 _STALE = ' <span class="tag bad">stale</span>'
 
 
-def render(
-    report: AuditReport,
-    *,
-    title: str,
-    created: str,
-    colours: str = "",
-    pictures: Mapping[str, str] = _NO_PICTURES,
-) -> str:
-    """Return the page of *report*. *colours* are CSS variables, *pictures* SVG images by the id of a handoff."""
+def render(report: AuditReport, *, title: str, created: str, colours: str = "") -> str:
+    """Return the page of *report*. *colours* are CSS variables."""
     sections = (
         ("Cannot be read", [_unreadable(journal) for journal in report.unreadable]),
         (
@@ -39,7 +30,7 @@ def render(
             [f"<p>{_code(id_)} was not recorded by you on this machine</p>" for id_ in report.foreign],
         ),
         ("Overview", [_overview(report.handoffs)] if len(report.handoffs) > 1 else []),
-        ("Handoffs", [_handoff(handoff, pictures.get(handoff.handoff, "")) for handoff in report.handoffs]),
+        ("Handoffs", [_handoff(handoff) for handoff in report.handoffs]),
         ("Sessions", [_session(session) for session in report.sessions]),
     )
     folder = files("flowrail.formatters.reports")
@@ -70,12 +61,11 @@ def _overview(handoffs: Sequence[HandoffTimeline]) -> str:
     return f"<article>{_table(head, rows)}</article>"
 
 
-def _handoff(handoff: HandoffTimeline, picture: str) -> str:
+def _handoff(handoff: HandoffTimeline) -> str:
     title = (
         f"{_text(handoff.source)} → {_text(handoff.target)} {_tag(handoff.phase, handoff.result)}"
         f"{_FOREIGN if handoff.foreign else ''} {_code(handoff.handoff)}"
     )
-    diagram = f"<details><summary>lifecycle</summary>{picture}</details>" if picture else ""
     rows = [
         [
             _time(event.at),
@@ -93,7 +83,6 @@ def _handoff(handoff: HandoffTimeline, picture: str) -> str:
         _track(handoff),
         _facts(_handoff_facts(handoff)),
         _checks(handoff.checks),
-        diagram,
         _table(_HANDOFF_COLUMNS, rows),
     )
 
