@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 
 from flowrail.diagrams.extract import end_id
 from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, TraceEntry
-from flowrail.machines.sessions.evidence import tally
+from flowrail.machines.definition.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Dispatched, Move, Session
 from flowrail.text.phrases import in_words

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from flowrail.evidence import files, git_state
 from flowrail.evidence.files import UnreadableError
-from flowrail.machines.definition.evidence import EvidenceCheck
-from flowrail.machines.sessions.evidence import Baseline, digests_text
+from flowrail.machines.definition.evidence import Baseline, EvidenceCheck, digests_text
 from flowrail.text.placeholders import fill
 
 

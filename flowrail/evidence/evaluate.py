@@ -9,14 +9,16 @@ from flowrail.command import Command
 from flowrail.evidence import citations, diffs, files, git_state, json_schema
 from flowrail.evidence.baseline import machine_name, named_path, paths_of, relative
 from flowrail.evidence.files import UnreadableError
-from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
-from flowrail.machines.guidance.evidence import expected, line_of
-from flowrail.machines.sessions.evidence import (
+from flowrail.machines.definition.evidence import (
     Baseline,
     CommandRun,
+    EvidenceCheck,
     EvidenceResult,
+    Level,
     StepEvidence,
+    Verdict,
 )
+from flowrail.machines.guidance.evidence import expected, line_of
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Dispatched, Move
 

@@ -26,7 +26,7 @@ from flowrail.handoff.handoff import (
 )
 from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import ForeignHandoffError, HandoffRecord, Handoffs, UnknownHandoffError
-from flowrail.machines.sessions.evidence import tally
+from flowrail.machines.definition.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError

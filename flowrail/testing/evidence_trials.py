@@ -18,10 +18,9 @@ from flowrail.errors import TrustError
 from flowrail.evidence import baseline, commands
 from flowrail.evidence.evaluate import Context, Records, evaluate, state_of_run
 from flowrail.evidence.files import UnreadableError
-from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
+from flowrail.machines.definition.evidence import CommandRun, EvidenceCheck, Level, StepEvidence, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.evidence import CommandRun, StepEvidence
 
 _OF_FILES = frozenset({"file", "files", "json"})
 _SAYS_NOTHING = "{}"

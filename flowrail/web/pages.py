@@ -22,6 +22,7 @@ from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
@@ -29,7 +30,6 @@ from flowrail.machines.engine.questions import WAIVE, moment_after
 from flowrail.machines.engine.transitions import transitions
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
-from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World

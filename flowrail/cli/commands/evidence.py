@@ -10,8 +10,7 @@ from flowrail.cli import options, output
 from flowrail.cli.environment import session_or_own, world
 from flowrail.command import Command, Hint
 from flowrail.formatters.reports import evidence as evidence_report
-from flowrail.machines.definition.evidence import Verdict
-from flowrail.machines.sessions.evidence import EvidenceResult
+from flowrail.machines.definition.evidence import EvidenceResult, Verdict
 from flowrail.operations.running import evidence_records
 from flowrail.text.safe_text import one_line
 

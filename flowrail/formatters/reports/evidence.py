@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flowrail.formatters.guidance.content import plain
+from flowrail.machines.definition.evidence import CommandRun, EvidenceResult
 from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
-from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult
 from flowrail.text.phrases import count, duration
 from flowrail.text.report import Part, Report, Span, Style, Table, columns
 from flowrail.text.safe_text import one_line, visible

@@ -9,8 +9,8 @@ from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.evidence import result_data
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.definition.diff import IDENTICAL
+from flowrail.machines.definition.evidence import EvidenceResult, tally
 from flowrail.machines.engine.migration import MigrationPlan
-from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FOUND, REMEMBER
 from flowrail.text.phrases import duration, seconds_between

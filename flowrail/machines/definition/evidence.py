@@ -1,11 +1,16 @@
-"""Evidence that a step demands for an outcome: what each check looks at, and how sure its result must be."""
+"""Evidence: what each check that a step demands looks at, how sure its result must be, and what a session records.
+
+A session records baselines, runs of commands, confirmations of a person, and results.
+"""
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Final
+from functools import lru_cache
+from typing import Annotated, Final, NamedTuple
 
 from flowrail.machines.definition.parts import DefinitionPart, Frozen, Key, freeze, freeze_items
 
@@ -181,3 +186,188 @@ CONDITIONS: Mapping[str, frozenset[str]] = Frozen(
     }
 )
 """The conditions that fit each kind."""
+
+
+class Baseline(NamedTuple):
+    """The files that checks compare with, as they were when the step was entered.
+
+    ``commit`` is `None` if no check looks at git, and empty in a repository without a commit. ``files`` and ``dirty``
+    are JSON texts with the digest of each path, empty for a missing file. As texts they are stored once, beside the
+    journal, if they are long. ``dirty`` holds the files that differed from ``commit`` at that time.
+    """
+
+    at: str
+    folder: str
+    machine: str
+    files: str = ""
+    commit: str | None = None
+    dirty: str = ""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digest of each file that a check looks at."""
+        return _parsed(self.files)
+
+    @property
+    def dirty_digests(self) -> Mapping[str, str]:
+        """The digest of each file that differed from the commit."""
+        return _parsed(self.dirty)
+
+    def completed(self, later: "Baseline") -> "Baseline":
+        """Return the baseline with what only a *later* one has."""
+        git = later if self.commit is None else self
+        files = digests_text({**later.digests, **self.digests})
+        return self._replace(files=files, commit=git.commit, dirty=git.dirty)
+
+
+def digests_text(digests: Mapping[str, str]) -> str:
+    """Return digests by path as a baseline holds them."""
+    return json.dumps(digests, sort_keys=True, separators=(",", ":")) if digests else ""
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Mapping[str, str]:
+    return Frozen(json.loads(text)) if text else Frozen()
+
+
+class CommandRun(NamedTuple):
+    """One run of the command of a check. ``state`` identifies what it ran on: its files, or one revision.
+
+    ``event`` is the host's event for an observed run. ``output`` is kept only of a run that did not pass.
+    """
+
+    check: str
+    level: str
+    verdict: str
+    command: tuple[str, ...]
+    folder: str
+    machine: str
+    state: str
+    at: str = ""
+    by: str = ""
+    exit_status: int | None = None
+    event: str = ""
+    seconds: float | None = None
+    output_digest: str = ""
+    output: str = ""
+    problem: str = ""
+
+
+class Confirmation(NamedTuple):
+    """A person's decision about a check: approved as it was in ``state``, or waived."""
+
+    check: str
+    waived: bool
+    state: str
+    reason: str = ""
+    at: str = ""
+    by: str = ""
+
+
+class EvidenceResult(NamedTuple):
+    """The result of one check. ``is_demanded`` says whether the reported outcome needs it.
+
+    ``level`` is the level reached, ``lowest_level`` the one that counts. ``state`` identifies what was looked at.
+    """
+
+    check: str
+    kind: str
+    verdict: str
+    level: str
+    lowest_level: str
+    expected: str
+    found: str
+    remedy: str = ""
+    is_demanded: bool = False
+    waived: bool = False
+    reason: str = ""
+    by: str = ""
+    state: str = ""
+    folder: str = ""
+    machine: str = ""
+    files: Mapping[str, str] = Frozen()
+    command: tuple[str, ...] = ()
+    exit_status: int | None = None
+    event: str = ""
+    seconds: float | None = None
+    output_digest: str = ""
+    output: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check passed at a level that counts. A waived check has not passed."""
+        return self.verdict == Verdict.PASS and Level(self.level).rank >= Level(self.lowest_level).rank
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the check passed, or a person waived it."""
+        return self.passed or self.waived
+
+    @property
+    def awaits_approval(self) -> bool:
+        """Whether the check lacks nothing but a person's approval."""
+        can_be_approved = self.kind == "run" or self.verdict == Verdict.PASS
+        return self.lowest_level == Level.APPROVED and can_be_approved and not self.is_satisfied
+
+
+class StepEvidence(NamedTuple):
+    """Evidence of one step: ``first`` is from its first entry, ``entry`` from its latest.
+
+    ``refusals`` counts those of this attempt. ``claim`` is the outcome that was refused last, ``results`` the
+    results then. ``nothing_found`` says that a review was submitted without findings.
+    """
+
+    first: Baseline
+    entry: Baseline
+    runs: tuple[CommandRun, ...] = ()
+    confirmations: tuple[Confirmation, ...] = ()
+    refusals: int = 0
+    claim: str = ""
+    results: tuple[EvidenceResult, ...] = ()
+    nothing_found: bool = False
+
+    @property
+    def missing(self) -> tuple[EvidenceResult, ...]:
+        """The results for which a claim was refused last, without those that a person confirmed since."""
+        said = {confirmation.check for confirmation in self.confirmations}
+        demanded = [result for result in self.results if result.is_demanded and not result.is_satisfied]
+        return tuple(result for result in demanded if result.check not in said) if self.claim else ()
+
+    @property
+    def awaited_approvals(self) -> tuple[str, ...]:
+        """The checks that lack nothing but a person's approval."""
+        return tuple(result.check for result in self.missing if result.awaits_approval)
+
+    def entered_again(self, baseline: Baseline) -> "StepEvidence":
+        """Return the evidence for another attempt: waivers and refusals were for the one before."""
+        kept = tuple(each for each in self.confirmations if not each.waived)
+        return StepEvidence(self.first, baseline, self.runs, kept)
+
+    def completed(self, later: Baseline) -> "StepEvidence":
+        """Return the evidence with what its baselines lack because the workflow did not check it then."""
+        return self._replace(first=self.first.completed(later), entry=self.entry.completed(later))
+
+    def with_run(self, run: CommandRun) -> "StepEvidence":
+        """Return the evidence with one more run, which replaces older ones of the same check and level."""
+        others = (each for each in self.runs if (each.check, each.level) != (run.check, run.level))
+        return self._replace(runs=(*others, run))
+
+    def with_confirmation(self, confirmation: Confirmation) -> "StepEvidence":
+        """Return the evidence with a person's newest decision about a check. It ends the refusals."""
+        others = (each for each in self.confirmations if each.check != confirmation.check)
+        return self._replace(confirmations=(*others, confirmation), refusals=0)
+
+
+def tally(results: Iterable[EvidenceResult]) -> str:
+    """Return how many of the demanded checks were checked, and how others passed: `3 of 4 checked, 1 observed`."""
+    demanded = [result for result in results if result.is_demanded]
+    if not demanded:
+        return ""
+    passed: dict[str, int] = {}
+    for result in demanded:
+        if result.is_satisfied:
+            level = "waived" if result.waived else result.level
+            passed[level] = passed.get(level, 0) + 1
+    checked = passed.pop(Level.CHECKED, 0)
+    others = [f"{number} {level}" for level, number in passed.items()]
+    return ", ".join([f"{checked} of {len(demanded)} checked", *others])

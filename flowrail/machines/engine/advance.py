@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.evidence import Verdict
+from flowrail.machines.definition.evidence import EvidenceResult, Verdict
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
@@ -48,7 +48,6 @@ from flowrail.machines.engine.transitions import (
     taken_transition,
     with_extra_round,
 )
-from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import (
     ACTIVE,
     GivenAnswer,

@@ -8,11 +8,10 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from flowrail.command import Command
-from flowrail.machines.definition.evidence import EvidenceCheck, Level
+from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, Level
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
 from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine.transitions import effective_outcome
-from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import Session
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill

@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, value_text
+from flowrail.machines.definition.evidence import tally
 from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
@@ -28,7 +29,6 @@ from flowrail.machines.engine.outcome import (
     title_of,
 )
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
-from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, ReceivedWork, Session
 from flowrail.text.phrases import listed
 from flowrail.text.placeholders import fill

@@ -8,10 +8,10 @@ The records of the journal hold exactly these classes; `flowrail.storage.records
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from flowrail.machines.definition.evidence import EvidenceResult, StepEvidence
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
-from flowrail.machines.sessions.evidence import EvidenceResult, StepEvidence
 
 T = TypeVar("T")
 

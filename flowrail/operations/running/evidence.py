@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
 from flowrail.evidence.evaluate import Context, Records, evaluate
-from flowrail.machines.definition.evidence import Verdict
+from flowrail.machines.definition.evidence import Baseline, EvidenceResult, StepEvidence, Verdict
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -21,7 +21,6 @@ from flowrail.machines.engine.advance import follow
 from flowrail.machines.engine.outcome import Call, in_context, names_in
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
-from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import Dispatched, Report, Secrets, Session
 from flowrail.machines.sessions.store import SessionChange

@@ -16,12 +16,19 @@ from flowrail.evidence import commands
 from flowrail.evidence.baseline import machine_name
 from flowrail.evidence.evaluate import evaluate, state_of_run
 from flowrail.evidence.files import UnreadableError
-from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
+from flowrail.machines.definition.evidence import (
+    CommandRun,
+    Confirmation,
+    EvidenceCheck,
+    EvidenceResult,
+    Level,
+    StepEvidence,
+    Verdict,
+)
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
-from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
 from flowrail.operations.environment import OpenedWorkflow, World

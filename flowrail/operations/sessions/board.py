@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.hosts.conversation import FLEET_OWNER
+from flowrail.machines.definition.evidence import StepEvidence
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine.questions import moment_after
-from flowrail.machines.sessions.evidence import StepEvidence
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError

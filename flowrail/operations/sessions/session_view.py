@@ -9,11 +9,11 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Node, Picture, TraceEntry
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
+from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
