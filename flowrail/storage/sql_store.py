@@ -134,7 +134,6 @@ class HeldRow(Generic[T]):
         parameters = {
             "key": key,
             "before": record.prev,
-            "previous": record.seq - 1,
             "record": record.seq,
             "digest": line.hash,
             "size": self._size + len(line.text),
@@ -162,6 +161,7 @@ class SqlStore(Generic[T]):
         self.database = database
         self._kind = kind
         self.tables = TABLES[kind.noun]
+        self._labels = [label for label in LABELS if label in self.tables.values.c]
 
     @cached_property
     def append_statements(self) -> Sequence[str]:
@@ -169,14 +169,11 @@ class SqlStore(Generic[T]):
         values, records, _ = self.tables
         key: BindParameter[str] = bindparam("key")
         record: BindParameter[int] = bindparam("record")
+        labels: dict[str, BindParameter[str]] = {label: bindparam(f"label_{label}") for label in self._labels}
         move = (
             update(values)
-            .where(
-                values.c.id == key,
-                values.c.seq == bindparam("previous"),
-                values.c.hash == bindparam("before"),
-            )
-            .values(seq=record, hash=bindparam("digest"), bytes=bindparam("size"), **self._label_parameters)
+            .where(values.c.id == key, values.c.hash == bindparam("before"))
+            .values(seq=record, hash=bindparam("digest"), bytes=bindparam("size"), **labels)
         )
         if self.database.is_sqlite:
             add = insert(records).values({records.c[0]: key, "seq": record, "line": bindparam("text")})
@@ -185,10 +182,6 @@ class SqlStore(Generic[T]):
         line = bindparam("text", type_=LargeBinary)
         added = select(moved.c.id, cast(record, Integer), line)
         return (self.database.compiled(insert(records).from_select(records.c.keys(), added)),)
-
-    @property
-    def _label_parameters(self) -> dict[str, BindParameter[str]]:
-        return {label: bindparam(f"label_{label}") for label in LABELS if label in self.tables.values.c}
 
     @cached_property
     def _newest_query(self) -> Select[bytes | None, int, int, int]:
@@ -372,9 +365,7 @@ class SqlStore(Generic[T]):
     def labels_of(self, record: T) -> dict[str, str]:
         """Return the values of the labels that the table has."""
         values = self._kind.labels(record)
-        return {
-            label: values.get(label, "")[:LABEL_LENGTH] for label in LABELS if label in self.tables.values.c
-        }
+        return {label: values.get(label, "")[:LABEL_LENGTH] for label in self._labels}
 
     def _row(self, key: str) -> tuple[int, int] | None:
         values = self.tables.values
