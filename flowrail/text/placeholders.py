@@ -9,9 +9,6 @@ from flowrail.text.phrases import in_words
 
 _NO_FENCE = r"(?m)^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:"
 """The start of one of our blocks. A value never contains one."""
-_MARKS, _BLANKS = "`~", " \t\r"
-_FEWEST_MARKS = 3
-_FLOW_FIRST = r"\A([ \t]*)flow:"
 _FENCE_MARK = r"(?m)^ {0,3}(?=`{3}|~{3})"
 _OPENING = r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)"
 MOST_AGAIN = 1_000_000
@@ -48,34 +45,38 @@ class Filling:
 
     def fill(self, text: str) -> str:
         """Return *text* with its placeholders filled."""
-        blocks = _blocks(text)[::-1] if "flow:" in text else []
-        guarded = bool(blocks)
-        line, at = _CurrentLine(), 0
+        pieces: list[str] = []
+        at = 0
+        blocks = _blocks(text) if "flow:" in text else []
+        for start, end in blocks:
+            pieces += [self._filled(text[at:start], guarded=True), self._filled_block(text[start:end])]
+            at = end
+        return "".join([*pieces, self._filled(text[at:], guarded=bool(blocks))])
+
+    def _filled_block(self, text: str) -> str:
+        def put(found: re.Match[str]) -> str:
+            return re.sub(_FENCE_MARK, "    ", self._value(found).replace("\n", "\n  "))
+
+        return PLACEHOLDER.sub(put, text)
+
+    def _filled(self, text: str, *, guarded: bool) -> str:
+        """Return *text*, which has none of our blocks, filled; *guarded* means that there are blocks beside it."""
 
         def put(found: re.Match[str]) -> str:
-            nonlocal at
-            line.add(text[at : found.start()])
-            at = found.end()
-            value = line.separated(value_of(found), text[at : at + 1])
-            line.add(value, given=True)
-            return value
-
-        def value_of(found: re.Match[str]) -> str:
-            name = found.group(1)
-            if name == "$":
-                return "$"
-            value = self._in_words(name)
-            if value is None:
-                return found.group()
-            while blocks and blocks[-1][1] <= found.start():
-                blocks.pop()
-            if blocks and blocks[-1][0] <= found.start():
-                value = value.replace("\n", "\n        ")
-            elif self._quoting and "\n" in value:
+            value = self._value(found)
+            if self._quoting and "\n" in value:
                 value = _quoted(value, text[found.end() : found.end() + 1])
             return re.sub(_FENCE_MARK, "    ", value) if guarded else value
 
-        return PLACEHOLDER.sub(put, text)
+        filled = PLACEHOLDER.sub(put, text)
+        if len(re.findall(_NO_FENCE, filled)) == len(re.findall(_NO_FENCE, text)):
+            return filled
+        return re.sub(_NO_FENCE, r"\1flow :", filled)  # several values form the start of a block together
+
+    def _value(self, found: re.Match[str]) -> str:
+        name = found.group(1)
+        value = "$" if name == "$" else self._in_words(name)
+        return found.group() if value is None else value
 
     def _in_words(self, name: str) -> str | None:
         """Return the value of *name* in words, or `None` if too much was repeated already."""
@@ -94,33 +95,6 @@ def _quoted(value: str, behind: str) -> str:
     lines = value.replace("\r\n", "\n").strip("\n").split("\n")
     ends = "" if len(lines) == 1 or behind in {"", "\n"} else "\n"
     return "\n> ".join(lines) + ends
-
-
-class _CurrentLine:
-    """The current line so far, to know whether a value could complete the mark of a fence."""
-
-    def __init__(self) -> None:
-        self._bare = True
-        self._marks = 0
-        self._given = False
-
-    def add(self, text: str, *, given: bool = False) -> None:
-        """Add text; *given* means that it is a value."""
-        _, new, last = text.rpartition("\n")
-        self._bare = (self._bare or bool(new)) and not last.strip(f"{_BLANKS}{_MARKS}")
-        self._marks = (0 if new else self._marks) + len(last.strip())
-        self._given = (self._given and not new) or (given and bool(last.strip()))
-
-    def separated(self, value: str, behind: str) -> str:
-        """Return *value* so that it forms no fence with the text before it or *behind* it."""
-        if self._bare and self._marks and value.startswith((*_MARKS,)):
-            value = f" {value}"
-        elif self._bare and self._marks >= _FEWEST_MARKS:
-            value = re.sub(_FLOW_FIRST, r"\1flow :", value)
-        _, new, last = value.rpartition("\n")
-        given = last.strip() or (self._given and not new)
-        could = given and not last.strip(f"{_BLANKS}{_MARKS}") and (self._bare or new)
-        return f"{value} " if could and behind in {*_MARKS} else value
 
 
 class RepeatableTexts:
