@@ -25,7 +25,7 @@ from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.discovery.diagnostics import CODES
 from flowrail.discovery.ranking.scores import CATEGORIES
-from flowrail.discovery.scan.declaration import declared_fields, declared_meta
+from flowrail.discovery.scan.declaration import FIELDS, META
 from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import Key
 from flowrail.operations.skills import plugin
@@ -121,10 +121,10 @@ def dialects() -> None:
 
 
 def _dialect_rows() -> Iterator[tuple[object, ...]]:
-    for field in declared_fields():
+    for field in FIELDS:
         new = f"`{field.new}`" if field.beside else f"`handoff.{field.new}`"
         yield field.name, new if field.new else "", f"`handoff.{field.old}`" if field.old else ""
-    for name, key in declared_meta():
+    for name, key in META:
         yield name, f"`meta.{key}`", ""
 
 

@@ -229,9 +229,6 @@ def _foreign(handoff_id: str) -> ForeignHandoffError:
 PRUNED = "pruned"
 """The kind of the record that says that a payload was deleted with its session."""
 
-KINDS_WITHOUT_EVENT = frozenset({"claim", PRUNED})
-"""The kinds of records that do not change the phase."""
-
 KEPT_FOR = timedelta(hours=24)
 """How long an open handoff keeps its session."""
 

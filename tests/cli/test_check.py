@@ -129,14 +129,6 @@ def test_sarif_has_each_finding_with_its_rule_and_position_and_follows_the_publi
     }
 
 
-@pytest.mark.usefixtures("_broken")
-def test_json_has_the_file_the_line_and_the_column() -> None:
-    first = json.loads(flow("check", "broken", "--json").out)["findings"][0]
-
-    assert (first["file"], first["line"], first["column"]) == ("workflow.yaml", 3, 57)
-    assert first["place"] == "workflow.yaml:3"
-
-
 def test_explain_knows_every_note_about_a_skill() -> None:
     for code in NOTES:
         assert explain(code).page.startswith(f"# {code}\n")

@@ -26,35 +26,6 @@ def commands(answer: dict[str, object]) -> list[list[str]]:
     return [each["command"].split()[1:] for each in dispatches]
 
 
-def test_commands_of_agents_work_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = start()
-    line = commands(begun)[0]
-
-    monkeypatch.chdir(tmp_path)
-    first = told(*line)
-    second = told(*first["next"][0]["command"].split()[1:])
-    last = told(*second["next"][0]["command"].split()[1:], "-s", "found=it")
-
-    assert last["status"] == "completed"
-    assert all("--store" in way["command"] for told_ in (first, second) for way in told_["next"])
-    assert "--store" in last["actions"][1]
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_first_step_tells_how_to_ask_and_the_later_ones_do_not() -> None:
-    begun = start()
-
-    first = told(*commands(begun)[0])
-    again = told("resume", first["session"])
-    second = told(*first["next"][0]["command"].split()[1:])
-
-    assert str(SUB_AGENT_QUESTION_FORMAT) in first["actions"]
-    assert first["ask_command"] == f"flow ask {first['session']} -"
-    assert str(SUB_AGENT_QUESTION_FORMAT) in again["actions"]  # to an agent that was launched afresh
-    assert second["actions"] == ["Sum it up."]
-    assert told("resume", str(begun["session"]))["ask_command"] is None
-
-
 def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
     begun = start("free")
 

@@ -270,17 +270,6 @@ def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its
     assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": A}
 
 
-def test_a_crashed_conversation_keeps_its_session_until_the_user_asks_for_it() -> None:
-    session = begin(A)
-
-    fresh = within(B, "step", "long", "-p", "topic=something else")
-    taken = within(B, "resume", session, "--take-over")
-
-    assert fresh["session"] != session
-    assert taken["next"]
-    assert within(B, "step", "long", "ok", "--session", session)["revision"] == 1
-
-
 def test_a_loop_that_starts_a_conversation_for_each_step_ends() -> None:
     session = begin(A)
 
@@ -313,15 +302,6 @@ def test_migrating_and_cancelling_in_the_session_of_another_conversation_are_ref
     assert (migrated["code"], cancelled["code"]) == ("OTHER_CONVERSATION", "OTHER_CONVERSATION")
     within(A, "session", "migrate", session)
     within(A, "finish", lead, "d0-1", "--cancel")
-
-
-def test_a_conflict_names_the_topic_of_the_session() -> None:
-    session = begin(A)
-    within(A, "step", "long", "ok", "--session", session)
-
-    error = refused_within(A, "step", "long", "fail", "--session", session, "--expect", "0")
-
-    assert '("slow login") is at revision 1, not 0' in error["message"]
 
 
 def test_the_history_of_a_person_without_a_conversation_names_their_account(

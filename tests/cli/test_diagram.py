@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.sandbox import ASKING, SMALL, allow, flow, put_python, put_skill, refused, told
+from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
 
 FANNING = """\
 name: NAME
@@ -140,16 +140,6 @@ def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
     assert "<code>d0-1</code> explore: claimed" in page
     assert ": claim d0-1 by " in page
     assert child not in page
-
-
-def test_code_that_is_not_run_is_left_out_with_a_word() -> None:
-    put_python("py")
-
-    ran = flow("diagram", "py")
-
-    assert ran.status == 0
-    assert "FR190" in ran.err or "left out" in ran.err or '"1 · ' in ran.out
-    allow("py")
 
 
 def test_more_arrows_than_mermaid_draws_are_told_of() -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from support.agents import ONE, put_lead
-from support.sandbox import flow, put_skill, told
+from support.agents import ONE
+from support.sandbox import put_skill, told
 
 PIECES, PROCESSES = 12, 4
 
@@ -101,46 +97,3 @@ def test_the_work_of_an_agent_that_is_killed_is_done_by_another(tmp_path: Path) 
     )
     assert claims == {each["id"]: 2 if each["id"] == lost else 1 for each in here["dispatches"]}
     assert told(*here["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
-
-
-MANY = 24
-
-
-def _one_agent(line: str, number: int, results: Any) -> None:
-    """Do one piece of work in a process of its own, and tell how it went."""
-    os.chdir("/")
-    steps: list[Any] = []
-    for words in (line.split()[1:], None, None):
-        more = ["-s", f"found={number}"] if len(steps) == 2 else []
-        command = words if words is not None else steps[-1]["next"][0]["command"].split()[1:]
-        ran = flow(*command, *more, "--json", "--wait", "90")  # (a machine may be busy with more than this)
-        if ran.status:
-            results.put((number, ran.status, ran.out))
-            return
-        steps.append(ran.data)
-    results.put((number, 0, steps[-1]["status"]))
-
-
-def test_many_agents_that_report_at_once_from_another_folder_lose_nothing() -> None:
-    put_lead()
-    areas = [str(number) for number in range(MANY)]
-    begun = told("start", "lead", "-p", f"areas={json.dumps(areas)}")
-    context = multiprocessing.get_context("fork")
-    results = context.Queue()
-    agents = [
-        context.Process(target=_one_agent, args=(each["command"], number, results))
-        for number, each in enumerate(begun["dispatches"])
-    ]
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # each of them does one thing and ends
-        for agent in agents:
-            agent.start()
-    ended = [results.get(timeout=100) for _ in agents]
-    for agent in agents:
-        agent.join()
-
-    assert [each for each in ended if each[1]] == []
-    here = told("resume", begun["session"])
-    assert here["join"]["met"] is True
-    assert [each["result"] for each in here["dispatches"]] == [{"found": area} for area in areas]

@@ -25,15 +25,6 @@ def test_work_for_agents_and_gates_are_shown() -> None:
     assert "Other workflows\n  planner/executor\n" in text
 
 
-def test_questions_and_lists_of_work_are_shown() -> None:
-    text = flow("show", "doc-sync").out
-
-    assert "a prompt  one for each of areas; all must succeed" in text
-    assert "Apply plan  The planned changes" in text
-    assert "Approve → ok, Rework → fail" in text
-    assert "(decided by its questions; at most 3 attempts;" in text
-
-
 def test_a_list_that_is_given_and_how_many_are_enough_are_shown() -> None:
     text = flow("show", "perspective-swarm").out
 

@@ -96,13 +96,6 @@ def test_an_error_is_one_json_object_on_stdout(form: list[str]) -> None:
     assert ran.out.isascii()
 
 
-@pytest.mark.parametrize(
-    "form", [["--json"], ["--format", "json"], ["--format=json"], ["--format", "xml", "--json"]]
-)
-def test_the_ways_to_ask_for_json_are_the_same(form: list[str]) -> None:
-    assert json.loads(flow("start", "decision-critic", *form).out)["step"]["number"] == 1
-
-
 def test_nothing_foreign_is_printed_as_it_is() -> None:
     ran = flow("step", "\x1b[31mred\u202e")
 

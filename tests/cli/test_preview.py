@@ -31,13 +31,6 @@ def test_what_a_step_would_ask_is_shown_without_commands() -> None:
         assert "flow answer" not in out
 
 
-def test_a_preview_as_text_has_a_heading_and_speaks_of_no_session() -> None:
-    first, second, *_ = flow("skill", "preview", "loop", "1", "--format", "text").out.split("\n")
-
-    assert first.startswith("loop · step 1 of 3")
-    assert second == ""
-
-
 @pytest.mark.parametrize(
     ("words", "mode", "to"),
     [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,17 +15,6 @@ def test_the_script_for_each_shell_is_printed(shell: str) -> None:
 
     assert ran.status == 0
     assert "_FLOW_COMPLETE" in ran.out
-
-
-def test_bash_accepts_the_script() -> None:
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("no bash here")
-
-    script = flow("completion", "bash").out
-    done = subprocess.run([bash, "-n"], input=script, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
 
 
 def test_the_line_is_added_once_and_the_rest_of_the_file_stays() -> None:

@@ -121,14 +121,6 @@ def test_facts_are_taken_from_options_and_from_a_file() -> None:
     assert told("step", "asking")["actions"] == ["Sure: high, where: a, b."]
 
 
-def test_facts_are_taken_from_standard_input() -> None:
-    told("step", "asking")
-
-    here = told("step", "asking", "done", "--facts", "-", stdin=b'{"where": [], "sure": "low"}')
-
-    assert here["step"]["attempt"] == 2
-
-
 def _ids() -> list[str]:
     return [folder.name for folder in sessions_folder().iterdir()]
 

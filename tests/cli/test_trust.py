@@ -35,13 +35,6 @@ def put_canary(name: str = "py", where: Path | None = None) -> Path:
     return put_python(name, where=where, before=f"open({str(canary())!r}, 'w').close()\n")
 
 
-def test_a_users_own_code_runs() -> None:
-    put_canary(where=home_skills())
-
-    assert told("step", "py")["source"] == "global"
-    assert canary().exists()
-
-
 def test_a_projects_code_runs_only_when_allowed() -> None:
     folder = put_canary()
 
@@ -124,19 +117,6 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     assert refused("start", name)[1]["message"].endswith(
         "it changed since it was approved: workflow.yaml (changed)"
     )
-
-
-def test_a_projects_yaml_needs_no_leave() -> None:
-    put_skill("small")
-
-    assert told("step", "small")["source"] == "project"
-
-
-def test_skills_of_a_place_named_by_hand_are_a_projects() -> None:
-    put_canary(where=Path.cwd() / "more")
-
-    assert refused("step", "py", "--root", "more")[0] == 7
-    assert not canary().exists()
 
 
 def test_a_digest_that_is_not_the_folders_allows_nothing() -> None:

@@ -145,19 +145,6 @@ def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
     ]
 
 
-def test_a_new_skill_is_added_after_the_others(home: Path) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    file_of(home).write_text(REGISTRY)
-
-    planned = sync(home)
-
-    assert planned.added == ("new",)
-    assert planned.stale == ("programming-pm", "skill-editor")
-    assert [line for line in changed_lines(planned) if line.startswith("-") and "Z" not in line] == [
-        "-  total_workflows: 2"
-    ]
-
-
 @pytest.mark.parametrize("dash", ["", "  ", "    "])
 def test_the_indentation_stays_as_it_is(home: Path, dash: str) -> None:
     put(home / ".claude/skills", "new", head("new", ACCEPTING))

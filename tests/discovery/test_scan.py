@@ -130,17 +130,6 @@ def test_a_file_named_from_outside_is_visited(tree: Path) -> None:
     assert codes(found) == {"gone": "DANGLING_LINK", "empty": "NO_SKILL_FILE"}
 
 
-def test_a_folder_that_two_roots_lead_to_is_found_once(tree: Path) -> None:
-    put(tree / "shared", "skill")
-    (tree / "client").mkdir()
-    (tree / "client/skill").symlink_to(tree / "shared/skill")
-
-    found = scanned(tree / "client", tree / "shared")
-
-    assert [each.path for each in found.found] == [str(tree / "client/skill/SKILL.md")]
-    assert codes(found) == {"skill": "SAME_FOLDER"}
-
-
 def test_a_scan_ends_after_so_many_folders(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flowrail.discovery.scan.scan.MOST_FOLDERS", 3)
     for number in range(4):

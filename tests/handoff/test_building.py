@@ -67,14 +67,6 @@ def test_an_insight_is_read_from_its_parts(text: Any, insight: dict[str, Any]) -
     assert built(divergent_insights=[text])["insights"]["divergent"] == [insight]
 
 
-def test_a_term_is_read_from_its_parts() -> None:
-    found = built(suggested_terms=["cost studies | settles it", "plain", {"term": "x"}])["research_seeds"][
-        "suggested_terms"
-    ]
-
-    assert found == [{"term": "cost studies", "rationale": "settles it"}, {"term": "plain"}, {"term": "x"}]
-
-
 def test_every_fact_has_its_place() -> None:
     made = built(
         reframed="How?",

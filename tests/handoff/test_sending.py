@@ -428,16 +428,6 @@ def test_a_handoff_can_be_cancelled() -> None:
     assert told(*anew)["phase"] == "invocation"
 
 
-def test_a_target_with_a_workflow_is_invoked_by_a_flow_command() -> None:
-    ours("digger")
-
-    sent = send("digger", session())
-
-    assert sent["has_workflow"]
-    assert sent["invocation"] == sent["receive_command"]
-    assert sent["invocation"].endswith(f"--sha256 {sent['sha256']}")
-
-
 def test_the_hint_shows_how_to_name_a_session() -> None:
     target("digger")
     assert refused("handoff", "send", "digger")[1]["code"] == "NO_OPEN_SESSION"

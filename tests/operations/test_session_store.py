@@ -300,21 +300,6 @@ def test_a_loaded_workflow_whose_files_changed_is_refused() -> None:
 # --- the rest of what commands do
 
 
-def test_questions_are_answered() -> None:
-    put_skill("ask", ASK_USER)
-    store = open_store()
-    session = store.start("ask")
-
-    answered = store.answer(session, {"go": "Yes"}, reason="looks good")
-
-    assert session.status == "waiting"
-    assert [
-        (question.id, [option.label for option in question.options]) for question in session.questions
-    ] == [("go", ["Yes", "No"])]
-    assert answered.status == "active"
-    assert store.report(answered, "done").revision == 1
-
-
 def test_work_is_claimed_finished_and_cancelled() -> None:
     put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
     store = open_store()

@@ -101,8 +101,9 @@ class _Value(NamedTuple):
 
 
 _TOP = (("name", "name"), ("summary", "description"), ("version", "version"))
-_META = (("duration", "estimated_duration"), ("complexity", "complexity"), ("autonomous", "autonomous"))
-_FIELDS = (
+META = (("duration", "estimated_duration"), ("complexity", "complexity"), ("autonomous", "autonomous"))
+"""The fields below `meta`, each with its key."""
+FIELDS = (
     _Field("accepts_from", "accepts_from", "accepts_handoff", "skills"),
     _Field("provides_to", "provides_to", "", "names"),
     _Field("categories", "categories", "handoff_categories", "names", beside=True),
@@ -116,17 +117,8 @@ _FIELDS = (
     _Field("output_types", "output_types", "", "names", beside=True),
     _Field("health_check", "", "health_check", "text"),
 )
-_KNOWN = {"meta"}.union(*({field.new, field.old} for field in _FIELDS))
-
-
-def declared_fields() -> Sequence[_Field]:
-    """Return every field with its key in either dialect."""
-    return _FIELDS
-
-
-def declared_meta() -> Sequence[tuple[str, str]]:
-    """Return the fields below `meta`, each with its key."""
-    return _META
+"""Every field with its key in either dialect."""
+_KNOWN = {"meta"}.union(*({field.new, field.old} for field in FIELDS))
 
 
 def read_metadata(front: Frontmatter, file: str) -> Reading:
@@ -161,7 +153,7 @@ class _DeclarationReader:
         line, dialects = 0, set[str]()
         if blocks:
             line = self._front.line(*blocks[0].path)
-            dialects = {used for field in _FIELDS for used in self._field(field, top, blocks, below)}
+            dialects = {used for field in FIELDS for used in self._field(field, top, blocks, below)}
             self._meta(top, *blocks, below)
             self._unknown_keys(blocks)
         dialect = "+".join(sorted(dialects))
@@ -227,7 +219,7 @@ class _DeclarationReader:
     def _meta(self, *places: _Place) -> None:
         metas = [(place.path, place.values.get("meta")) for place in places]
         inner = [_Place((*path, "meta"), values) for path, values in metas if isinstance(values, dict)]
-        for name, key in _META:
+        for name, key in META:
             self._keep(name, self._value(inner, key, "truth" if name == "autonomous" else "text"))
 
     def _raw(self, path: Path) -> object:

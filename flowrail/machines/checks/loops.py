@@ -18,8 +18,6 @@ from flowrail.text import phrases
 
 LARGEST_TOLD = 6_000
 """Bytes. An agent does not follow all of a longer text."""
-MOST_LANDINGS = 500
-"""Above so many transitions compiling takes longer than anything else in a step."""
 Names = frozenset[str]
 
 

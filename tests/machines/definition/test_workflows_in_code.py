@@ -6,8 +6,6 @@ import pytest
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import Finding, WorkflowError
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.python_source import read_python
 from flowrail.machines.loading.run_python import run_python
 
@@ -135,21 +133,3 @@ def test_instructions_that_are_three_dots_are_a_warning() -> None:
 
     found = [*check_workflow(workflow), *read(text)]
     assert [(finding.code, finding.severity) for finding in found] == [("FR115", "warning")] * 2
-
-
-def test_choices_may_be_an_enumeration_and_rules_a_mapping() -> None:
-    workflow = Workflow(
-        "demo",
-        StepDef(
-            "look",
-            "Look",
-            ["Look."],
-            next={"ok": None},
-            reports={"severity": {"choices": ["low", "high"], "required": True}},
-            rules=[{"if": "severity == 'low'", "outcome": "ok"}, {"outcome": "ok"}],
-        ),
-    )
-
-    (step,) = workflow.steps
-    assert step.reports["severity"].choices == ("low", "high")
-    assert [(rule.outcome, rule.when) for rule in step.rules] == [("ok", "severity == 'low'"), ("ok", None)]

@@ -186,19 +186,6 @@ def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: st
     assert agents.claimable(dispatch, NOW) is free
 
 
-def test_a_prompt_is_filled_for_its_item() -> None:
-    work = Dispatch(
-        "explore", None, "areas", {"depth": 2}, prompt=("Look at $item.", "Depth $depth, $topic.")
-    )
-    flow = workflow(step("look", dispatch=work), params={**AREAS, "topic": Arg(default="T")})
-    first = start(flow).dispatches[0]
-
-    told = agents.prompt_of(flow.step("look"), first, {"topic": "T"})
-
-    assert told == "Look at a.\n\nDepth 2, T."
-    assert agents.prompt_of(step(), first, {}) == ""
-
-
 # --- a Dispatch in place of a handler
 
 

@@ -38,12 +38,6 @@ def decided(handler: Callable[..., Any], **state: Any) -> Decision:
 # --- what is known
 
 
-def test_a_condition_is_an_expression_or_a_function_or_none() -> None:
-    assert applies(step(), context())
-    assert applies(step(when="mode == 'full' and visit == 2"), context())
-    assert not applies(step(when=lambda ctx: ctx.visit > 2), context())
-
-
 def test_the_first_rule_that_holds_decides() -> None:
     here = step(rules=[("fail", "size > 3"), ("iterate", "size > 1"), ("ok", None)])
 

@@ -13,7 +13,7 @@ from support.workflows import linear, step, unchecked
 from flowrail.cli.environment import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.parts import Frozen, freeze
+from flowrail.machines.definition.parts import freeze
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.machines.definition.workflow import to_plain
 from flowrail.machines.engine.reports import ValuesError, check_params, read_values
@@ -150,17 +150,6 @@ def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
 
 
 # --- parameters and facts
-
-
-def test_parameters_have_their_defaults_and_what_was_given() -> None:
-    definition = linear(
-        "a", params={"mode": Arg(default="full"), "topic": Arg(), "areas": Arg(default=["x"])}
-    )
-
-    params = check_params(definition, {"topic": "it"})
-
-    assert params == {"mode": "full", "areas": ("x",), "topic": "it"}
-    assert isinstance(params, Frozen)
 
 
 def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:

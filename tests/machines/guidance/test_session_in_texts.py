@@ -7,19 +7,8 @@ from support.workflows import step, workflow
 from flowrail.machines.definition.step_parts import Dispatch, Option, Question
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import entered, start
-from flowrail.machines.guidance.guide import guide
 
 RUN = "dull-k3x9q2"
-
-
-def test_title_and_text_name_the_run() -> None:
-    flow = workflow(step(title="Notes of $session", actions=["Write `$session-notes.md`."]))
-
-    told = guide(flow, start(flow, session_id=RUN))
-
-    assert told.step is not None
-    assert told.step.title == f"Notes of {RUN}"
-    assert told.actions == (f"Write `{RUN}-notes.md`.",)
 
 
 def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:

@@ -286,14 +286,6 @@ def test_the_rest_is_read_where_something_is_computed() -> None:
 # --- mistakes
 
 
-def test_a_file_that_is_no_python_is_told_with_its_line() -> None:
-    _, findings = read("a = 1\nb = = 2")
-
-    assert [(each.code, each.severity, str(each.place)) for each in findings] == [
-        ("FR100", "error", "workflow.py:2")
-    ]
-
-
 # --- files made to hurt
 
 

@@ -270,21 +270,6 @@ def test_python_with_functions_is_run_each_time_and_its_change_judged() -> None:
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
 
 
-def test_plain_python_goes_on_from_its_copy() -> None:
-    text = (
-        "from flowrail import StepDef, Workflow\n"
-        'WORKFLOW = Workflow("NAME", StepDef("one", "One", ["Do."], next={"ok": None}))\n'
-    )
-    folder = put_skill("plain", text, where=home_skills(), file="workflow.py")
-    session = told("step", "plain")["session"]
-    shutil.rmtree(folder)
-
-    ran = flow("step", "plain", "ok", "--session", session, "--json")
-
-    assert ran.data["status"] == "completed"
-    assert "is missing" in ran.err
-
-
 def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_changes() -> None:
     folder = put_skill("small")
     told("step", "small")

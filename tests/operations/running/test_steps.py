@@ -24,15 +24,6 @@ def here() -> World:
     return world(store=None)._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
 
 
-def test_values_may_be_given_as_data(here: World) -> None:
-    begun = steps.begin(here, "asking", {"topic": "login", "size": 2})
-
-    answer = steps.report(here, "asking", "done", facts={"sure": "high", "where": ["a"]})
-
-    assert begun.guidance.params == {"topic": "login", "size": 2}
-    assert answer.guidance.actions == ("Sure: high, where: a.",)
-
-
 @pytest.mark.every_store
 def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
     session = steps.begin(here, "small").guidance.session

@@ -81,17 +81,6 @@ def test_other_bytes_and_the_same_workflow_is_identical(session: str) -> None:
     assert set(changes(done).values()) == {"identical"}
 
 
-def test_other_texts_are_text_only(session: str) -> None:
-    edited(LOOP.replace("title: Third", "title: The last"), second="Do it otherwise.\n")
-
-    done = migrated(session)
-
-    assert (done["verdict"], done["revision"]) == ("text only", 2)
-    assert changes(done) == {"first": "identical", "second": "text only", "third": "text only"}
-    assert records(session)[-1]["note"]["text_only"] == ["second", "third"]
-    assert told("resume", session)["actions"] == ["Do it otherwise."]
-
-
 def test_more_ways_on_are_compatible_and_commands_stay_good(session: str) -> None:
     command = told("resume", session)["next"][0]["command"].split()[1:]
     edited(LOOP.replace("iterate: second}", "iterate: second, fail: null}"))
