@@ -33,7 +33,7 @@ from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running import evidence_records, working_files
+from flowrail.operations.running import evidence_records, session_files
 from flowrail.operations.running.evidence import hidden
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import SessionPage, view
@@ -210,7 +210,7 @@ class Pages:
             resume=str(Command("resume", session_id, store=self._world.shown_store)),
             awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
             sent={},
-            files=working_files.listed(self._world, shown.now),
+            files=session_files.listed(self._world, shown.now),
             rows=_path(shown.records),
             shown_steps=_shown_steps(shown),
             targets=_targets(shown),

@@ -13,8 +13,8 @@ from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, proces
 import flowrail
 
 PACKAGE = Path(flowrail.__file__).parent
-MOST_MODULES = 50
-"""Modules with code that `flow step SKILL OUTCOME` may load. The aim is 48."""
+MOST_MODULES = 48
+"""Modules with code that `flow step SKILL OUTCOME` may load."""
 HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "rich", "importlib.metadata"}
 DATABASES = {"sqlalchemy", "psycopg", "sqlite3", "dbos"}
 PLACEHOLDERS = {"attr.validators", "gettext", "logging", "platform", "tokenize", "urllib.parse"}

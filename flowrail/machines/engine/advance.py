@@ -16,7 +16,6 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine import agents, questions
-from flowrail.machines.engine import reviews as review_gates
 from flowrail.machines.engine.outcome import (
     Call,
     call_plainly,
@@ -24,6 +23,8 @@ from flowrail.machines.engine.outcome import (
     in_context,
     name_of,
     names_in,
+    refuse_claim,
+    verdict,
 )
 from flowrail.machines.engine.reports import (
     EvidenceMissingError,
@@ -286,7 +287,7 @@ def check_reportable(workflow: Workflow, step: StepDef, session: Session, report
     if session.questions:
         questions.check_answered(session, step)
     if step.gate is not None and reported in WORDS:
-        raise review_gates.refuse_claim(step, session, reported)
+        raise refuse_claim(step, session, reported)
     ways = reportable_outcomes(workflow, step, session)
     if reported not in ways:
         raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, ways_on=ways)
@@ -325,7 +326,7 @@ def _decide(
     if not step.decides:
         return _Decision(WORDS[report.outcome])
     if step.gate is not None:
-        return _Decision(review_gates.verdict(step, session).outcome)
+        return _Decision(verdict(step, session).outcome)
     if step.questions:
         decision = _Decision(WORDS[questions.decided_by_answers(session.questions)])
     else:

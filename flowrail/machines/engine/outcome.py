@@ -1,6 +1,9 @@
 """What a step decides itself: whether it applies, which instructions it prints, which outcome it has.
 
 An author's function that is called from a command has a time limit, and its output does not mix with the answer.
+
+A review gate decides from the findings that its own round recorded, those since its review was last entered; earlier
+rounds do not count. It never relies on what an agent reports.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
-from flowrail.errors import FlowError
+from flowrail.command import Command, Hint
+from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.expressions import EVIDENCE, RESULTS
 from flowrail.machines.definition.step import (
@@ -26,12 +30,13 @@ from flowrail.machines.definition.step import (
     StepDef,
     handler_signature,
 )
+from flowrail.machines.definition.step_parts import DEFAULT_POLICY, POLICIES, GateConfig, Severity
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.session import NOTES, default_work_folder
+from flowrail.machines.sessions.session import NOTES, RecordedFinding, Session, default_work_folder
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
-from flowrail.text.safe_text import Markup, parts
+from flowrail.text.safe_text import Markup, parts, shortened
 
 NO_SESSION = "SESSION"
 """How a text reads where no session was begun, as in a preview."""
@@ -253,6 +258,110 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
                 step=step.id,
             )
     return supplied
+
+
+MOST_NAMED = 12
+"""How many of the findings that block a refusal names, each with its beginning."""
+
+
+class ReviewPendingError(ConflictError):
+    """The gate's review has not ended, so the gate cannot decide."""
+
+    code = "REVIEW_PENDING"
+
+
+class GateDecidesError(ConflictError):
+    """An outcome was reported for a gate, which decides from the recorded findings."""
+
+    code = "GATE_DECIDES"
+
+
+class GateVerdict(NamedTuple):
+    """The decision of a gate on its round: the findings that block, and those that do not."""
+
+    round: int
+    severities: tuple[str, ...]
+    blocking: tuple[RecordedFinding, ...]
+    others: tuple[RecordedFinding, ...]
+    unreviewed: bool = False
+    """Whether the review failed and put nothing on record, so that nobody has seen that all is well."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome that follows from the findings."""
+        return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
+
+
+def verdict(step: StepDef, session: Session) -> GateVerdict:
+    """Return the decision of the gate at *step*; refuse if its review has not ended."""
+    gate = step.gate
+    assert gate is not None  # noqa: S101 - only gates are asked
+    if not is_undecided(session, step.id, gate):
+        raise ReviewPendingError(
+            f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
+            hint=Hint("see what was done: ", Command("history", session.id)),
+            step=step.id,
+            review=gate.review,
+        )
+    number = session.visits.get(step.id, 1)
+    severities = blocking_now(gate, session, step.id)
+    own = round_findings(session, gate.review)
+    return GateVerdict(
+        round=number,
+        severities=tuple(severity for severity in Severity if severity in severities),
+        blocking=tuple(each for each in own if each.severity in severities),
+        others=tuple(each for each in own if each.severity not in severities),
+        unreviewed=failed_empty(session, gate.review),
+    )
+
+
+def failed_empty(session: Session, review: str) -> bool:
+    """Return whether *review* just ended with `fail` and recorded no finding in its round."""
+    last = session.last
+    if last is None or last.step != review or last.outcome != Outcome.FAIL:
+        return False
+    since = session.entered.get(review, 0)
+    return not any(each.review == review and each.revision >= since for each in session.findings)
+
+
+def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]:
+    """Return the open findings of a review's newest round: those recorded since it was entered last."""
+    if review not in session.entered:
+        return ()
+    since = session.entered[review]
+    return tuple(each for each in session.findings if each.is_open and each.revision >= since)
+
+
+def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
+    """Return the severities that block in the current round."""
+    if session.granted(step_id).must_only:
+        return frozenset({Severity.MUST})
+    policy = POLICIES.get(gate.policy or "", DEFAULT_POLICY)
+    return frozenset(policy.blocking(max(1, session.visits.get(step_id, 1))))
+
+
+def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:
+    """Return the refusal of an outcome that was reported for a gate, with the recorded findings."""
+    judged = verdict(step, session)
+    named = judged.blocking[:MOST_NAMED]
+    lines = [f"{each.id} {each.severity} {shortened(each.text)}" for each in named]
+    hint: str | Hint = "report `done`"
+    if left := len(judged.blocking) - len(named):
+        lines.append(f"and {left} more")
+        hint = Hint("report `done`; see all findings: ", Command("finding list", session.id))
+    against = f"; these findings block it: {'; '.join(lines)}" if lines else ""
+    return GateDecidesError(
+        f"gate `{step.id}` decides from the recorded findings and does not accept `{outcome}`{against}",
+        hint=hint,
+        step=step.id,
+        outcome=outcome,
+        blocking=[each.id for each in judged.blocking],
+    )
+
+
+def is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
+    """Return whether the review of the gate at *step_id* was entered after the gate last decided."""
+    return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
 
 
 class StoppedFromOutside(BaseException):

@@ -11,7 +11,15 @@ from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.outcome import in_context, name_of, names_in
+from flowrail.machines.engine.outcome import (
+    ReviewPendingError,
+    blocking_now,
+    in_context,
+    name_of,
+    names_in,
+    round_findings,
+    verdict,
+)
 from flowrail.machines.guidance.evidence import EvidenceView, views
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import (
@@ -49,7 +57,7 @@ def with_others(
     review = step.id if step.gate is None else step.gate.review
     if loop is not None and loop.mode == FIX:
         review = reviews.gates(workflow)[loop.gate].review
-    found = reviews.round_findings(session, review)
+    found = round_findings(session, review)
     if loop is not None and loop.only_changes and loop.mode == REVERIFY and step.gate is None:
         found = tuple(each for each in session.findings if each.is_open and each.review == review)
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
@@ -94,8 +102,8 @@ def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | N
 def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
     view = _view(workflow, step, session, session.visit, "review")
     try:
-        judged = reviews.verdict(step, session)
-    except reviews.ReviewPendingError:
+        judged = verdict(step, session)
+    except ReviewPendingError:
         return view
     fixed_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
     view = view._replace(
@@ -113,9 +121,7 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
     view = _view(workflow, gate, session, session.visits.get(gate.id, 1), FIX)
     assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
     blocking = [
-        each.id
-        for each in reviews.round_findings(session, gate.gate.review)
-        if each.severity in view.severities
+        each.id for each in round_findings(session, gate.gate.review) if each.severity in view.severities
     ]
     since = session.entered.get(gate.gate.review, 0)
     return view._replace(
@@ -128,7 +134,7 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
 
 def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
     assert gate.gate is not None  # noqa: S101 - only gates are asked
-    severities = reviews.blocking_now(gate.gate, session, gate.id)
+    severities = blocking_now(gate.gate, session, gate.id)
     return LoopView(
         gate=gate.id,
         name=gate.gate.qr_name or _called(workflow, gate, session, session.visits.get(gate.id, 1)),

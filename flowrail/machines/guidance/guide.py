@@ -17,16 +17,17 @@ from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, Step
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import reportable_outcomes
 from flowrail.machines.engine.agents import WorkResult
 from flowrail.machines.engine.outcome import (
     HandlerError,
+    ReviewPendingError,
     actions_of,
     applies,
     in_context,
     names_in,
     title_of,
+    verdict,
 )
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, ReceivedWork, Session
@@ -468,8 +469,8 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
     """Return the outcome that follows from findings or answers, if they are all there."""
     if step.gate is not None:
         try:
-            return engine_reviews.verdict(step, session).outcome
-        except engine_reviews.ReviewPendingError:
+            return verdict(step, session).outcome
+        except ReviewPendingError:
             return None
     questions = session.questions
     return (

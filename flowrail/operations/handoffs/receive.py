@@ -15,7 +15,7 @@ from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import definition_bytes
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import session_files
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
 from flowrail.skills.catalog import UnknownSkillError
@@ -72,13 +72,13 @@ def _start_session(
     received: ReceivedWork,
 ) -> Answer:
     now = world.now()
-    work = working_files.new_folder(world, opened.workflow, session_id)
+    work = session_files.new_folder(world, opened.workflow, session_id)
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now, work=work)
     topic = session.topic or shortened(received.summary, LONGEST_TOPIC)
     session = session._replace(received=received, topic=topic).bound_to(world.host)
-    session = working_files.on_this_machine(world, session)
+    session = session_files.on_this_machine(world, session)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     note: RecordNote = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)
-    working_files.make(world, session)
+    session_files.make(world, session)
     return answer.with_head(stored.head)

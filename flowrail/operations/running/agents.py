@@ -44,11 +44,11 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import evidence, working_files
+from flowrail.operations.running import evidence, session_files
 from flowrail.operations.running.child_sessions import finished_dispatch, reconciled
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_beside
-from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
@@ -163,7 +163,7 @@ def _handed(
         )
     )
     prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
-    prompt = str(working_files.for_agents(world, session, prompt))
+    prompt = str(session_files.for_agents(world, session, prompt))
     token, store = str(taken.token), world.store.address
     ways = tuple(
         Command("finish", session.id, taken.id, word, token=token, store=store)
@@ -179,7 +179,7 @@ def _handed(
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
         given={
-            name: working_files.for_agents(world, session, value)
+            name: session_files.for_agents(world, session, value)
             for name, value in agents.unmentioned_values(step, taken).items()
         },
         evidence=_expected(step, taken, values),
@@ -328,7 +328,7 @@ def _begin_child(
         )
     opened = open_beside(world, address, parent, above.kept)
     params = {
-        name: working_files.for_agents(world, parent, value)
+        name: session_files.for_agents(world, parent, value)
         for name, value in dispatch.vars.items()
         if value is not None
     }
@@ -341,7 +341,7 @@ def _begin_child(
             source=opened.source,
             now=now,
             parent=ParentSession(parent.id, dispatch.id, depth, review),
-            work=working_files.new_folder(world, opened.workflow, child_id, for_agent=True),
+            work=session_files.new_folder(world, opened.workflow, child_id, for_agent=True),
         )
     except ValuesError as error:  # an agent cannot mend what it was given
         off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.address)
@@ -350,11 +350,11 @@ def _begin_child(
         )
         raise
     child = child._replace(project=parent.project)
-    child = working_files.on_this_machine(world, child.bound_to(world.host))
+    child = session_files.on_this_machine(world, child.bound_to(world.host))
     child = with_baseline(world, opened.workflow, None, child)
     answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused
     stored = world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id})
-    working_files.make(world, child)
+    session_files.make(world, child)
     return answer.with_head(stored.head)
 
 

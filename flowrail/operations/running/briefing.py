@@ -8,7 +8,7 @@ from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import session_files
 from flowrail.operations.running.child_sessions import reconciled
 
 MOST_STEPS = 12
@@ -18,7 +18,7 @@ MOST_FOUND = 12
 
 def with_past(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
     """Return *guidance* with working files, and a briefing, or the results after the end."""
-    guidance = guidance._replace(working_files=working_files.listed(world, session))
+    guidance = guidance._replace(working_files=session_files.listed(world, session))
     if not session.is_open:
         return guidance if session.parent else _with_results(world, session, guidance)
     return guidance._replace(briefing=_briefing(world.store, session, workflow, guidance, world.now()))

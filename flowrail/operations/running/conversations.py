@@ -20,7 +20,7 @@ from flowrail.machines.sessions.store import (
 )
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import DispatchLookup, agents_at_work, is_lost
-from flowrail.operations.running.open_workflow import loading
+from flowrail.operations.running.session_files import loading
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
 

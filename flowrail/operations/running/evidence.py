@@ -25,7 +25,7 @@ from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import Dispatched, Report, Secrets, Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import session_files
 from flowrail.operations.running.conversations import ownership_note
 from flowrail.text import placeholders
 
@@ -220,7 +220,7 @@ def project_of(world: World, session: Session) -> str:
     It is the project of the store, or the project in which the session started if the store is in none. So a report from
     elsewhere changes nothing. A sub-agent may work in a git worktree of the project.
     """
-    project = os.path.realpath(working_files.project_of(world, session))
+    project = os.path.realpath(session_files.project_of(world, session))
     return project if session.parent is None else worktree_of(project, world.cwd) or project
 
 

@@ -34,7 +34,7 @@ from flowrail.machines.sessions.session import BY_EVIDENCE, Session
 from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.evidence import context_of, entered, hidden, results_of
-from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import check_expected
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import did_you_mean, listed

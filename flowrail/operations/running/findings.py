@@ -11,7 +11,7 @@ from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_working
-from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.session_files import open_session
 
 
 def add_finding(

@@ -17,7 +17,7 @@ from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQues
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned, ownership_note
-from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import Answer, check_expected, look
 from flowrail.text.phrases import listed
 

@@ -13,7 +13,7 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.views import SentWork
 from flowrail.machines.sessions.session import NOTES, Session, WorkingFile
 from flowrail.operations.environment import World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import session_files
 
 MOST_FILES = 5
 """At most this many result files are named."""
@@ -25,10 +25,10 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
 
     A page is a Markdown file at the top of the folder, such as a plan. Scratch files are not named.
     """
-    project = working_files.project_of(world, session)
+    project = session_files.project_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
-    kept = working_files.listed(world, session)
+    kept = session_files.listed(world, session)
     pages = [
         file
         for file in kept
@@ -84,4 +84,4 @@ def _file(path: str, project: str, now: float) -> WorkingFile | None:
         return None
     if relative.startswith(os.pardir) or not S_ISREG(about.st_mode):
         return None
-    return working_files.described(relative, about, now)
+    return session_files.described(relative, about, now)

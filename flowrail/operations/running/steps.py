@@ -37,7 +37,7 @@ from flowrail.machines.sessions.store import (
     UnknownSessionError,
 )
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import conversations, working_files
+from flowrail.operations.running import conversations, session_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
     check_not_cancelled,
@@ -46,7 +46,7 @@ from flowrail.operations.running.child_sessions import (
     lost_dispatch,
     reconciled,
 )
-from flowrail.operations.running.open_workflow import loading, open_session
+from flowrail.operations.running.session_files import loading, open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.records import to_plain
 from flowrail.text.safe_text import one_line
@@ -88,13 +88,13 @@ def begin_opened(
     given = read_values(params or {}, opened.workflow.params)
     now = world.now()
     session_id = world.store.new_id(address)
-    work = working_files.new_folder(world, opened.workflow, session_id)
+    work = session_files.new_folder(world, opened.workflow, session_id)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now, work=work)
-    session = working_files.on_this_machine(world, session.bound_to(world.host))
+    session = session_files.on_this_machine(world, session.bound_to(world.host))
     session = with_baseline(world, opened.workflow, None, session)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     stored = world.store.create(session, opened.kept, at=now, by=world.by)
-    working_files.make(world, session)
+    session_files.make(world, session)
     return answer.with_head(stored.head)
 
 
@@ -200,7 +200,7 @@ def report(
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
         after = with_baseline(world, opened.workflow, session, after)
-        after = working_files.with_digest(world, after)
+        after = session_files.with_digest(world, after)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         stored = _commit(world, change, session, after, given, now, definition)
     return answer.with_head(stored.head)
@@ -348,7 +348,7 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
 
 def _look(world: World, kept: StoredSession) -> Answer:
     opened = open_session(world, kept.session)
-    notes = working_files.elsewhere(world, kept.session)
+    notes = session_files.elsewhere(world, kept.session)
     answer = answer_of(world, kept, opened, notes, resumed=kept.session.is_open)
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)

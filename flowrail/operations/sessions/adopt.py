@@ -17,7 +17,7 @@ from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, StoredSession, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence
-from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.session_files import open_session
 from flowrail.text.safe_text import shortened
 
 LONGEST_REASON = 200

@@ -18,7 +18,7 @@ from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World
 from flowrail.operations.running import evidence
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_skill
-from flowrail.operations.running.open_workflow import as_it_is, is_there
+from flowrail.operations.running.session_files import as_it_is, is_there
 from flowrail.operations.running.steps import Answer, answer_of, prepare_answer
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import listed, near

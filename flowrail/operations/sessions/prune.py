@@ -23,7 +23,7 @@ from flowrail.machines.sessions.store import (
     UnknownSessionError,
 )
 from flowrail.operations.environment import World
-from flowrail.operations.running import working_files
+from flowrail.operations.running import session_files
 from flowrail.operations.running.child_sessions import DispatchLookup, is_lost
 from flowrail.storage import files
 from flowrail.storage.file_store import JOURNAL, LOCK
@@ -145,7 +145,7 @@ def _remove(world: World, item: OldSession, parting: Parting) -> str:
                 if now.is_open and not (item.status == LOST and is_lost(store, now)):
                     return "it was opened again"
                 parting(item.session)
-                working_files.remove(world, now)
+                session_files.remove(world, now)
                 store.delete(item.session)
         except UnknownSessionError as error:
             return error.message

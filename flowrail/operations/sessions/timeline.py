@@ -21,10 +21,10 @@ from flowrail.machines.sessions.record import ForkOrigin, Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import evidence, working_files
+from flowrail.operations.running import evidence, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.open_workflow import as_it_is
+from flowrail.operations.running.session_files import as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer
 from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
@@ -94,7 +94,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     opened = as_it_is(world, source, world.store.definition(session_id))
     now = world.now()
     new_id = world.store.new_id(source.skill)
-    work = working_files.new_folder(world, opened.workflow, new_id)
+    work = session_files.new_folder(world, opened.workflow, new_id)
     after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
     payload, data = _payload_of(world, session_id, after)
     if data:
@@ -102,14 +102,14 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         assert after.received is not None  # noqa: S101 - it has a payload
         after = after._replace(received=after.received._replace(payload=payload))
     after = after._replace(started_at=now, host=None).bound_to(world.host)
-    after = working_files.on_this_machine(world, after)
+    after = session_files.on_this_machine(world, after)
     answer = prepare_answer(world, after, opened)  # before the session exists: a text may be refused
     origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
     stored = world.store.create(after, opened.kept, at=now, by=world.by, note=note, kind="fork")
     notes = _noted(world, session_id, new_id, revision, now)
-    working_files.make(world, after)
-    notes += working_files.copy(world, source, after)
+    session_files.make(world, after)
+    notes += session_files.copy(world, source, after)
     if data:
         try:
             write_atomic(payload, data)

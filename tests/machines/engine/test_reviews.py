@@ -13,11 +13,10 @@ from support.workflows import REPORTED, step, workflow
 from flowrail.machines.definition.step_parts import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.outcome import GateDecidesError, ReviewPendingError, verdict
 from flowrail.machines.engine.reviews import (
     MOST,
     BadFindingError,
-    GateDecidesError,
-    ReviewPendingError,
     RoundClosedError,
     UnknownFindingError,
 )
@@ -53,7 +52,7 @@ def test_a_gate_decides_by_the_severity_table(policy: str | None, round_: int, s
     flow = review_loop(policy=policy, limit=9)
 
     session = at_gate(round_, *severities, policy=policy)
-    judged = reviews.verdict(flow.step("gate"), session)
+    judged = verdict(flow.step("gate"), session)
 
     blocking = SETTLED[policy][round_ - 1]
     assert judged.round == round_
@@ -157,7 +156,7 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
 
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
     assert (again, same) == (session, settled)
-    judged = reviews.verdict(flow.step("gate"), report(flow, session, "ok"))
+    judged = verdict(flow.step("gate"), report(flow, session, "ok"))
     assert [each.id for each in judged.blocking] == ["F2"]
 
 

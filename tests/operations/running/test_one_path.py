@@ -12,7 +12,7 @@ import pytest
 from support.sandbox import home_skills, put_skill
 
 from flowrail.cli.environment import world
-from flowrail.operations.running import open_workflow, steps
+from flowrail.operations.running import session_files, steps
 from flowrail.storage import journal
 
 AUTHORED = """\
@@ -59,7 +59,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     count(journal, "opened")
     count(os, "fsync")
-    count(open_workflow, "from_plain")
+    count(session_files, "from_plain")
     count(steps, "guide")
     return counted
 

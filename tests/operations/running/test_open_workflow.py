@@ -26,7 +26,7 @@ from support.sandbox import (
 )
 
 from flowrail.cli.environment import world
-from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.session_files import open_session
 
 
 @pytest.fixture

@@ -1,25 +1,34 @@
-"""The working files of a session: where they are, and making, listing, copying and removing them.
+"""The files of a session beside its journal: the definition of its workflow, and its working files.
 
-By default they are in the session's own folder. The user's configuration or the workflow can name another one. A path
-is printed as it works from the project root.
+A session uses the definition that it keeps. If the skill's files have changed, they are loaded again and compared. With
+changed texts the session continues. With a changed graph it continues if the current step and its transitions are the
+same, and says so. Any other change stops it.
+
+By default, working files are in the session's own folder. The user's configuration or the workflow can name another
+one. A path is printed as it works from the project root.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from stat import S_ISREG
+from types import ModuleType
+from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
-from flowrail.errors import FlowError
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.errors import ChangedError, FlowError, StorageError
+from flowrail.machines.definition.workflow import Workflow, from_plain, step_fingerprint, workflow_fingerprint
+from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
-from flowrail.operations.environment import World, read_configuration
+from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, kept_folder, read_configuration
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
+from flowrail.text import phrases
 from flowrail.text.safe_text import one_line
 
 MOST_LISTED = 50
@@ -27,6 +36,108 @@ MOST_LISTED = 50
 MOST_BYTES = 16_000_000
 """Working files that are larger together have no digest."""
 _STORE = ".flow"
+_SHAPE = {
+    "source": str,
+    "folder": str,
+    "file": str,
+    "texts": str,
+    "files": dict,
+    "functions": bool,
+    "workflow": dict,
+}
+
+
+def open_session(world: World, session: Session) -> OpenedWorkflow:
+    """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
+    kept = world.store.definition(session.id)
+    opened = as_it_is(world, session, kept)
+    return _compared(session, opened) if opened.changed or not kept["functions"] else opened
+
+
+def is_there(kept: Mapping[str, object]) -> bool:
+    """Return whether the workflow's file is still where a session found it."""
+    if any(type(kept.get(key)) is not str for key in ("source", "folder", "file")):
+        return False
+    return os.path.lexists(os.path.join(kept_folder(kept), str(kept["file"])))
+
+
+def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> OpenedWorkflow:
+    """Return the workflow of a session as its files are now, even if its current step has changed."""
+    if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()) or "\0" in kept["folder"]:
+        raise _spoilt(session)
+    is_program = kept["source"] == PROGRAM
+    known = dict(kept["files"])
+    now = known if is_program else skill_folder.digests(kept_folder(kept), known)
+    if not kept["functions"] and session.skill not in (world.workflows if is_program else ()):
+        if now == known:
+            return OpenedWorkflow(_from_copy(session, kept), kept, session.source)
+        if not any(now.values()):
+            note = f"the skill's folder {kept_folder(kept)} is missing; the session continues from its copy"
+            return OpenedWorkflow(_from_copy(session, kept), kept, session.source, (note,))
+    opened: OpenedWorkflow | None = loading().open_again(world, session, kept, now)
+    if opened is None:  # any other file of a folder that may run would be run too
+        raise _spoilt(session)
+    return opened
+
+
+def loading() -> ModuleType:
+    """Return what finds and reads the files of workflows."""
+    from flowrail.operations.running import load_workflow  # brings PyYAML, and a report reads no workflow
+
+    return load_workflow
+
+
+def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
+    try:
+        return from_plain(kept["workflow"]).located(kept_folder(kept) or None)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _spoilt(session) from None
+
+
+def _spoilt(session: Session) -> StorageError:
+    return StorageError(
+        f"the workflow copy in session `{session.id}` is damaged",
+        hint=Hint("write it again: ", Command("session migrate", session.id)),
+        session=session.id,
+    )
+
+
+def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
+    workflow = opened.workflow
+    if workflow_fingerprint(workflow) == session.workflow_fingerprint:
+        return opened
+    if session.step is None or (
+        session.step in workflow and step_fingerprint(workflow, session.step) == session.step_fingerprint
+    ):
+        note = f"the workflow `{session.skill}` changed elsewhere; this step and its transitions are the same"
+        return opened._replace(notes=(*opened.notes, note))
+    raise changed_under(session, workflow)
+
+
+def changed_under(session: Session, workflow: Workflow) -> ChangedError:
+    """Return the refusal that says how the current step of *session* has changed."""
+    if session.step not in workflow:
+        gone = [step for step in session.visits if step not in workflow]
+        what = f"the workflow no longer has step `{session.step}`, the current step of session `{session.id}`"
+        renamed = Command("session migrate", session.id, map={str(session.step): "STEP"})
+        hint = Hint("choose the new step: ", renamed)
+    else:
+        gone = []
+        what = f"the transitions of step `{session.step}`, the current step of session `{session.id}`, have changed"
+        hint = Hint("see the changes: ", Command("session migrate", session.id, plan=True))
+    others = (
+        f" (also removed: {phrases.listed(each for each in gone if each != session.step)})"
+        if len(gone) > 1
+        else ""
+    )
+    return ChangedError(
+        what + others,
+        hint=hint,
+        session=session.id,
+        step=session.step,
+        gone=gone,
+        steps=[step.id for step in workflow.steps],
+    )
 
 
 def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: bool = False) -> str:
