@@ -122,11 +122,7 @@ def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> First
 def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
     if not hook_input.tool or _in_database(environment):
         return NOTHING_FOUND
-    if hook_input.agent is None:
-        found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
-    else:
-        child = _child_of(hook_input, environment)
-        found = [child] if child is not None else []
+    found = _worked_on(hook_input, environment)
     rules = [_forbidding_rule(glance, hook_input, environment) for glance in found]
     forbidding_sessions = tuple(glance for glance, rule in zip(found, rules, strict=True) if rule is not None)
     return FirstLook(forbidding_sessions, tuple(rule for rule in rules if rule is not None))
@@ -188,12 +184,7 @@ def _has_ended(hook_input: HookInput) -> bool:
 
 def _observe(command: str, hook_input: HookInput, environment: HookEnvironment) -> None:
     """Record *command* in each session of the caller whose current step has it as evidence."""
-    if hook_input.agent is None:
-        found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
-    else:
-        child = _child_of(hook_input, environment)
-        found = [child] if child is not None else []
-    for glance in found:
+    for glance in _worked_on(hook_input, environment):
         evidence = fast_lookup.step_of(glance, _RUN).get("evidence")
         if isinstance(evidence, dict) and _RUN_WORD in str(evidence):
             from flowrail.hooks.observations import observe  # imports cattrs, 25 ms
@@ -234,6 +225,14 @@ def _own(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGla
         for glance in _lookup(folder).sessions_of(folder, hook_input.conversations)
     ]
     return sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_OWN]
+
+
+def _worked_on(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGlance]:
+    """Return the open sessions that the caller itself works on: the conversation's own, or the sub-agent's."""
+    if hook_input.agent is None:
+        return [glance for glance in _own(hook_input, environment) if not glance.is_child]
+    child = _child_of(hook_input, environment)
+    return [child] if child is not None else []
 
 
 def _session_folders(hook_input: HookInput, environment: HookEnvironment) -> list[fast_lookup.SessionFolder]:

@@ -88,13 +88,6 @@ def test_a_synthesis_is_understood_however_it_is_written(written: object) -> Non
 # --- the second scorer ----------------------------------------------------------------------------
 
 
-def test_a_loop_costs_thirty_points_and_a_score_can_be_negative() -> None:
-    looped = Query(("research",), chain=("a-skill",))
-
-    assert score_query(looped, candidate(schema_version="3.0")) == 40 + 20 - 30
-    assert score_query(Query(("x",), chain=("a-skill",)), candidate(schema_version="2.0")) == -30
-
-
 QUERIES = st.builds(
     Query,
     st.lists(st.sampled_from("abc"), max_size=3).map(tuple),

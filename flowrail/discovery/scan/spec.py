@@ -33,23 +33,14 @@ def _name(front: Frontmatter, folder: str) -> Iterator[tuple[str, str, str]]:
         yield "SPEC_NAME_MISSING", "name", "`name` is missing"
         return
     if len(name) > _LONGEST_NAME:
-        yield (
-            "SPEC_NAME_LENGTH",
-            "name",
-            f"the name has {len(name)} characters, at most {_LONGEST_NAME} are allowed",
-        )
+        reason = f"the name has {len(name)} characters, at most {_LONGEST_NAME} are allowed"
+        yield "SPEC_NAME_LENGTH", "name", reason
     if not _NAME.fullmatch(name):
-        yield (
-            "SPEC_NAME_CHARACTERS",
-            "name",
-            f"the name `{in_quotes(name)}` is not lower case with single hyphens",
-        )
+        reason = f"the name `{in_quotes(name)}` is not lower case with single hyphens"
+        yield "SPEC_NAME_CHARACTERS", "name", reason
     if name != folder:
-        yield (
-            "SPEC_NAME_FOLDER",
-            "name",
-            f"the name is `{in_quotes(name)}`, and the folder is `{in_quotes(folder)}`",
-        )
+        reason = f"the name is `{in_quotes(name)}`, and the folder is `{in_quotes(folder)}`"
+        yield "SPEC_NAME_FOLDER", "name", reason
 
 
 def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
