@@ -135,8 +135,13 @@ def test_all_forms_hold_the_same_ways_on(
             assert way["command"] in lines
             assert shlex.split(way["command"])[:2] == ["flow", "step"]
         for case, way in zip(cases, plain["next"], strict=True):
-            leads = way["to"] or ("(end)" if way["ends"] else "decided from your report")
-            assert case.get("to") == leads
+            routes = [(route["to"] or "(end)", route["condition"]) for route in way["routes"]]
+            if way["to"] or way["ends"] or not routes:
+                leads = way["to"] or ("(end)" if way["ends"] else "decided from your report")
+                assert case.get("to") == leads
+            else:
+                said = (f"{to} if {one_line(condition)}" if condition else to for to, condition in routes)
+                assert case.get("to") == "; otherwise ".join(said)
         here = definition.get(session.step)
         if here is None:
             break

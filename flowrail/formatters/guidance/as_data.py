@@ -107,6 +107,7 @@ def _way(way: OfferedTransition) -> dict[str, object]:
         "to": way.to,
         "ends": way.ends,
         "capped": way.capped,
+        "routes": [route._asdict() for route in way.routes],
         "waits_for": way.waits_for,
         "command": way.command,
     }

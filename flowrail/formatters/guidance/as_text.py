@@ -232,7 +232,8 @@ def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
 
 def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
-    to = f"to {offer.to}" if offer.to else ("ends the run" if offer.ends else destination(guidance, offer))
+    leads = destination(guidance, offer)
+    to = "ends the run" if offer.ends else f"to {leads}" if offer.to or offer.routes else leads
     waits = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
     return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
 

@@ -39,10 +39,12 @@ from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.safe_text import attributes, content, xml_verbatim
 
 LAUNCH = (
-    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Each agent's whole "
-    "task is: run its command and do what it prints, step by step, to the end. If your host has no agent of that name, "
-    "use one that can run commands. Without agents, do the dispatches yourself, one after the other, and tell the user."
+    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise, with just this "
+    'prompt: "Run COMMAND, and do what it prints, step by step, to the end." If your host has no agent of that '
+    "name, use one that can run commands. Without agents, do the dispatches yourself, one after the other, and tell the "
+    "user."
 )
+SOME = " You may report once {needed} of {total} have succeeded; the others are then cancelled."
 
 LAUNCH_AGAIN = (
     "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
@@ -56,7 +58,7 @@ RELAUNCH = (
 ALL_ENDED = (
     "All agents have finished: launch no more. Do what the text above asks after their work, then report."
 )
-KEEP = "<keep>For notes, append --found TEXT, --remember TEXT (repeatable).</keep>"
+KEEP = "<keep>Optional: --found RESULT, --remember DECISION, each repeatable.</keep>"
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""
@@ -131,7 +133,8 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
     if not join.total:
         yield f"<launch>{NOBODY}</launch>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
-        yield f"<launch>{LAUNCH}</launch>"
+        some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
+        yield f"<launch>{LAUNCH}{some}</launch>"
     if any(each.again for each in guidance.dispatches):
         yield f"<launch>{LAUNCH_AGAIN}</launch>"
     asked = any(each.answer is None for each in guidance.questions)

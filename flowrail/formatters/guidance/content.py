@@ -42,14 +42,14 @@ FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
 
 ASK_USER = (
     "Ask the user the open questions in one call of your question tool (AskUserQuestion in Claude Code), word for word "
-    "and with every option, unless the step gives its own menu. Answer nothing yourself. Then run the command of the "
-    "chosen option."
+    "and with every option; if the step gives a menu of its own, show that instead. Answer nothing yourself. Then run "
+    "the command of the chosen option, and do what it prints."
 )
 ASK_ABOVE = (
     "Only the user can answer the open questions, and you cannot ask the user. Answer nothing, stop here, and return "
     "this line, word for word, as your whole answer: NEXT for the agent that launched this one: "
 )
-OWN_WORDS = "For an answer in the user's own words, use other:TEXT instead of the label."
+OWN_WORDS = "If no option fits, put other:TEXT, the user's own words, in the place of the label."
 REASON = "If the user gives a reason, use it instead of the printed one."
 WAIVE = (
     "If the user chooses to waive the evidence, show the command: only the user can type it, in a terminal."
@@ -73,7 +73,7 @@ LONG_TEXT = 1_000
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "Your report is accepted only if these checks pass."
 _OUTCOME = " Each counts only for its outcome."
-_CONDITION = ' A check with "if" counts only then.'
+_CONDITION = ' A check with "if" counts only if that holds.'
 _DECIDED = " The step decides the outcome from your report: you do not report it."
 _VERDICTS = " Each verdict is the result now."
 _RUN_EXACTLY = (
@@ -146,10 +146,19 @@ def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:
     return {} if _decides(guidance) and check.is_always else {"outcome": " ".join(check.outcomes)}
 
 
+END = "(end)"
+
+
 def destination(guidance: Guidance, offer: OfferedTransition) -> str:
     """Return where a report leads: a step, the end, or what decides it."""
     if offer.to is not None or offer.ends:
-        return offer.to or "(end)"
+        return offer.to or END
+    if offer.routes:
+        routes = [
+            f"{route.to or END}{f' if {one_line(route.condition)}' if route.condition else ''}"
+            for route in offer.routes
+        ]
+        return "; otherwise ".join(routes)
     asks = any(question.answer is None for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
 

@@ -6,7 +6,7 @@ the answer to an agent's question is only shown with the step's text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -61,23 +61,34 @@ Only needed if another agent launched you and the user must decide something tha
 
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
-Only if an agent's whole answer is a needs_user_input block: it has questions and is not finished. Report no outcome for it.
+Only if an agent answers with a needs_user_input block: it has questions and is not finished. Do not report the step yet. Ignore text around the block.
 1. Wait until the other agents have returned. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
-2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
-3. Otherwise launch a new agent with the same prompt, the location of its saved work, and each answer as id: label.
-If an answer mixes a block with other text, have a new agent return the block alone.
+2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. It prints how to launch the agent that continues.
+3. Otherwise launch a new agent with the first one's prompt, the place of the saved work, and each answer as id: label.
 </question_relay>""")  # noqa: E501 - the same
 """For an agent that launches others: how to recognise their questions and return answers."""
 
 QUESTION_RELAY_UPWARDS = Markup("""\
 <question_relay>
-Only if an agent's whole answer is a needs_user_input block: it has questions and is not finished. Report no outcome for it and do not use its work.
+Only if an agent answers with a needs_user_input block: it has questions and is not finished. Do not report the step yet, and do not use its work. Ignore text around the block.
 You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
 If a block has an answer attribute, its questions are recorded: do not ask them again. Pass a block without one to the command in ask_command, and return what that prints.
 The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
-If an answer mixes a block with other text, have a new agent return the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """For a sub-agent that launches others: it passes their questions on."""
+
+
+def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
+    """Return in words which answers of the user lead to one of *outcomes*; empty if none does."""
+    labels = [
+        f"'{option.label}'"
+        for question in questions
+        for option in question.options
+        if option.outcome in outcomes
+    ]
+    others = ["answers in other words"] if any(question.other in outcomes for question in questions) else []
+    chooses = [f"chooses {' or '.join(labels)}"] if labels else []
+    return f"the user {' or '.join(chooses + others)}" if chooses or others else ""
 
 
 class QuestionOpenError(ConflictError):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flowrail.command import Command
 from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, Level
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
-from flowrail.machines.definition.step_parts import Question
+from flowrail.machines.engine.questions import choices_for
 from flowrail.machines.engine.transitions import effective_outcome
 from flowrail.machines.sessions.session import Session
 from flowrail.text.phrases import count, joined
@@ -85,20 +85,8 @@ def _condition(step: StepDef, outcomes: AbstractSet[str]) -> str:
     if step.gate is not None:
         return "the gate passes" if Outcome.OK in outcomes else "the gate does not pass"
     if step.questions:
-        return _chosen(step.questions, outcomes)
+        return choices_for(step.questions, outcomes)
     return _ruled(step.rules, outcomes)
-
-
-def _chosen(questions: Sequence[Question], outcomes: AbstractSet[str]) -> str:
-    labels = [
-        f'"{option.label}"'
-        for question in questions
-        for option in question.options
-        if option.outcome in outcomes
-    ]
-    others = ["answers in other words"] if any(question.other in outcomes for question in questions) else []
-    chooses = [f"chooses {' or '.join(labels)}"] if labels else []
-    return f"the user {' or '.join(chooses + others)}" if chooses or others else ""
 
 
 def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
@@ -145,14 +133,14 @@ def _expected(check: EvidenceCheck, show: Callable[[str], str], conditions: str)
 
 def _conditions(check: EvidenceCheck, values: Mapping[str, object]) -> str:
     conditions = [
-        *(["changed in this step"] if check.changed else []),
+        *([f"changed in this {'attempt' if check.since == 'entry' else 'step'}"] if check.changed else []),
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
         *(
             [f"containing {joined([repr(fill(text, values)) for text in check.contains])}"]
             if check.contains
             else []
         ),
-        *(["citing existing lines as FILE:LINE"] if check.citations else []),
+        *(["citing lines as FILE:LINE, all of which exist"] if check.citations else []),
         *(["with diffs that apply to the files as they are now"] if check.diffs else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""

@@ -96,8 +96,19 @@ class Want(NamedTuple):
     choices: tuple[Any, ...] = ()
 
 
+class Route(NamedTuple):
+    """Where a report leads under a condition: the first whose condition holds is taken. The last may have none."""
+
+    condition: str
+    to: str | None
+    ends: bool
+
+
 class OfferedTransition(NamedTuple):
-    """A command that can be reported. ``to`` without ``ends`` is `None` if the report decides it."""
+    """A command that can be reported.
+
+    ``to`` without ``ends`` is `None` if the report decides it; then ``routes`` are the possible ones, if they are known.
+    """
 
     outcome: str
     facts: Mapping[str, Any]
@@ -108,6 +119,7 @@ class OfferedTransition(NamedTuple):
     waits_for: tuple[str, ...]
     command: Command | None
     """Reports this outcome; `None` in a preview."""
+    routes: tuple[Route, ...] = ()
 
 
 class StepView(NamedTuple):
@@ -304,7 +316,8 @@ def _waits_for(guidance: Guidance, decided: Outcome | None) -> tuple[str, ...]:
     if join.hopeless or (can_fail and missing == len(numbers)):
         return (*answers, f"{open_} to end")
     if missing < len(numbers):
-        return (*answers, f"any {missing} of {open_} to succeed{', or all to end' if can_fail else ''}")
+        or_end = f", or all {join.total} to end" if can_fail else ""
+        return (*answers, f"any {missing} of {open_} to succeed{or_end}")
     return (*answers, f"{open_} to succeed")
 
 
@@ -379,7 +392,11 @@ def _ways(
             waits_for = _waits_for(guidance, decided)
             to, ends, capped = _destination(workflow, session, step, decided, facts, wanted)
             line = step_command(session, outcome, facts, store)
-            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, line)
+            is_open = decided is None and not at_limit
+            routes = _routes(workflow, session, step, facts, wanted) if is_open else ()
+            if routes and len({(route.to, route.ends) for route in routes}) == 1:
+                _, to, ends = routes[0]
+            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, line, routes)
 
 
 def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
@@ -458,6 +475,27 @@ def _decided(
         except RuleError:
             return None
     return None
+
+
+def _routes(
+    workflow: Workflow,
+    session: Session,
+    step: StepDef,
+    facts: Mapping[str, object],
+    wanted: Mapping[str, Arg],
+) -> tuple[Route, ...]:
+    """Return where the step's rules, or the user's answers, lead; nothing if one of them cannot be foreseen."""
+    conditions: list[tuple[str, Outcome]] = []
+    if step.questions:
+        conditions = [(engine_questions.choices_for(step.questions, {way}), way) for way in step.ways]
+    elif not callable(step.handler):
+        conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
+    routes = [
+        Route(condition, *_destination(workflow, session, step, outcome, facts, wanted)[:2])
+        for condition, outcome in conditions
+        if condition or not step.questions
+    ]
+    return tuple(routes) if all(route.to or route.ends for route in routes) else ()
 
 
 def _is_open(rule: Expression, wanted: Mapping[str, Arg]) -> bool:

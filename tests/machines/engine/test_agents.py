@@ -131,7 +131,7 @@ def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str
             "at least 4",
             [CLAIMED] * 5,
             "any 4 of d0-1 … d0-5 to succeed",
-            "any 4 of d0-1 … d0-5 to succeed, or all to end",
+            "any 4 of d0-1 … d0-5 to succeed, or all 5 to end",
         ),
         (
             "at least 4",
