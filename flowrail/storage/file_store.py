@@ -61,10 +61,7 @@ class HeldEntry(Protocol[T]):
 class RecordStore(Protocol[T]):
     """A store of records: files here, a database behind the same methods."""
 
-    def ids(self) -> list[str]:
-        """Return the ids of everything in the store, in order."""
-
-    def matching(self, labels: Mapping[str, Collection[str]], since: str = "") -> list[str]:
+    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return the ids of what may have one of the given values of each label, in order.
 
         *since* is the earliest value of the label `moved_at`. A store without an index returns all ids, so the caller
@@ -72,7 +69,7 @@ class RecordStore(Protocol[T]):
         """
 
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return a value that changes with each record for the ids that `matching` would return."""
+        """Return a value that changes with each record for the ids that `ids` would return."""
 
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
@@ -236,8 +233,9 @@ class FileStore(Generic[T]):
             raise self._kind.unknown(key, list)
         return f"{self.folders}/{key}"
 
-    def ids(self) -> list[str]:
-        """Return the ids of everything in the store, in order."""
+    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
+        """Return all ids, in order: folders have no index."""
+        del labels, since
         self._check_private()
         try:
             return sorted(name for name in os.listdir(self.folders) if self._kind.id_pattern.match(name))
@@ -249,11 +247,6 @@ class FileStore(Generic[T]):
                 hint="check its permissions",
                 place=self.folders,
             ) from None
-
-    def matching(self, labels: Mapping[str, Collection[str]], since: str = "") -> list[str]:
-        """Return all ids: folders have no index."""
-        del labels, since
-        return self.ids()
 
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
         """Return a value for each id that changes with each record. Reads no journal."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -95,27 +95,21 @@ class SqlFiles:
             return list(connection.execute(select(self._texts.c.name).where(self._mine)).scalars())
 
 
-class _Row(NamedTuple, Generic[T]):
-    """A session or handoff as it is stored: its newest record, how long that is, and how long all are together."""
-
-    record: T
-    length: int
-    size: int
-
-
 class HeldRow(Generic[T]):
     """A session or handoff whose row is locked."""
 
     torn = 0
     """A database leaves no incomplete records."""
 
-    def __init__(self, store: SqlStore[T], connection: Connection, key: str, row: _Row[T]) -> None:
-        self.newest = row.record
+    def __init__(
+        self, store: SqlStore[T], connection: Connection, key: str, newest: T, length: int, size: int
+    ) -> None:
+        self.newest = newest
         self._store = store
         self._connection = connection
         self._key = key
-        self._size = row.size
-        self._last_length = row.length
+        self._last_length = length
+        self._size = size
 
     def append(self, record: T, *, reserve: int = 0) -> str:
         """Add the record that follows ``newest``, and return its hash. It is stored when the change ends."""
@@ -202,16 +196,12 @@ class SqlStore(Generic[T]):
         locked = self._newest_query.with_for_update(of=self.tables.values)
         return self.database.compiled(locked)  # for SQLite without `FOR UPDATE`
 
-    def ids(self) -> list[str]:
-        """Return the ids of everything in the store, in order."""
-        return sorted(self.stamps())
-
-    def matching(self, labels: Mapping[str, Collection[str]], since: str = "") -> list[str]:
+    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return the ids of what has one of the given values of each label, in order."""
         return sorted(self.stamps(labels, since))
 
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return a value that changes with each record for the ids that `matching` would return."""
+        """Return a value that changes with each record for the ids that `ids` would return."""
         values = self.tables.values
         query = select(values.c.id, values.c.seq, values.c.bytes)
         for label, wanted in labels.items():
@@ -231,17 +221,10 @@ class SqlStore(Generic[T]):
 
     def create(self, key: str, record: T, side_files: dict[str, bytes] | None = None) -> str:
         """Store a first record and return its hash; the id must be new."""
-        encoding = self.encoding(key)
-        line = encoding.prepare(record)
-        values, records = self.tables.values, self.tables.records
+        line = self.encoding(key).prepare(record)
         try:
             with self.database.changing(wait=WAIT_SECONDS) as connection:
-                connection.execute(
-                    insert(values).values(
-                        id=key, seq=0, hash=line.hash, bytes=len(line.text), **self.labels_of(record)
-                    )
-                )
-                connection.execute(insert(records).values({records.c[0]: key, "seq": 0, "line": line.text}))
+                self._insert(connection, key, record, line.hash, [line.text])
                 for name, data in {**(side_files or {}), **line.side_files}.items():
                     self.side_files(key).write(name, data)
         except IntegrityError:
@@ -252,7 +235,7 @@ class SqlStore(Generic[T]):
         """Return the newest record. Nothing follows it: a database leaves no incomplete records."""
         del foreign
         with self.database.reading() as connection:
-            return self._newest(connection, key).record, 0
+            return self._newest(connection, key)[0], 0
 
     def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
         """Yield each id with a function that returns its newest record. One query finds many of them."""
@@ -276,14 +259,19 @@ class SqlStore(Generic[T]):
     def first(self, key: str, *, foreign: bool = False) -> T:
         """Return the first record."""
         del foreign
+        records = self.tables.records
+        query = select(records.c.line).where(records.c[0] == key, records.c.seq == 0)
         with self.database.reading() as connection:
-            return self._record(connection, key, 0)
+            line: bytes | None = connection.execute(query).scalar()
+        if line is None:
+            raise self._kind.unknown(key, self.ids)
+        return journal.decoded(self.encoding(key), line, self._place(key), 1)
 
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldRow[T]]:
         """Hold the lock and yield the session or handoff. What was appended is stored when the block ends."""
         with self.database.changing(wait) as connection:
-            yield HeldRow(self, connection, key, self._newest(connection, key, lock=True))
+            yield HeldRow(self, connection, key, *self._newest(connection, key, lock=True))
 
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it, the last against its row."""
@@ -292,7 +280,7 @@ class SqlStore(Generic[T]):
         if row is None:
             raise self._kind.unknown(key, self.ids)
         newest = -1
-        for record in journal.chained(self.encoding(key), self._lines(key), self._place(key)):
+        for record in journal.chained(self.encoding(key), self.lines(key), self._place(key)):
             self._check_id(record, key)
             yield record
             newest = record.seq
@@ -302,7 +290,7 @@ class SqlStore(Generic[T]):
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
         with self.database.reading() as connection:
-            after = self._newest(connection, key).record
+            after = self._newest(connection, key)[0]
         yield after
         encoding = self.encoding(key)
         for line in self._lines_before(key, after.seq):
@@ -314,11 +302,24 @@ class SqlStore(Generic[T]):
 
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all records as they were written, oldest first."""
-        return self._lines(key)
+        records = self.tables.records
+        after = -1
+        while True:
+            query = (
+                select(records.c.seq, records.c.line)
+                .where(records.c[0] == key, records.c.seq > after)
+                .order_by(records.c.seq)
+                .limit(_BATCH)
+            )
+            with self.database.reading() as connection:
+                rows = connection.execute(query).all()
+            if not rows:
+                return
+            yield from (line for _, line in rows)
+            after = rows[-1][0]
 
     def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
         """Store records as they were written elsewhere; the id must be new."""
-        values, records = self.tables.values, self.tables.records
         if self._row(key) is not None:
             raise StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
         with self.database.changing(wait=WAIT_SECONDS) as connection:
@@ -326,14 +327,16 @@ class SqlStore(Generic[T]):
                 self.side_files(key).write(name, data)
             *_, newest = journal.chained(self.encoding(key), lines, key)
             self._check_id(newest, key)
-            size = sum(map(len, lines))
-            connection.execute(
-                insert(values).values(
-                    id=key, seq=newest.seq, hash=newest.hash, bytes=size, **self.labels_of(newest)
-                )
-            )
-            rows = [{records.c[0].name: key, "seq": seq, "line": line} for seq, line in enumerate(lines)]
-            connection.execute(insert(records), rows)
+            self._insert(connection, key, newest, newest.hash, lines)
+
+    def _insert(
+        self, connection: Connection, key: str, newest: T, digest: str, lines: Sequence[bytes]
+    ) -> None:
+        values, records, _ = self.tables
+        size, labels = sum(map(len, lines)), self.labels_of(newest)
+        connection.execute(insert(values).values(id=key, seq=newest.seq, hash=digest, bytes=size, **labels))
+        rows = [{records.c[0].name: key, "seq": seq, "line": line} for seq, line in enumerate(lines)]
+        connection.execute(insert(records), rows)
 
     def is_foreign(self, key: str) -> bool:
         """Return `False`: the permissions of the database decide who may read and write."""
@@ -373,8 +376,8 @@ class SqlStore(Generic[T]):
             row = connection.execute(select(values.c.seq, values.c.bytes).where(values.c.id == key)).first()
         return None if row is None else (row[0], row[1])
 
-    def _newest(self, connection: Connection, key: str, *, lock: bool = False) -> _Row[T]:
-        """Return the newest record and the sizes; with *lock*, as it is under the lock of its row."""
+    def _newest(self, connection: Connection, key: str, *, lock: bool = False) -> tuple[T, int, int]:
+        """Return the newest record, how long it is, and how long all are together; with *lock*, lock the row."""
         query = self._locked_text if lock else self._newest_text
         rows = self.database.execute(connection, query, {"key": key}).fetchall()
         if lock and rows and rows[0][0] is None:  # PostgreSQL does not see one added while it waited
@@ -383,7 +386,7 @@ class SqlStore(Generic[T]):
             raise self._kind.unknown(key, self.ids)
         line, seq, size, version = rows[0]
         self.database.check_version(version)
-        return _Row(self._decoded(key, seq, line), len(line), size)
+        return self._decoded(key, seq, line), len(line), size
 
     def _decoded(self, key: str, seq: int, line: bytes | None) -> T:
         """Return the newest record of an id from its line."""
@@ -392,32 +395,6 @@ class SqlStore(Generic[T]):
         record = journal.decoded(self.encoding(key), line, self._place(key), seq + 1)
         self._check_id(record, key)
         return record
-
-    def _record(self, connection: Connection, key: str, seq: int) -> T:
-        records = self.tables.records
-        query = select(records.c.line).where(records.c[0] == key, records.c.seq == seq)
-        line: bytes | None = connection.execute(query).scalar()
-        if line is None:
-            raise self._kind.unknown(key, self.ids)
-        return journal.decoded(self.encoding(key), line, self._place(key), seq + 1)
-
-    def _lines(self, key: str) -> Iterator[bytes]:
-        """Yield the lines of all records, some at a time."""
-        records = self.tables.records
-        after = -1
-        while True:
-            query = (
-                select(records.c.seq, records.c.line)
-                .where(records.c[0] == key, records.c.seq > after)
-                .order_by(records.c.seq)
-                .limit(_BATCH)
-            )
-            with self.database.reading() as connection:
-                rows = connection.execute(query).all()
-            if not rows:
-                return
-            yield from (line for _, line in rows)
-            after = rows[-1][0]
 
     def _lines_before(self, key: str, seq: int) -> Iterator[bytes]:
         """Yield the lines of the records before *seq*, newest first. Few are asked for at first."""

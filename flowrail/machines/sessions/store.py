@@ -136,15 +136,15 @@ class Store:
     def open_ids(self, skill: str = "") -> list[str]:
         """Return the ids of the sessions that may be open, of one skill or of all; the caller checks each."""
         labels = {"status": OPEN, "skill": (skill,)} if skill else {"status": OPEN}
-        return self._files.matching(labels)
+        return self._files.ids(labels)
 
     def ended_ids(self, since: str) -> list[str]:
         """Return the ids of the sessions that may have ended since that moment; the caller checks each."""
-        return self._files.matching({"status": ENDED}, since)
+        return self._files.ids({"status": ENDED}, since)
 
     def ids_of_conversations(self, conversations: Sequence[str]) -> list[str]:
         """Return the ids of the sessions that may belong to these conversations; the caller checks each."""
-        return self._files.matching({"conversation": conversations})
+        return self._files.ids({"conversation": conversations})
 
     def listener(self) -> Listener:
         """Return what waits for changes of the sessions by any process."""
