@@ -3,6 +3,8 @@
 import gc
 import sys
 
+from flowrail.cli.lazy_imports import load_command_line
+
 _HOOKS = (
     *("session-start", "session-end", "stop", "subagent-stop"),
     *("pre-tool-use", "post-tool-use", "post-tool-use-failure"),
@@ -24,8 +26,6 @@ def main() -> int:
         from flowrail.cli.hook_entry import run as run_hook  # a host calls it on every tool: not even click
 
         return run_hook(words[1])
-    from flowrail.cli.lazy_imports import load_command_line  # brings click, which a hook does without
-
     status: int = load_command_line().main()
     gc.freeze()
     return status

@@ -26,16 +26,11 @@ from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.engine.questions import STOP
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.operations.environment import (
-    Environment,
-    World,
-    read_configuration,
-    world_of,
-)
+from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.running import questions, steps
 from flowrail.operations.running.conversations import release
 from flowrail.storage.files import make_private_dir, write_atomic
-from flowrail.storage.ownership import Owner, configuration_path
+from flowrail.storage.ownership import Owner, configuration_path, read_configuration
 from flowrail.text.phrases import count, duration, seconds_between
 
 FOLDER = "fleet"

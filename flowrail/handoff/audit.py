@@ -24,12 +24,12 @@ from flowrail.handoff.handoff import (
     CheckResult,
     HandoffClaim,
 )
-from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import ForeignHandoffError, HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.definition.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.text.phrases import moment
 
 T = TypeVar("T")
 TRACE_EVENTS = {

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Option
 from flowrail.discovery.index import Discovery
-from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.store import Store
+from flowrail.text.phrases import moment
 
 
 class HandoffContext(NamedTuple):

@@ -35,6 +35,7 @@ from flowrail.handoff.request import (
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import SessionChange
+from flowrail.text.phrases import moment
 
 MAX_SHOWN_FACT = 80
 """Longer facts are left out of a suggested command."""
@@ -191,7 +192,7 @@ def _received_note(handoff: Handoff) -> str:
 
 
 def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
-    return integrity.has_expired(integrity.moment(handoff.expires_at), context.current_time())
+    return integrity.has_expired(moment(handoff.expires_at), context.current_time())
 
 
 def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
-from flowrail.handoff.payload.integrity import moment
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
@@ -35,7 +34,7 @@ from flowrail.storage.file_store import (
 from flowrail.storage.journal import Encoding
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import from_plain, to_plain
-from flowrail.text.phrases import did_you_mean
+from flowrail.text.phrases import did_you_mean, moment
 
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 

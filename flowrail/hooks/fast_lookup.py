@@ -17,7 +17,7 @@ from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
 from flowrail.hooks.claims import Claim
 from flowrail.storage import files
-from flowrail.storage.ownership import configuration_path
+from flowrail.storage.ownership import configured_store
 from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
@@ -69,12 +69,7 @@ NOTHING_FOUND = FirstLook()
 
 def named_store(environ: Mapping[str, str], home: str) -> str:
     """Return the store that the environment or the user's configuration names, or nothing."""
-    named = environ.get("FLOW_STORE", "")
-    if named or not os.path.exists(configuration_path(environ, home)):
-        return named
-    from flowrail.operations.environment import configured_store  # few users have the file
-
-    return configured_store(environ, home)
+    return environ.get("FLOW_STORE") or configured_store(environ, home)
 
 
 def session_folders(cwd: str, environ: Mapping[str, str], home: str) -> list[SessionFolder]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flowrail.text.safe_text import shortened
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 MOST_LISTED = 60
 _MOST_JOINED = 12
@@ -69,6 +72,17 @@ def ago(then: str, now: str) -> str:
         return "at an unknown time"
     unit, size = next(((unit, size) for unit, size in _UNITS[:-1] if left >= size), ("", 1.0))
     return f"{int(left // size)} {unit} ago" if unit else "just now"
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time that *text* names, in UTC. A time without an offset is read as UTC."""
+    from datetime import UTC, datetime  # commands that print no ages do not need it
+
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def seconds_between(then: str, now: str) -> float | None:

@@ -135,6 +135,7 @@ def test_a_hook_without_an_answer_loads_few_modules(event: str) -> None:
         "flowrail.cli",
         "flowrail.command",
         "flowrail.cli.hook_entry",
+        "flowrail.cli.lazy_imports",
         "flowrail.discovery",
         "flowrail.discovery.locations",
         "flowrail.errors",

@@ -16,10 +16,10 @@ from flowrail.formatters.reports import audit as page
 from flowrail.formatters.reports.audit_html import render
 from flowrail.handoff.audit import audit
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.payload.integrity import moment
 from flowrail.operations.handoffs.verify import HandoffFinding, verify
 from flowrail.operations.sessions.verify import verify_all
 from flowrail.storage.records import to_plain
+from flowrail.text.phrases import moment
 
 _AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

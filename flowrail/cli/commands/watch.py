@@ -13,8 +13,9 @@ import click
 from rich.live import Live
 
 from flowrail.cli import board_table, console, options, output
-from flowrail.operations.environment import Environment, read_configuration
+from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
+from flowrail.storage.ownership import read_configuration
 from flowrail.storage.records import to_plain
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import one_line

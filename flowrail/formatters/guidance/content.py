@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
@@ -234,9 +235,7 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     before: list[str | Markup] = []
     after: list[str | Markup] = []
     if guidance.loop is not None:
-        from flowrail.formatters.guidance.review_loop import loop_pieces  # 1 ms, for review gates only
-
-        before, after = loop_pieces(guidance.loop)
+        before, after = _blocks().loop_pieces(guidance.loop)
     if _has_open_dispatches(guidance):
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
     if guidance.take_over_command is not None:
@@ -320,10 +319,14 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
         if FENCE not in plain:
             found.append(plain)
             continue
-        from flowrail.formatters.blocks.fences import with_blocks  # few texts have a fence
-
-        found += with_blocks(plain, resources)
+        found += _blocks().fence_pieces(plain, resources)
     return found
+
+
+def _blocks() -> ModuleType:
+    from flowrail.formatters.guidance import blocks  # 1 ms, and few steps have a fence or a review loop
+
+    return blocks
 
 
 def plain(value: object, keep: Keep = str) -> Any:

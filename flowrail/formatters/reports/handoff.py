@@ -14,7 +14,7 @@ from flowrail.handoff.payload.document import get
 from flowrail.handoff.phases import invocation_line, receive_command
 from flowrail.handoff.receiving import Receipt
 from flowrail.storage.records import to_plain
-from flowrail.text.phrases import count, joined
+from flowrail.text.phrases import count, joined, moment
 from flowrail.text.report import (
     FilePath,
     Line,
@@ -54,7 +54,7 @@ def as_data(
         "token_count": get(handoff.draft, "meta.token_count"),
         "started_at": handoff.started_at,
         "expires_at": handoff.expires_at or None,
-        "expired": integrity.has_expired(integrity.moment(handoff.expires_at), context.current_time()),
+        "expired": integrity.has_expired(moment(handoff.expires_at), context.current_time()),
         "lost": list(handoff.lost),
         "missing": [part.message for part in missing],
         "chain": [*handoff.chain, handoff.target],

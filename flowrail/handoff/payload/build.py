@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import LIFETIME, moment, plain, sealed, stamp
+from flowrail.handoff.payload.integrity import LIFETIME, plain, sealed, stamp
 from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage.files import sha256_hex
 from flowrail.text import json as strict_json
+from flowrail.text.phrases import moment
 
 PROMPTS = (
     "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",

@@ -19,17 +19,10 @@ from flowrail.discovery.compatibility import compatibility
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.payload import models
 from flowrail.handoff.payload.document import get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import (
-    canonical,
-    expiry,
-    moment,
-    sealed,
-    stamp,
-    token_count,
-    written_time,
-)
+from flowrail.handoff.payload.integrity import canonical, expiry, sealed, stamp, token_count, written_time
 from flowrail.handoff.payload.validate import shape_problems
 from flowrail.storage.files import sha256_hex
+from flowrail.text.phrases import moment
 
 PHASE = "synthesis"
 """The source phase of a converted 2.0 payload, which has none."""

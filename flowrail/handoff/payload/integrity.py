@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from flowrail.handoff.payload.document import get, text_at
 from flowrail.storage.files import sha256_hex
+from flowrail.text.phrases import moment
 
 CLOCK_SKEW = timedelta(minutes=5)
 
@@ -69,15 +70,6 @@ def sealed(version: str, handoff: Mapping[str, object]) -> dict[str, Any]:
         **handoff,
         "meta": {**_mapping(handoff.get("meta")), "payload_hash": seal.hash, "payload_size_bytes": seal.size},
     }
-
-
-def moment(text: str) -> datetime | None:
-    """Return the time that *text* names, in UTC. A time without an offset is read as UTC."""
-    try:
-        found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def written_time(text: str) -> str:

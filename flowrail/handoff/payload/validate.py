@@ -22,6 +22,7 @@ from flowrail.handoff.payload.models import (
     problems_of,
     unknown_fields,
 )
+from flowrail.text.phrases import moment
 from flowrail.text.safe_text import in_quotes
 
 PERSPECTIVE_SOURCES = frozenset({"perspective-swarm", "brainstorming-pm"})
@@ -124,7 +125,7 @@ def _related_fields(
     if source and source == target:
         yield PayloadProblem("handoff.target.skill", f"is the source, `{in_quotes(source)}`, itself")
     yield from _chain(version, handoff, source, target)
-    created, expires = (integrity.moment(text_at(handoff, key)) for key in ("timestamp", "expires_at"))
+    created, expires = (moment(text_at(handoff, key)) for key in ("timestamp", "expires_at"))
     if created is not None and expires is not None and expires <= created:
         yield PayloadProblem("handoff.expires_at", "is not after the timestamp")
     if version == "2.0" and rules.strict_v2:
@@ -212,6 +213,6 @@ def _time(version: str, handoff: Mapping[str, object], rules: ValidationRules) -
         yield PayloadProblem(
             "handoff.expires_at", f"has passed: {integrity.stamp(expires)}", EXPIRED, severity
         )
-    created = integrity.moment(text_at(handoff, "timestamp"))
+    created = moment(text_at(handoff, "timestamp"))
     if created is not None and integrity.is_in_future(created, rules.now):
         yield PayloadProblem("handoff.timestamp", f"is in the future: {integrity.stamp(created)}")

@@ -11,7 +11,7 @@ from collections import Counter
 from flowrail.discovery.index import discover
 from flowrail.operations.doctor.hooks import hooks_section
 from flowrail.operations.doctor.installation import installation_section
-from flowrail.operations.doctor.section import DoctorContext, guarded
+from flowrail.operations.doctor.section import DoctorContext
 from flowrail.operations.doctor.sessions import approvals, sessions
 from flowrail.operations.doctor.skills import skill_sections
 
@@ -22,7 +22,7 @@ def diagnose(context: DoctorContext) -> dict[str, object]:
     sections = [
         installation_section(context.environ),
         *skill_sections(found, context),
-        guarded("sessions", lambda: sessions(context)),
+        sessions(context),
         approvals(found.places.usable, context.state),
         hooks_section(context),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.text.report import short_path
@@ -42,15 +42,3 @@ class Section(NamedTuple):
     facts: Sequence[str]
     findings: Sequence[SetupFinding]
     data: Mapping[str, Any]
-
-
-def guarded(name: str, examine: Callable[[], Section]) -> Section:
-    """Return the section, or the finding that a module it needs cannot be imported.
-
-    `flow doctor` has to report on an installation in which a dependency is missing.
-    """
-    try:
-        return examine()
-    except ImportError as error:
-        finding = SetupFinding("CANNOT_IMPORT", "error", str(error), "install flowrail again", "")
-        return Section(name, ["not examined"], [finding], {})

@@ -14,9 +14,10 @@ from flowrail.discovery.diagnostics import ERROR, INFO, Note, first_notes
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import remarks
+from flowrail.discovery.registry.check import check as check_registry
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
-from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding, guarded
+from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
 from flowrail.operations.skills.check import check as check_workflows
 from flowrail.text.phrases import count
 
@@ -102,16 +103,9 @@ def _registry(found: Discovery, context: DoctorContext) -> Section:
     if not registry.exists:
         facts = [f"none at {context.short(registry.path)}; it is optional"]
         return Section("registry", facts, [], {"path": registry.path, "exists": False, "workflows": 0})
-    return guarded("registry", lambda: _read_registry(found, context))
-
-
-def _read_registry(found: Discovery, context: DoctorContext) -> Section:
-    from flowrail.discovery.registry.check import check  # pydantic may be missing, which doctor has to report
-
-    registry = found.registry
     facts = [f"{context.short(registry.path)}: {count(len(registry.entries), 'workflow')}"]
     data = {"path": registry.path, "exists": True, "workflows": len(registry.entries)}
-    return Section("registry", facts, list(_as_findings(check(found))), data)
+    return Section("registry", facts, list(_as_findings(check_registry(found))), data)
 
 
 def _as_note(skipped: Skipped) -> Note:

@@ -12,10 +12,10 @@ from flowrail.discovery.menu_cache import FILE, CacheUse, read, write
 from flowrail.discovery.ranking.menu import RELEVANCE, Menu
 from flowrail.discovery.ranking.scores import Synthesis, read_synthesis
 from flowrail.handoff.chain import chain_of
-from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
+from flowrail.text.phrases import moment
 
 #: Records after which a cached menu is out of date.
 RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})

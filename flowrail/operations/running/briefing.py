@@ -8,7 +8,7 @@ from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
-from flowrail.operations.running import session_files
+from flowrail.operations.running import results, session_files
 from flowrail.operations.running.child_sessions import reconciled
 
 MOST_STEPS = 12
@@ -25,8 +25,6 @@ def with_past(world: World, session: Session, workflow: Workflow, guidance: Guid
 
 
 def _with_results(world: World, session: Session, guidance: Guidance) -> Guidance:
-    from flowrail.operations.running import results  # brings handoffs, which an open session does without
-
     sent = results.sent_work(world, session)
     return guidance._replace(results=results.result_files(world, session), sent=sent)
 

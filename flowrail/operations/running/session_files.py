@@ -25,9 +25,10 @@ from flowrail.errors import ChangedError, FlowError, StorageError
 from flowrail.machines.definition.workflow import Workflow, from_plain, step_fingerprint, workflow_fingerprint
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
-from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, kept_folder, read_configuration
+from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, kept_folder
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.ownership import read_configuration
 from flowrail.text import phrases
 from flowrail.text.safe_text import one_line
 

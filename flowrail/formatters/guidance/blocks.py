@@ -1,4 +1,4 @@
-"""The texts around a step in a review loop: which round this is, what blocks, what not to do.
+"""What few steps have: blocks that replace the fences in a text, and the texts around a step in a review loop.
 
 A gate always prints three things: the banner (which round of how many), the stop condition (fix nothing here, run the
 one printed command), and that the next review starts from the beginning.
@@ -6,6 +6,9 @@ one printed command), and that the next review starts from the beginning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
 from flowrail.machines.guidance.views import LoopView
 from flowrail.text.safe_text import Markup
@@ -53,3 +56,8 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
             left = f"To fix: {found}." if found else "All findings are marked as settled."
             return [banner, f"Sent back by its review. {left}"], []
     return [banner, "The review has not ended in this round, so the gate cannot decide yet."], [_STOP]
+
+
+def fence_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup]:
+    """Return the blocks of the fences in *text*, and the texts around them."""
+    return with_blocks(text, resources)
