@@ -99,7 +99,8 @@ def import_session(store: Store, path: str) -> str:
     try:
         document: dict[str, Any] = strict_json.parse(data.decode())
         session_id, files = document["id"], document["files"]
-        if document["flowrail_session"] != EXPORT_FORMAT or not SESSION_ID.match(session_id):
+        is_ours = document["flowrail_session"] == EXPORT_FORMAT and document["records"]
+        if not is_ours or not SESSION_ID.match(session_id):
             raise ValueError  # noqa: TRY301 - handled with the other forms that are wrong
         if not all(
             name == "definition.json" or (name.startswith("texts/") and ".." not in name) for name in files

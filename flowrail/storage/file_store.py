@@ -350,10 +350,14 @@ class FileStore(Generic[T]):
         if os.path.lexists(f"{folder}/{JOURNAL}"):
             raise StorageError(f"{noun} `{key}` exists already", hint="nothing was changed")
         prepare_folder(self.path, folder)
-        for name, data in side_files.items():
-            FolderFiles(folder).write(name, data)
-        *_, newest = journal.chained(encoding, lines, key)
-        self._check_id(key, newest, key)
+        try:
+            for name, data in side_files.items():
+                FolderFiles(folder).write(name, data)
+            *_, newest = journal.chained(encoding, lines, key)
+            self._check_id(key, newest, key)
+        except StorageError:
+            remove_folder(folder)
+            raise
         self.owner.claim(folder, journal.hash_of(lines[0]))
         files.write_atomic(f"{folder}/{JOURNAL}", b"".join(lines))
         journal.flush_names(folder)

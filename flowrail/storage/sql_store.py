@@ -322,7 +322,7 @@ class SqlStore(Generic[T]):
         """Store records as they were written elsewhere; the id must be new."""
         if self._row(key) is not None:
             raise StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
-        with self.database.changing(wait=WAIT_SECONDS) as connection:
+        with self.database.changing(wait=WAIT_SECONDS) as connection, connection.begin_nested():
             for name, data in side_files.items():
                 self.side_files(key).write(name, data)
             *_, newest = journal.chained(self.encoding(key), lines, key)

@@ -128,13 +128,15 @@ def test_a_password_is_in_no_output_record_or_file(
     assert [text for text in texts if password in text] == []
 
 
-@pytest.mark.parametrize("change", ["record", "path", "format", "text"])
+@pytest.mark.parametrize("change", ["record", "none", "path", "format", "text"])
 def test_a_changed_file_is_refused_and_nothing_is_stored(change: str, tmp_path: Path) -> None:
     session, file = looping("ok"), tmp_path / "session.json"
     flow("session", "export", session, str(file))
     document = json.loads(file.read_text())
     if change == "record":
         document["records"][0] = document["records"][0].replace("loop", "pool", 1)
+    elif change == "none":
+        document["records"] = []
     elif change == "path":
         document["files"]["texts/../../../../x"] = ""
     elif change == "format":

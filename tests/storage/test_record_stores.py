@@ -196,6 +196,17 @@ def test_texts_are_kept_and_deleted_with_their_session(open_store: Open) -> None
         open_store().newest(key)
 
 
+def test_of_damaged_records_nothing_is_restored(open_store: Open) -> None:
+    store = open_store()
+    (line,) = store.lines(started(store))
+    key = "other-abcdef"
+
+    with pytest.raises(DamagedError):
+        store.restore(key, [line.replace(b"text", b"test")], {"texts/long": b"words"})
+
+    assert open_store().side_files(key).size("texts/long") == -1
+
+
 def test_of_many_processes_that_add_the_same_record_one_wins(open_store: Open) -> None:
     key = started(open_store())
     processes, gate = 6, multiprocessing.get_context("fork").Barrier(6)
