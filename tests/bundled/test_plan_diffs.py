@@ -273,4 +273,4 @@ def test_only_a_copy_can_be_saved(plan: Path) -> None:
     ran = run("save", plan, 1, ".")
 
     assert ran.returncode == 2
-    assert "is not a copy; make one: plan_diffs.py edit" in ran.stderr
+    assert "the copy is the current folder; run this in the project's folder" in ran.stderr

@@ -69,7 +69,7 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
 
     for form in ("xml", "text"):
         shown = agent.shown(form)
-        assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="re-verify">' in shown
+        assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="failed">' in shown
         assert "<action>Fixing anything here</action>" in shown
         assert "Then it is reviewed again." in shown
         assert (
@@ -83,7 +83,7 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         "name": "Quality",
         "round": 1,
         "limit": 5,
-        "mode": "re-verify",
+        "mode": "failed",
         "severities": ["MUST", "SHOULD", "COULD"],
         "blocking": ["F1", "F2"],
         "fixed_in": "Do the work",
@@ -121,7 +121,7 @@ def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() 
     assert (again["loop"]["mode"], again["loop"]["round"], again["findings"]) == ("re-verify", 2, [])
     assert "F1" not in agent.shown()
     assert "a MUST" not in agent.shown()
-    assert "Review everything from the start" in agent.shown()
+    assert "This round reviews everything from the start" in agent.shown()
     assert "<action>Telling the reviewer what was found before</action>" in agent.shown()
 
 
@@ -133,7 +133,7 @@ def test_later_rounds_may_review_only_the_changes_with_the_findings_at_hand() ->
     again = agent.report("ok")
 
     assert [each["text"] for each in again["findings"]] == ["a MUST"]
-    assert "Review what changed since the last round" in agent.shown()
+    assert "This round reviews only what changed since the last one" in agent.shown()
     assert "Telling the reviewer" not in agent.shown()
 
 
@@ -170,7 +170,7 @@ def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:
     at_gate = agent.report("fail")
 
     assert (at_gate["loop"]["mode"], at_gate["loop"]["blocking"], at_gate["loop"]["unreviewed"]) == (
-        "re-verify",
+        "failed",
         [],
         True,
     )

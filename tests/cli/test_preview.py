@@ -36,8 +36,8 @@ def test_what_a_step_would_ask_is_shown_without_commands() -> None:
     [
         (["--step", "3"], "review", None),
         (["--step", "3", "--qr-status", "pass"], "passed", None),
-        (["--step", "3", "--qr-status", "fail"], "re-verify", "work"),
-        (["--step", "3", "--qr-status", "fail", "--qr-iteration", "4"], "re-verify", "work"),
+        (["--step", "3", "--qr-status", "fail"], "failed", "work"),
+        (["--step", "3", "--qr-status", "fail", "--qr-iteration", "4"], "failed", "work"),
         (["--step", "3", "--qr-status", "fail", "--qr-iteration", "5"], "ask-user", None),
         (["--step", "1", "--qr-fail", "--qr-iteration", "3"], "fix", "review"),
         (["--step", "2", "--qr-iteration", "3"], "re-verify", "gate"),

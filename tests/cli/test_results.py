@@ -46,7 +46,7 @@ def test_the_last_answer_names_the_result_files(session: str) -> None:
 
     assert "Finished. Give the user the result." in out
     work = f".flow/sessions/{session}/work"
-    others = f"{work}/notes.md (6 bytes), {work}/ (4 bytes)"
+    others = f"{work}/notes.md (6 bytes), other files in {work}/ (4 bytes)"
     assert f"Result files: report.md (6 bytes), docs/part.md (5 bytes), {others}" in out
     assert "flow step" not in out
 

@@ -93,7 +93,7 @@ def format_gate_actions(
     if qr.iteration >= limit:
         banner = format_state_banner(gate.qr_name, qr.iteration, "ask-user", limit=limit)
         return [banner, blocked, _limit_question(qr, gate, limit), _STOP]
-    banner = format_state_banner(gate.qr_name, qr.iteration, "re-verify", limit=limit)
+    banner = format_state_banner(gate.qr_name, qr.iteration, "failed", limit=limit)
     return [banner, blocked, *_fixing(gate), _STOP]
 
 

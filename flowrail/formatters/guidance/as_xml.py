@@ -44,6 +44,7 @@ LAUNCH = (
     "name, use one that can run commands. Without agents, do the dispatches yourself, one after the other, and tell the "
     "user."
 )
+UNRECORDED = "no agent recorded it"
 SOME = " You may report once {needed} of {total} have succeeded; the others are then cancelled."
 
 LAUNCH_AGAIN = (
@@ -107,7 +108,8 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
         *_findings(guidance, show),
     ]
     if guidance.finding_command:
-        append = attributes(append=FINDING)
+        condition = UNRECORDED if guidance.dispatches else None
+        append = attributes(**{"append": FINDING, "if": condition})
         parts.append(
             f"<finding_command{append}>{xml_verbatim(show(guidance.finding_command))}</finding_command>"
         )

@@ -37,14 +37,17 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
                 banner,
                 f"The gate passes: nothing that blocks is open ({named} would block). There is no further round.",
             ], [_PASSED]
-        case "re-verify" if loop.severities:
+        case "failed":
             back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"
             again = f"{back}. Then it is reviewed again."
             return [banner, blocked, again], [_STOP]
         case "re-verify" if loop.only_changes:
-            return [banner, "Review what changed since the last round, and what refers to it."], []
+            return [
+                banner,
+                "This round reviews only what changed since the last one, and what refers to that.",
+            ], []
         case "re-verify":
-            return [banner, "Review everything from the start, as if this were the first review."], [
+            return [banner, "This round reviews everything from the start, as if it were the first."], [
                 _KEEP_SECRET
             ]
         case "ask-user":

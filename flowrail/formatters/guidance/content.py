@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from flowrail.machines.engine.agents import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
-    from flowrail.machines.sessions.session import RecordedFinding
+    from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
 
 
 Show: TypeAlias = Callable[[Command], str]
@@ -244,9 +244,7 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
         command = show(guidance.then_command)
         after.append(Verbatim(f"It continues with {guidance.then_command.arguments[0]}: {command}"))
     if guidance.results:
-        after.append(
-            f"Result files: {', '.join(f'{file.path} ({size(file.bytes)})' for file in guidance.results)}"
-        )
+        after.append(f"Result files: {', '.join(map(_result_file, guidance.results))}")
     for sent in guidance.sent:
         received = " It has received the work." if sent.received else " To receive the work there: "
         after.append(
@@ -257,6 +255,11 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     if guidance.ask_command and _is_first_text(guidance):
         after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return before, after
+
+
+def _result_file(file: WorkingFile) -> str:
+    others = "other files in " if file.path.endswith("/") else ""
+    return f"{others}{file.path} ({size(file.bytes)})"
 
 
 def _has_open_dispatches(guidance: Guidance) -> bool:

@@ -34,7 +34,7 @@ from flowrail.machines.sessions.session import (
 if TYPE_CHECKING:
     from flowrail.machines.guidance.guide import Guidance
 
-FIX, REVERIFY = "fix", "re-verify"
+FIX, FAILED, REVERIFY = "fix", "failed", "re-verify"
 
 
 def with_others(
@@ -113,7 +113,7 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
     )
     if judged.outcome is Outcome.OK:
         return view._replace(mode="passed")
-    return view._replace(mode="ask-user" if session.visit >= view.limit else REVERIFY)
+    return view._replace(mode="ask-user" if session.visit >= view.limit else FAILED)
 
 
 def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:

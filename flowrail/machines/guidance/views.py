@@ -72,7 +72,7 @@ class QuestionView(NamedTuple):
 class LoopView(NamedTuple):
     """The state of a review loop, at its gate, at its review, or at the step that it sent back to.
 
-    ``mode`` is review, passed, re-verify or ask-user at a gate, re-verify at a review entered again,
+    ``mode`` is review, passed, failed or ask-user at a gate, re-verify at a review entered again,
     fix at the work. ``blocking`` are the findings that block, ``fixed_in`` the step that fixes them.
     """
 

@@ -107,7 +107,7 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
 def _without_commands(told: Guidance) -> Guidance:
     """Return the guidance without commands that need a session."""
     loop = told.loop
-    if loop is not None and loop.severities and loop.mode in {"fix", "re-verify", "ask-user"}:
+    if loop is not None and loop.severities and loop.mode in {"fix", "failed", "ask-user"}:
         loop = loop._replace(blocking=("those on record",))
     return told._replace(
         next=tuple(way._replace(command=None) for way in told.next),

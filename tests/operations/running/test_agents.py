@@ -285,7 +285,7 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
 
     assert (home, finding.by, finding.review) == (team.id, child, "review")
     assert told.loop is not None
-    assert (told.loop.mode, told.loop.blocking) == ("re-verify", ("F1",))
+    assert (told.loop.mode, told.loop.blocking) == ("failed", ("F1",))
     assert findings.list_findings(team.world, child) == (team.id, (finding,))
     sent_back = team.report("done")
     assert (sent_back.step.id, [each.id for each in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]

@@ -245,7 +245,11 @@ def save(plan: Path, number: int, copy: Path) -> int:
     milestones = milestones_of(plan)
     milestone = _milestone(milestones, number)
     before = milestones[: milestones.index(milestone)]
-    if copy.resolve() == Path.cwd().resolve() or not (copy / ".git").exists():
+    if copy.resolve() == Path.cwd().resolve():
+        raise PlanError(
+            "the copy is the current folder; run this in the project's folder, with the path of a copy that `edit` made"
+        )
+    if not (copy / ".git").exists():
         raise PlanError(f"{copy} is not a copy; make one: {Path(__file__).name} edit {plan} {number}")
     subject = f"Milestone {number}"
     if git(copy, "log", "-1", "--format=%s").out.strip() == subject:
