@@ -133,12 +133,8 @@ def test_the_page_has_no_external_resources_and_escapes_everything() -> None:
     assert "it &lt;b&gt;needs&lt;/b&gt; depth" in page
     assert "http" not in page.replace("http-equiv", "")
     for words in (
-        "<h2>Overview</h2>",
-        "<summary>checks: ",
-        '<li class="ahead">acknowledgment</li>',
+        '<span class="good">acknowledgment</span>',
         "prefers-color-scheme:dark",
-        "<h2>Handoffs</h2>",
-        "<h2>Sessions</h2>",
         "target_unchanged",
         "a → b → c",
     ):
@@ -155,9 +151,8 @@ def test_the_page_lists_damaged_and_foreign_journals() -> None:
     assert flow("audit", "--html", "audit.html").status == 1
     page = Path("audit.html").read_text()
 
-    assert "<h2>Cannot be read</h2>" in page
-    assert f"<code>{damaged}</code> JOURNAL_DAMAGED" in page
-    assert f"<code>{foreign}</code> was not recorded by you" in page
+    assert f'<span class="bad">{damaged}</span> cannot be read' in page
+    assert f'<span class="bad">{foreign}</span> is foreign' in page
     assert "<b>" not in page
     assert f"{foreign} is foreign" in flow("audit").out
 
@@ -276,4 +271,4 @@ def test_a_damaged_journal_hides_no_other() -> None:
     assert f"{sent[0]['handoff']} cannot be read" in ran.out
     assert sent[1]["handoff"] in ran.out
     flow("audit", "--html", "audit.html")
-    assert "Cannot be read" in Path("audit.html").read_text()
+    assert "cannot be read" in Path("audit.html").read_text()

@@ -13,7 +13,7 @@ from flowrail.cli.progress import ProgressBar
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
-from flowrail.formatters.reports.audit_html import render
+from flowrail.formatters.reports.html_page import render
 from flowrail.handoff.audit import audit
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.handoffs.verify import HandoffFinding, verify
@@ -66,8 +66,8 @@ def audit_command(
         since=None if since is None else _since(context, since),
     )
     if html is not None:
-        title = f"Audit of {what or world.store.path}"
-        document = render(report, title=title, created=world.now(), colours=page_colours())
+        title, about = f"Audit of {what or world.store.path}", f"created {world.now()}"
+        document = render(page.report(report), title=title, about=about, colours=page_colours())
         output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
     if as_json:

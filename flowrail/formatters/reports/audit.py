@@ -65,7 +65,8 @@ def _handoff(handoff: HandoffTimeline) -> Report:
         f" · {duration(handoff.seconds)} · trace {shortened(handoff.trace_id)}",
         " · foreign" if handoff.foreign else "",
     )
-    lines: list[str | Line] = [f"  chain {shortened(' → '.join(handoff.chain))}, hop {handoff.hops}"]
+    origin = f", from session {shortened(handoff.session)}" if handoff.session else ""
+    lines: list[str | Line] = [f"  chain {shortened(' → '.join(handoff.chain))}, hop {handoff.hops}{origin}"]
     if handoff.reason:
         lines.append(f"  reason {shortened(handoff.reason)}")
     if handoff.sha256:
