@@ -102,7 +102,7 @@ def test_the_work_that_was_sent_back_is_told_what_to_mend() -> None:
     assert (back["loop"]["mode"], back["loop"]["blocking"]) == ("fix", ["F1", "F2"])
     assert [each["text"] for each in back["findings"]] == ["a MUST", "a COULD"]
     assert 'mode="fix"' in agent.shown()
-    assert "To fix: F1, F2." in agent.shown()
+    assert "To fix, because they block: F1, F2." in agent.shown()
     told("finding", "resolve", agent.session, "F1")
     told("finding", "resolve", agent.session, "F2")
     assert "All findings are marked as settled." in agent.shown()

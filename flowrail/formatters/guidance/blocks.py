@@ -14,7 +14,7 @@ from flowrail.machines.guidance.views import LoopView
 from flowrail.text.safe_text import Markup
 
 _STOP = format_forbidden(
-    ["Fixing anything here", "Calling a blocking finding minor", "Any command that is not printed here"]
+    ["Fixing anything here", "Calling a blocking finding minor", "Any flow command that is not printed here"]
 )
 _PASSED = format_forbidden(["Reviewing again what has passed"])
 _UNREVIEWED = "The review failed and recorded no findings, so the gate does not pass."
@@ -56,7 +56,7 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
         case "fix":
             if loop.unreviewed:
                 return [banner, f"{_UNREVIEWED} Fix what stopped the review."], []
-            left = f"To fix: {found}." if found else "All findings are marked as settled."
+            left = f"To fix, because they block: {found}." if found else "All findings are marked as settled."
             return [banner, f"Sent back by its review. {left}"], []
     return [banner, "The review has not ended in this round, so the gate cannot decide yet."], [_STOP]
 

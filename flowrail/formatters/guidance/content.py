@@ -73,7 +73,7 @@ LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "Your report is accepted only if these checks pass."
-_OUTCOME = " Each counts only for its outcome."
+_OUTCOME = " Each counts for the outcome that it names."
 _CONDITION = ' A check with "if" counts only if that holds.'
 _DECIDED = " The step decides the outcome from your report: you do not report it."
 _VERDICTS = " Each verdict is the result now."

@@ -369,7 +369,13 @@ def _demanded(
     marked = tuple(result._replace(is_demanded=result.check in needed) for result in results)
     satisfied = {result.check for result in marked if result.is_satisfied}
     if not needed <= satisfied:
-        raise EvidenceMissingError(session=session.id, step=step.id, outcome=str(outcome), results=marked)
+        raise EvidenceMissingError(
+            session=session.id,
+            step=step.id,
+            outcome=str(outcome),
+            results=marked,
+            is_decided=step.decides,
+        )
     return marked
 
 

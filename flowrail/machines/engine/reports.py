@@ -58,7 +58,10 @@ class OutcomeNotOpenError(ConflictError):
 
 
 class EvidenceMissingError(ConflictError):
-    """The evidence that the reported outcome needs is missing; `results` are those of all checks of the step."""
+    """The evidence that an outcome needs is missing; `results` are those of all checks of the step.
+
+    ``is_decided`` says that the step decided the outcome and the agent did not report it.
+    """
 
     code = "EVIDENCE_MISSING"
 
@@ -69,6 +72,7 @@ class EvidenceMissingError(ConflictError):
         step: str,
         outcome: str,
         results: Sequence[EvidenceResult],
+        is_decided: bool = False,
         asks_person: bool = False,
         dispatch: str | None = None,
     ) -> None:
@@ -81,6 +85,7 @@ class EvidenceMissingError(ConflictError):
         ]
         show = Command("evidence show", session)
         asked = Hint("a person must decide now; show the question: ", Command("resume", session))
+        reported = f"this report, which leads to `{outcome}`," if is_decided else f"`{outcome}`"
         claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
         again = "provide it, then report the same outcome again"
@@ -90,7 +95,7 @@ class EvidenceMissingError(ConflictError):
             else Hint(again, "; see all checks: ", show)
         )
         super().__init__(
-            f"cannot accept `{outcome}` for {claimed}: {passed}\n" + "\n".join(lines),
+            f"cannot accept {reported} for {claimed}: {passed}\n" + "\n".join(lines),
             hint=asked if asks_person else hint,
             session=session,
             step=step,
@@ -108,6 +113,7 @@ class EvidenceMissingError(ConflictError):
                 for result in missing
             ],
         )
+        self.is_decided = is_decided
         self.results = tuple(results)
         self.outcome = outcome
 

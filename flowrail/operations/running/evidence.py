@@ -182,6 +182,7 @@ def _refused(
         step=step.id,
         outcome=refusal.outcome,
         results=refusal.results,
+        is_decided=refusal.is_decided,
         asks_person=True,
     )
     return questions.with_questions(session, [*others, question]), refused
