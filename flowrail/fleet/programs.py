@@ -39,7 +39,6 @@ class LogSummary(NamedTuple):
     """What the output of a run says. ``quota_until`` is when a used-up quota is available again, in seconds since 1970."""
 
     sha256: str
-    bytes: int
     cost: float | None = None
     tokens: int | None = None
     quota_until: float | None = None
@@ -69,8 +68,7 @@ def read_log(path: str, pool: Pool) -> LogSummary:
     with open(path, "rb") as log:
         while piece := log.read(1 << 20):
             digest.update(piece)
-        size = log.tell()
-        log.seek(max(0, size - _READ_FROM_END))
+        log.seek(max(0, log.tell() - _READ_FROM_END))
         lines = log.read().decode("utf-8", "replace").splitlines()
     cost, tokens = None, 0
     for document in _documents(lines):
@@ -79,7 +77,7 @@ def read_log(path: str, pool: Pool) -> LogSummary:
         if document.get("type") in {"result", "turn.completed"}:
             tokens += _tokens(document.get("usage"))
     until = next((found for line in lines if (found := _quota_until(line, pool, at)) is not None), None)
-    return LogSummary(digest.hexdigest(), size, cost, tokens or None, until)
+    return LogSummary(digest.hexdigest(), cost, tokens or None, until)
 
 
 def program_exists(pool: Pool, environ: Mapping[str, str]) -> bool:
