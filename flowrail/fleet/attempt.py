@@ -20,7 +20,8 @@ from flowrail.fleet.records import RunOutcome
 from flowrail.fleet.targets import Target
 from flowrail.formatters.guidance import as_xml, work
 from flowrail.hosts.conversation import FLEET
-from flowrail.machines.engine.agents import Assignment, DispatchGoneError
+from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.guidance.views import Assignment
 from flowrail.machines.sessions.session import CLAIMED, COMPLETED, FINISHED, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running import agents, steps

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
         WorkflowError as WorkflowError,
     )
     from flowrail.machines.definition.step_parts import (
+        GateConfig as GateConfig,
+        Severity as Severity,
+        blocking_severities as blocking_severities,
+    )
+    from flowrail.machines.definition.script_steps import (
         Confidence as Confidence,
         DocumentAvailability as DocumentAvailability,
-        GateConfig as GateConfig,
         LoopState as LoopState,
         QRState as QRState,
         QRStatus as QRStatus,
-        Severity as Severity,
-        blocking_severities as blocking_severities,
     )
     from flowrail.machines.definition.step_parts import (
         Option as Option,
@@ -115,11 +117,11 @@ __all__, __dir__, _load = lazy_exports(
         "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
         "flowrail.machines.definition.findings": "Finding WorkflowError",
         "flowrail.machines.definition.step_parts": (
-            "AgentRole Confidence Dispatch DocumentAvailability GateConfig LoopState Option QRState QRStatus "
-            "Question Severity blocking_severities"
+            "AgentRole Dispatch GateConfig Option Question Severity blocking_severities"
         ),
         "flowrail.machines.definition.script_steps": (
-            "BranchCommand BranchRouting FlatCommand GuidanceResult LinearRouting NextCommand Routing "
+            "BranchCommand BranchRouting Confidence DocumentAvailability FlatCommand GuidanceResult LinearRouting "
+            "LoopState NextCommand QRState QRStatus Routing "
             "Step StepOutput TerminalRouting"
         ),
         "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",

@@ -27,10 +27,9 @@ from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.step_parts import Question
-    from flowrail.machines.engine.agents import Assignment, DispatchResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView
-    from flowrail.machines.guidance.views import DispatchView, QuestionView
+    from flowrail.machines.guidance.views import Assignment, DispatchResult, DispatchView, QuestionView
     from flowrail.machines.sessions.record import Record
     from flowrail.machines.sessions.session import RecordedFinding
 

@@ -196,7 +196,7 @@ def test_after_half_an_hour_without_activity_another_conversation_may_report() -
     chosen, others = conversations.choose(mine, "lead")
     assert chosen is not None, "until then it is still its owner's"
     assert others == ()
-    assert conversations.choose(theirs, "lead").stored is None, "and nobody gets it without naming it"
+    assert conversations.choose(theirs, "lead")[0] is None, "and nobody gets it without naming it"
     for dispatch in team.told().dispatches:
         agents.cancel(mine, session, dispatch.id)
     team.clock.forward(QUIET_SECONDS)

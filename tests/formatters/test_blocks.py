@@ -18,8 +18,8 @@ from flowrail.formatters.blocks import dispatch, instructions, plain_text, revie
 from flowrail.formatters.blocks import (
     step as block_step,
 )
-from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
-from flowrail.machines.definition.step_parts import POLICIES, AgentRole, GateConfig, QRState
+from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, QRState
+from flowrail.machines.definition.step_parts import POLICIES, AgentRole, GateConfig
 from flowrail.machines.guidance.question_relay import Option, Question, as_xml
 from flowrail.text.safe_text import Markup, one_line, visible
 

@@ -7,8 +7,8 @@ from support.golden import as_in_golden_file
 
 from flowrail.command import Command
 from flowrail.formatters.guidance.work import assignment_text, assignment_xml
-from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.guidance.views import Assignment
 from flowrail.machines.sessions.session import Dispatched
 
 WORK = Dispatched(

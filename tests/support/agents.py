@@ -10,9 +10,8 @@ from support.sandbox import put_skill
 
 from flowrail.cli.environment import given_answers, world
 from flowrail.machines.definition.step_parts import Option, Question
-from flowrail.machines.engine.agents import Assignment
-from flowrail.machines.engine.questions import PendingQuestions
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.guidance.views import Assignment, PendingQuestions
 from flowrail.operations.environment import World
 from flowrail.operations.running import agents, questions, steps
 from flowrail.operations.running.steps import Answer

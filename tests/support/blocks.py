@@ -48,8 +48,8 @@ from flowrail.formatters.blocks.step import (
     format_step_output,
     format_xml_mandate,
 )
-from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
-from flowrail.machines.definition.step_parts import AgentRole, GateConfig, QRState
+from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, QRState
+from flowrail.machines.definition.step_parts import AgentRole, GateConfig
 from flowrail.machines.engine.questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.question_relay import Option, Question, as_xml
 

@@ -18,7 +18,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.formatters.reports.workflow import step_notes
-from flowrail.machines.definition.step_parts import QRState
+from flowrail.machines.definition.script_steps import QRState
 from flowrail.machines.loading import workflow_source
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check

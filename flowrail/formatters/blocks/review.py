@@ -10,17 +10,15 @@ from __future__ import annotations
 from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.formatters.blocks.step import format_step_output
-from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
-from flowrail.machines.definition.step_parts import (
-    DEFAULT_POLICY,
-    AgentRole,
-    GateConfig,
+from flowrail.machines.definition.script_steps import (
+    BranchCommand,
+    FlatCommand,
     LoopState,
-    Policy,
+    NextCommand,
     QRState,
     QRStatus,
-    Severity,
 )
+from flowrail.machines.definition.step_parts import DEFAULT_POLICY, AgentRole, GateConfig, Policy, Severity
 from flowrail.text.safe_text import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5

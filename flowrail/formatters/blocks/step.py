@@ -11,9 +11,9 @@ from flowrail.machines.definition.script_steps import (
     FlatCommand,
     LinearRouting,
     NextCommand,
+    QRStatus,
     Routing,
 )
-from flowrail.machines.definition.step_parts import QRStatus
 from flowrail.text.safe_text import Markup, Verbatim, block, element
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flowrail.command import Command
 from flowrail.formatters.guidance.content import FINDING, Keep, Show, plain, result_lines, text_pieces
-from flowrail.machines.engine.agents import Assignment, DispatchResult
-from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT, PendingQuestions
+from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import as_host_questions, as_xml
+from flowrail.machines.guidance.views import Assignment, DispatchResult, PendingQuestions
 from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import RepeatableTexts

@@ -8,7 +8,66 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
+
+from flowrail.machines.definition.parts import FrozenObject
+
+
+class QRStatus(StrEnum):
+    """What a review came to."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, no password
+    FAIL = "fail"
+
+
+class LoopState(StrEnum):
+    """Where a review loop stands when a step of it is entered."""
+
+    INITIAL = "initial"
+    RETRY = "retry"
+    COMPLETE = "complete"
+
+
+class Confidence(StrEnum):
+    """How sure an agent is, from looking around to certainty."""
+
+    EXPLORING = "exploring"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CERTAIN = "certain"
+
+
+class DocumentAvailability(StrEnum):
+    """Whether the document that a step works on is there."""
+
+    PROVIDED = "provided"
+    EXISTS = "exists"
+    MISSING = "missing"
+
+
+class QRState(FrozenObject):
+    """A review loop as a step sees it: the round, whether it is entered to fix findings, the last verdict."""
+
+    iteration: int = 1
+    failed: bool = False
+    status: QRStatus | str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", QRStatus(self.status) if self.status is not None else None)
+
+    @property
+    def state(self) -> LoopState:
+        """Return where the loop stands."""
+        if self.status is QRStatus.PASS:
+            return LoopState.COMPLETE
+        return LoopState.RETRY if self.failed or self.iteration > 1 else LoopState.INITIAL
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the last review passed."""
+        return self.status is QRStatus.PASS
 
 
 @dataclass(frozen=True)

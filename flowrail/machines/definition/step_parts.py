@@ -5,13 +5,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from flowrail.machines.definition.evidence import EvidenceCheck
 from flowrail.machines.definition.parts import (
     DefinitionPart,
     Frozen,
-    FrozenObject,
     Key,
     Scalar,
     Value,
@@ -135,62 +134,6 @@ class Severity(StrEnum):
     COULD = "COULD"
 
 
-class QRStatus(StrEnum):
-    """What a review came to."""
-
-    PASS = "pass"  # noqa: S105 - a verdict, no password
-    FAIL = "fail"
-
-
-class LoopState(StrEnum):
-    """Where a review loop stands when a step of it is entered."""
-
-    INITIAL = "initial"
-    RETRY = "retry"
-    COMPLETE = "complete"
-
-
-class Confidence(StrEnum):
-    """How sure an agent is, from looking around to certainty."""
-
-    EXPLORING = "exploring"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CERTAIN = "certain"
-
-
-class DocumentAvailability(StrEnum):
-    """Whether the document that a step works on is there."""
-
-    PROVIDED = "provided"
-    EXISTS = "exists"
-    MISSING = "missing"
-
-
-class QRState(FrozenObject):
-    """A review loop as a step sees it: the round, whether it is entered to fix findings, the last verdict."""
-
-    iteration: int = 1
-    failed: bool = False
-    status: QRStatus | str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "status", QRStatus(self.status) if self.status is not None else None)
-
-    @property
-    def state(self) -> LoopState:
-        """Return where the loop stands."""
-        if self.status is QRStatus.PASS:
-            return LoopState.COMPLETE
-        return LoopState.RETRY if self.failed or self.iteration > 1 else LoopState.INITIAL
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the last review passed."""
-        return self.status is QRStatus.PASS
-
-
 class GateConfig(DefinitionPart):
     """A review gate: its outcome follows from the findings that its review recorded.
 
@@ -279,6 +222,8 @@ QUESTION_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
 
 Path = tuple[str | int, ...]
+QuestionProblem = tuple[Path, str]
+"""Where something is wrong, such as ``(0, "options", 1, "label")``, counted from 0, and what."""
 
 
 OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
@@ -328,20 +273,13 @@ class Question(DefinitionPart):
         object.__setattr__(self, "options", freeze_items(self.options))
 
 
-class QuestionProblem(NamedTuple):
-    """What is wrong, and where: such as ``(0, "options", 1, "label")``, counted from 0."""
-
-    path: Path
-    message: str
-
-
 def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
     """Return everything that keeps *questions* from being asked together."""
-    found = [] if questions else [QuestionProblem((), "there is no question")]
+    found: list[QuestionProblem] = [] if questions else [((), "there is no question")]
     if len(questions) > MOST_QUESTIONS:
-        found.append(QuestionProblem((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
+        found.append(((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
     for index, question in enumerate(questions):
-        found += [QuestionProblem((index, *path), message) for path, message in _problems(question)]
+        found += [((index, *path), message) for path, message in _problems(question)]
     found += _twice(((index, "id"), question.id, "the id") for index, question in enumerate(questions))
     found += _twice(((index, "text"), question.text, "the text") for index, question in enumerate(questions))
     return found
@@ -401,7 +339,7 @@ def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]
     seen: set[str] = set()
     for path, value, what in values:
         if value and value in seen:
-            yield QuestionProblem(path, f"is {what} of one before it, too")
+            yield path, f"is {what} of one before it, too"
         seen.add(value)
 
 

@@ -68,13 +68,6 @@ ENDS = {COMPLETED: "completed", FAILED: "failed"}
 LONGEST_TOPIC = 80
 
 
-class _EngineResult(NamedTuple):
-    """The result of an event in the engine."""
-
-    value: str
-    visits: dict[str, int]
-
-
 class _Decision(NamedTuple):
     """The decision about a report before the engine gets it: an outcome, values to keep, or a stop."""
 
@@ -197,9 +190,9 @@ def follow(
         agents.check_joined(step, session, effective_outcome(step, session, decision.outcome))
     if evidence is not None and step.evidence and not decision.stop:
         evidence = _demanded(step, session, effective_outcome(step, session, decision.outcome), evidence)
-    result = _send_event(workflow, step, session, decision, state)
-    ended = ENDS.get(result.value)
-    to = None if ended else result.value
+    value, visits = _send_event(workflow, step, session, decision, state)
+    ended = ENDS.get(value)
+    to = None if ended else value
     taken = None if decision.stop else taken_transition(workflow, step, session, decision.outcome, to)
     move = Move(
         step=step.id,
@@ -220,7 +213,7 @@ def follow(
         status=ended or ACTIVE,
         revision=session.revision + 1,
         state=state,
-        visits=Frozen(result.visits),
+        visits=Frozen(visits),
         moved_at=now,
         last=move,
         workflow_fingerprint=workflow_fingerprint(workflow),
@@ -418,7 +411,7 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
 
 def _send_event(
     workflow: Workflow, step: StepDef, session: Session, decision: _Decision, state: Mapping[str, object]
-) -> _EngineResult:
+) -> tuple[str, dict[str, int]]:
     """Put the engine at the session's step, send the event, and read the new step."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
     try:
@@ -434,10 +427,10 @@ def _send_event(
         raise OutcomeNotOpenError(
             session=session.id, step=step.id, outcome=decision.outcome.value, ways_on=accepted
         )
-    result = _EngineResult(machine.current_state_value, model.visits)
-    if result.value not in ENDS:
+    value = machine.current_state_value
+    if value not in ENDS:
         spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's
-    return result
+    return value, model.visits
 
 
 def _granted(session: Session) -> Mapping[str, int]:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.sessions.record import is_short
@@ -72,27 +71,6 @@ class Join(NamedTuple):
         return not self.met and self.succeeded + len(self.open) < self.needed
 
 
-class Assignment(NamedTuple):
-    """A free-form dispatch as its agent gets it: what to do, how to report it, how to ask the user.
-
-    ``answered`` are questions and answers of agents that worked for the same step before.
-    """
-
-    session: str
-    dispatch: Dispatched
-    prompt: str
-    finish: tuple[Command, ...]
-    ask: Command
-    answered: tuple[tuple[str, str], ...] = ()
-    resources: Mapping[str, str] = Frozen()
-    finding: Command | None = None
-    """For a reviewer: the command that puts a finding on record, but for what was found."""
-    given: Mapping[str, Any] = Frozen()
-    """Variables, and the item, of which the prompt says nothing."""
-    evidence: tuple[str, ...] = ()
-    """What is checked before the work counts as done."""
-
-
 class WorkResult(NamedTuple):
     """The answer of an agent whose dispatch has ended."""
 
@@ -103,15 +81,6 @@ class WorkResult(NamedTuple):
     """Prints the facts that are too long for the answer."""
     next: Command
     """For the agent that launched this one."""
-
-
-class DispatchResult(NamedTuple):
-    """A dispatch that has ended, and the answer of its agent."""
-
-    session: str
-    dispatch: Dispatched
-    answer: WorkResult
-    replayed: bool = False
 
 
 def recorded_dispatches(session: Session, note: Mapping[str, object]) -> tuple[Dispatched, ...]:

@@ -7,7 +7,6 @@ the answer to an agent's question is only shown with the step's text.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -101,16 +100,6 @@ class BadAnswerError(UsageError):
     """An answer does not fit any open question."""
 
     code = "BAD_ANSWER"
-
-
-class PendingQuestions(NamedTuple):
-    """Questions to the user, and the session that waits for the answers."""
-
-    session: str
-    questions: tuple[AskedQuestion, ...]
-    written: tuple[Question, ...]
-    answer: Command
-    resume: Command
 
 
 def answer_question(

@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
-from flowrail.machines.sessions.session import Dispatched, WorkingFile
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.step_parts import Question
+from flowrail.machines.engine.agents import WorkResult
+from flowrail.machines.sessions.session import AskedQuestion, Dispatched, WorkingFile
 
 
 class DispatchView(NamedTuple):
@@ -129,3 +132,43 @@ class SentWork(NamedTuple):
     target: str
     received: bool
     command: Command
+
+
+class Assignment(NamedTuple):
+    """A free-form dispatch as its agent gets it: what to do, how to report it, how to ask the user.
+
+    ``answered`` are questions and answers of agents that worked for the same step before.
+    """
+
+    session: str
+    dispatch: Dispatched
+    prompt: str
+    finish: tuple[Command, ...]
+    ask: Command
+    answered: tuple[tuple[str, str], ...] = ()
+    resources: Mapping[str, str] = Frozen()
+    finding: Command | None = None
+    """For a reviewer: the command that puts a finding on record, but for what was found."""
+    given: Mapping[str, Any] = Frozen()
+    """Variables, and the item, of which the prompt says nothing."""
+    evidence: tuple[str, ...] = ()
+    """What is checked before the work counts as done."""
+
+
+class DispatchResult(NamedTuple):
+    """A dispatch that has ended, and the answer of its agent."""
+
+    session: str
+    dispatch: Dispatched
+    answer: WorkResult
+    replayed: bool = False
+
+
+class PendingQuestions(NamedTuple):
+    """Questions to the user, and the session that waits for the answers."""
+
+    session: str
+    questions: tuple[AskedQuestion, ...]
+    written: tuple[Question, ...]
+    answer: Command
+    resume: Command

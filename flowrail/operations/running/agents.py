@@ -17,12 +17,7 @@ from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import current_step, start, with_default_answers
-from flowrail.machines.engine.agents import (
-    Assignment,
-    DispatchGoneError,
-    DispatchResult,
-    WorkResult,
-)
+from flowrail.machines.engine.agents import DispatchGoneError, WorkResult
 from flowrail.machines.engine.outcome import in_context, names_in
 from flowrail.machines.engine.reports import (
     EvidenceMissingError,
@@ -32,6 +27,7 @@ from flowrail.machines.engine.reports import (
 )
 from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
+from flowrail.machines.guidance.views import Assignment, DispatchResult
 from flowrail.machines.sessions.record import RecordNote, memory_note
 from flowrail.machines.sessions.session import (
     BY_AGENT,

@@ -7,7 +7,6 @@ parent follows from the child's own journal, so a crash between the two records 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from flowrail.command import Command
 from flowrail.errors import FlowError, without_traceback
@@ -35,22 +34,14 @@ MOST_DEEP = 64
 """Levels of agents that are followed; real ones are a few levels deep."""
 
 
-class _DispatchState(NamedTuple):
-    """What a child session must know of its dispatch."""
-
-    child: str | None
-    status: str
-    holder: str | None
-
-
 class DispatchLookup:
     """Finds the dispatches that child sessions work on. Each parent is read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, Mapping[str, _DispatchState] | FlowError] = {}
+        self._known: dict[str, Mapping[str, Dispatched] | FlowError] = {}
 
-    def work_of(self, session: Session) -> _DispatchState | None:
+    def work_of(self, session: Session) -> Dispatched | None:
         """Return the dispatch that *session* works on as its parent records it, or `None`."""
         if session.parent is None:
             return None
@@ -62,7 +53,7 @@ class DispatchLookup:
             raise known
         return known.get(session.parent.dispatch)
 
-    def _dispatches_of(self, session_id: str) -> Mapping[str, _DispatchState] | FlowError:
+    def _dispatches_of(self, session_id: str) -> Mapping[str, Dispatched] | FlowError:
         try:
             parent = self._store.read(session_id).session
         except UnknownSessionError:
@@ -70,7 +61,7 @@ class DispatchLookup:
         except FlowError as error:
             return without_traceback(error)
         every = reversed(parent.dispatches) if parent.is_open else ()
-        return {each.id: _DispatchState(each.child, each.status, each.holder) for each in every}
+        return {each.id: each for each in every}
 
 
 def check_still_dispatched(store: Store, session: Session, lookup: DispatchLookup | None = None) -> None:
@@ -225,7 +216,7 @@ def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Sessio
     return child if works_for_it else None
 
 
-def _description(dispatch: _DispatchState | None) -> str:
+def _description(dispatch: Dispatched | None) -> str:
     if dispatch is None:
         return "the session has left its step"
     if dispatch.status == CLAIMED:

@@ -52,13 +52,6 @@ class SeveralOpenError(ConflictError):
     code = "SEVERAL_OPEN"
 
 
-class Choice(NamedTuple):
-    """The session that a command means, if any, and the other open ones of the skill."""
-
-    stored: StoredSession | None
-    others: tuple[StoredSession, ...] = ()
-
-
 def owned(world: World, kept: StoredSession, *, take_over: bool = False) -> Session:
     """Return the session as one of the caller's conversation, or refuse if it belongs to another active one.
 
@@ -108,8 +101,10 @@ def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: 
                 change.commit(session.released(at), kind=RELEASED, at=at, by=by)
 
 
-def choose(world: World, address: str, params: Mapping[str, object] | None = None) -> Choice:
-    """Return the session of a skill that the caller means.
+def choose(
+    world: World, address: str, params: Mapping[str, object] | None = None
+) -> tuple[StoredSession | None, tuple[StoredSession, ...]]:
+    """Return the session of a skill that the caller means, if any, and the other open ones of the skill.
 
     That is the caller's own, or one without an owner if no other is open. With *params* the caller may start
     another session, so several without an owner are no reason to refuse a conversation.
@@ -119,7 +114,7 @@ def choose(world: World, address: str, params: Mapping[str, object] | None = Non
     if len(pool) > 1 and not (params and world.host and not _owns(world, pool[0])):
         raise _several_open(world, pool, f" of `{address}`", _resume_command(world))
     chosen = pool[0] if len(pool) == 1 else None
-    return Choice(chosen, tuple(stored for stored in candidates if stored is not chosen))
+    return chosen, tuple(stored for stored in candidates if stored is not chosen)
 
 
 def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> StoredSession:

@@ -8,8 +8,9 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
 from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.script_steps import QRState, QRStatus
 from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
-from flowrail.machines.definition.step_parts import QRState, QRStatus, Severity
+from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews

@@ -14,9 +14,9 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml
 from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.agents import Assignment
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.guidance.views import Assignment
 from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
 from flowrail.operations.running import agents, findings, questions, steps

@@ -15,11 +15,12 @@ from flowrail.machines.definition.script_steps import (
     BranchRouting,
     FlatCommand,
     LinearRouting,
+    QRState,
     Routing,
     Step,
     TerminalRouting,
 )
-from flowrail.machines.definition.step_parts import AgentRole, GateConfig, QRState
+from flowrail.machines.definition.step_parts import AgentRole, GateConfig
 
 STEPS = {
     1: Step(
