@@ -102,6 +102,7 @@ class Route(NamedTuple):
     condition: str
     to: str | None
     ends: bool
+    capped: bool
 
 
 class OfferedTransition(NamedTuple):
@@ -394,8 +395,8 @@ def _ways(
             line = step_command(session, outcome, facts, store)
             is_open = decided is None and not at_limit
             routes = _routes(workflow, session, step, facts, wanted) if is_open else ()
-            if routes and len({(route.to, route.ends) for route in routes}) == 1:
-                _, to, ends = routes[0]
+            if len({route[1:] for route in routes}) == 1:
+                _, to, ends, capped = routes[0]
             yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, line, routes)
 
 
@@ -491,7 +492,7 @@ def _routes(
     elif not callable(step.handler):
         conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
     routes = [
-        Route(condition, *_destination(workflow, session, step, outcome, facts, wanted)[:2])
+        Route(condition, *_destination(workflow, session, step, outcome, facts, wanted))
         for condition, outcome in conditions
         if condition or not step.questions
     ]
