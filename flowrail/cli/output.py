@@ -24,7 +24,6 @@ import click
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError
-from flowrail.storage import files
 from flowrail.text.safe_text import bounded, error_data, json_visible, one_line, visible
 
 if TYPE_CHECKING:
@@ -150,14 +149,6 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
             put("".join(waiting))
             waiting, size = [], 0
     put("".join(waiting))
-
-
-def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
-    """Write *content* to a file that the user named; ``/dev/stdout`` is where answers go."""
-    if path == "/dev/stdout":
-        put_bytes(content)
-    else:
-        files.write_output(path, content, mode=mode)
 
 
 def notes(lines: Iterable[str]) -> None:

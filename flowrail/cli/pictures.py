@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, output_file
 from flowrail.diagrams.renderers import html, mermaid, png, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
@@ -113,7 +113,7 @@ def put_document(made: str | bytes, into: str | None) -> None:
     """Print a document, or write it to a file."""
     if into is not None:
         data = made if isinstance(made, bytes) else f"{made}\n".encode("utf-8", "backslashreplace")
-        output.to_file(into, data)
+        output_file.write(into, data)
         output.notes([f"written to {into}"])
     elif isinstance(made, bytes):
         output.put_bytes(made)

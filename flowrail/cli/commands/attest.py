@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, output_file
 from flowrail.cli.environment import read_text, session_or_own, world
 from flowrail.errors import UsageError, require_extra
 from flowrail.evidence.statements import statements
@@ -72,7 +72,7 @@ def attest_command(
     if file is None:
         output.exact(document.rstrip("\n"))
         return
-    output.to_file(file, document.encode())
+    output_file.write(file, document.encode())
     output.notes([f"{count(len(lines), 'statement')} written to {file}"])
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, output_file
 from flowrail.cli.commands.handoff import contexts
 from flowrail.cli.progress import ProgressBar
 from flowrail.diagrams.renderers.style import page_colours
@@ -68,7 +68,7 @@ def audit_command(
     if html is not None:
         title, about = f"Audit of {what or world.store.path}", f"created {world.now()}"
         document = render(page.report(report), title=title, about=about, colours=page_colours())
-        output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
+        output_file.write(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
     if as_json:
         output.data(to_plain(report))

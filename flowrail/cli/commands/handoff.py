@@ -10,7 +10,7 @@ from datetime import datetime
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, output_file
 from flowrail.cli.environment import environment, facts_of, named_values
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
@@ -533,7 +533,7 @@ def convert_command(
     if target is not None:
         if os.path.lexists(target):
             raise UsageError(f"{target} already exists", hint="choose another file")
-        output.to_file(target, data, mode=0o600)
+        output_file.write(target, data, mode=0o600)
     if as_json:
         output.data({**converted._asdict(), "file": target})
         return

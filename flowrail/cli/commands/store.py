@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, output_file
 from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.operations import stores
@@ -93,7 +93,7 @@ def export_command(session_id: str, file: str, as_json: bool, store: str | None)
 
     The file contains everything that was recorded, also facts, answers and secrets, but no working files.
     """
-    output.to_file(file, stores.export_session(Environment(store=store).store, session_id), mode=0o600)
+    output_file.write(file, stores.export_session(Environment(store=store).store, session_id), mode=0o600)
     if as_json:
         output.data({"session": session_id, "file": file})
         return
