@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from flowrail.machines.definition.evidence import EvidenceResult, Verdict
 from flowrail.machines.definition.graph import reviews
@@ -18,6 +18,7 @@ from flowrail.machines.definition.workflow import Workflow, step_fingerprint, wo
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.outcome import (
     Call,
+    Decision,
     call_plainly,
     decide,
     in_context,
@@ -66,16 +67,6 @@ MOST_EXTRA_ROUNDS = 2
 WORDS = {str(outcome): outcome for outcome in EVENTS}
 ENDS = {COMPLETED: "completed", FAILED: "failed"}
 LONGEST_TOPIC = 80
-
-
-class _Decision(NamedTuple):
-    """The decision about a report before the engine gets it: an outcome, values to keep, or a stop."""
-
-    outcome: Outcome
-    values: Mapping[str, Any] = Frozen()
-    stop: bool = False
-    granted: bool = False
-    must_only: bool = False
 
 
 def start(
@@ -312,16 +303,16 @@ def _decide(
     facts: Mapping[str, object],
     call: Call,
     evidence: Sequence[EvidenceResult],
-) -> _Decision:
+) -> Decision:
     answer = _limit_answer(session)
     if answer is not None:
         return _decision_at_limit(answer)
     if not step.decides:
-        return _Decision(WORDS[report.outcome])
+        return Decision(WORDS[report.outcome])
     if step.gate is not None:
-        return _Decision(verdict(step, session).outcome)
+        return Decision(verdict(step, session).outcome)
     if step.questions:
-        decision = _Decision(WORDS[questions.decided_by_answers(session.questions)])
+        decision = Decision(WORDS[questions.decided_by_answers(session.questions)])
     else:
         context = in_context(
             workflow,
@@ -334,7 +325,7 @@ def _decide(
         )
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
-        decision = _Decision(*decide(step, context, call))
+        decision = decide(step, context, call)
         if callable(step.handler) and decision.outcome is Outcome.OK and agents.is_hopeless(step, session):
             decision = decision._replace(outcome=Outcome.FAIL)
     accepted = accepted_outcomes(workflow, step)
@@ -385,12 +376,12 @@ def _limit_answer(session: Session) -> str | None:
     return question.outcome if question is not None else None
 
 
-def _decision_at_limit(answer: str) -> _Decision:
+def _decision_at_limit(answer: str) -> Decision:
     if answer == questions.STOP:
-        return _Decision(Outcome.FAIL, stop=True)
+        return Decision(Outcome.FAIL, stop=True)
     if answer == questions.ACCEPT:
-        return _Decision(Outcome.OK)
-    return _Decision(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
+        return Decision(Outcome.OK)
+    return Decision(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
 
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
@@ -410,7 +401,7 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
 
 
 def _send_event(
-    workflow: Workflow, step: StepDef, session: Session, decision: _Decision, state: Mapping[str, object]
+    workflow: Workflow, step: StepDef, session: Session, decision: Decision, state: Mapping[str, object]
 ) -> tuple[str, dict[str, int]]:
     """Put the engine at the session's step, send the event, and read the new step."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])

@@ -20,6 +20,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.expressions import EVIDENCE, RESULTS
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import (
     NO_RESOURCES,
     REPORTABLE,
@@ -54,10 +55,16 @@ class HandlerError(FlowError):
 
 
 class Decision(NamedTuple):
-    """The outcome of a step, and values to keep."""
+    """The outcome of a step, and values to keep.
+
+    At its limit, the user may ``stop`` the run, or have ``granted`` another round, in which ``must_only`` findings block.
+    """
 
     outcome: Outcome
-    values: Mapping[str, Any]
+    values: Mapping[str, Any] = Frozen()
+    stop: bool = False
+    granted: bool = False
+    must_only: bool = False
 
 
 def in_context(
@@ -201,7 +208,7 @@ def by_rules(step: StepDef, values: Mapping[str, object]) -> Outcome:
 def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
     """Return the decision of the step's handler or rules on the values in *context*."""
     if step.rules:
-        return Decision(by_rules(step, names_in(context)), {})
+        return Decision(by_rules(step, names_in(context)))
     answer = call(cast("Callable[..., Any]", step.handler), context, _supplied(step, context))
     outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004
     if outcome not in REPORTABLE or not isinstance(values, Mapping):

@@ -43,13 +43,6 @@ TransitionKey = tuple[str, str]
 """A step, and the outcome by which it is left: `stop` if the user ended the session at its limit."""
 
 
-class Landing(NamedTuple):
-    """A step where a transition can end, or `None` for the end of the run, and the steps skipped before it."""
-
-    step: str | None
-    passed: tuple[str, ...] = ()
-
-
 class Transition(NamedTuple):
     """One possible transition of an outcome. The first whose conditions hold is taken.
 
@@ -94,14 +87,14 @@ def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Tr
 
 def _transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
     limited = is_limited(workflow, step, outcome)
-    for landing in landings(workflow, step.way(outcome)):
-        fails = outcome is Outcome.FAIL and landing.step is None and not landing.passed
-        yield Transition(*landing, at_limit=False if limited else None, fails=fails)
+    for to, skipped in landings(workflow, step.way(outcome)):
+        fails = outcome is Outcome.FAIL and to is None and not skipped
+        yield Transition(to, skipped, at_limit=False if limited else None, fails=fails)
     if limited and outcome is Outcome.FAIL:
         yield Transition(None, at_limit=True, asks_user=True, fails=True)
     elif limited:
-        for landing in landings(workflow, step.way(Outcome(outcome_at_limit(outcome)))):
-            yield Transition(*landing, at_limit=True, capped=True)
+        for to, skipped in landings(workflow, step.way(Outcome(outcome_at_limit(outcome)))):
+            yield Transition(to, skipped, at_limit=True, capped=True)
 
 
 def find_transition(
@@ -170,8 +163,10 @@ def with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Ses
     return session._replace(grants=Frozen({**session.grants, step.id: grant}))
 
 
-def landings(workflow: Workflow, target: str | None) -> Iterator[Landing]:
-    """Yield every step where a transition to *target* can end, in the order in which they are tried.
+def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | None, tuple[str, ...]]]:
+    """Yield every step where a transition to *target* can end, and the steps skipped before it, in the order of trying.
+
+    `None` is the end of the run.
 
     The last one always applies. It is missing if the chain of steps that may not apply is a circle, or ends
     in a step without a transition to skip it. A step with the same condition as an earlier one of the chain
@@ -183,7 +178,7 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[Landing]:
         step = workflow.get(target)
         when = step.when if step is not None else None
         if not isinstance(when, str) or when not in failed:
-            yield Landing(target, tuple(passed))
+            yield target, tuple(passed)
         if step is None or when is None:
             return
         over = skip_outcome(step)
