@@ -337,7 +337,7 @@ class Tools:
             ]
             head = ["id", "severity", "state", "what"]
             return ToolAnswer(
-                table(head, rows) if rows else f"no finding recorded in {home}, the session that reviews",
+                table(head, rows) if rows else f"no finding recorded in {home}, where the gate decides",
                 {"findings": [finding_data(home, each) for each in found]},
             )
         if action == "resolve":
@@ -354,7 +354,7 @@ class Tools:
             token=token,
         )
         return ToolAnswer(
-            f"{one.id} {one.severity} recorded in {home}, the session that reviews", finding_data(home, one)
+            f"{one.id} {one.severity} recorded in {home}, where the gate decides", finding_data(home, one)
         )
 
     def discover(

@@ -37,7 +37,7 @@ def test_a_finding_is_recorded_with_all_that_belongs_to_it(session: str) -> None
     }
     assert (found["open"], found["review"], found["round"]) == (True, "review", 1)
     assert flow("finding", "add", session, "--severity", "COULD", "--text", "x").out == (
-        f"F2 COULD recorded in {session}, the session that reviews\n"
+        f"F2 COULD recorded in {session}, where the gate decides\n"
     )
 
 

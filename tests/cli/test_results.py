@@ -44,7 +44,7 @@ def finish(outcome: str = "ok") -> str:
 def test_the_last_answer_names_the_result_files(session: str) -> None:
     out = finish()
 
-    assert "Finished. Give the user the result." in out
+    assert "Finished. Give the user the result, if they do not have it yet." in out
     work = f".flow/sessions/{session}/work"
     others = f"{work}/notes.md (6 bytes), other files in {work}/ (4 bytes)"
     assert f"Result files: report.md (6 bytes), docs/part.md (5 bytes), {others}" in out
@@ -132,3 +132,16 @@ def test_a_briefing_says_where_the_notes_are_and_if_they_are_missing() -> None:
 
     assert f"Notes: {notes} is missing." in missing
     assert f"Notes: {notes} (6 kB, changed " in there
+
+
+def test_a_briefing_finds_the_notes_beside_many_newer_files() -> None:
+    put_skill("reporting", REPORTING.replace("next: {ok: null, fail: null}", ITERATING))
+    started = told("start", "reporting", "-p", "topic=slow login")
+    work = Path(started["work_folder"])
+    (work / "notes.md").write_text("notes\n")
+    (work / "copy").mkdir()
+    for number in range(60):
+        (work / f"copy/{number}.py").write_text("pass\n")
+    told("step", "reporting", "iterate", "-s", "report=x.md")
+
+    assert f"Notes: {work}/notes.md (6 bytes, changed " in flow("resume").out

@@ -266,7 +266,7 @@ def add(
     if as_json:
         output.data(finding_data(home, finding))
     else:
-        output.text(f"{finding.id} {finding.severity} recorded in {home}, the session that reviews")
+        output.text(f"{finding.id} {finding.severity} recorded in {home}, where the gate decides")
 
 
 @finding_command.command("none", epilog=options.examples("flow finding none planner-k3x9q2"))

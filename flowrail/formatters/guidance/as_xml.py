@@ -38,14 +38,15 @@ from flowrail.machines.guidance.guide import (
 from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.safe_text import attributes, content, xml_verbatim
 
+LAUNCH_ONE = "Launch one agent"
+LAUNCH_EACH = "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise,"
 LAUNCH = (
-    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise, with just this "
-    'prompt: "Run COMMAND, and do what it prints, step by step, to the end." If your host has no agent of that '
-    "name, use one that can run commands. Without agents, do the dispatches yourself, one after the other, and tell the "
-    "user."
+    ' with just this prompt: "Run COMMAND, and do what it prints, step by step, to the end." If your host has no agent of '
+    "that name, use one that can run commands. Without agents, do the work yourself, one dispatch after the other, and say "
+    "so with the result."
 )
-UNRECORDED = "no agent recorded it"
-SOME = " You may report once {needed} of {total} have succeeded; the others are then cancelled."
+UNRECORDED = "a finding is not on record yet"
+SOME = " You may report once {needed} of {total} have succeeded; that cancels the rest."
 
 LAUNCH_AGAIN = (
     "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
@@ -136,7 +137,8 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
         yield f"<launch>{NOBODY}</launch>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
         some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
-        yield f"<launch>{LAUNCH}{some}</launch>"
+        launch = LAUNCH_ONE if len(guidance.dispatches) == 1 else LAUNCH_EACH
+        yield f"<launch>{launch}{LAUNCH}{some}</launch>"
     if any(each.again for each in guidance.dispatches):
         yield f"<launch>{LAUNCH_AGAIN}</launch>"
     asked = any(each.answer is None for each in guidance.questions)
@@ -225,7 +227,7 @@ def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
             id=check.id,
             **outcomes_of(guidance, check),
             level=check.level,
-            verdict="waived" if check.waived else check.verdict or None,
+            now="waived" if check.waived else check.verdict or None,
         )
         commands = [f"<run>{xml_verbatim(check.run)}</run>"] if check.run else []
         if check.command:

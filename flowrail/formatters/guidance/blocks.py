@@ -57,7 +57,7 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
             if loop.unreviewed:
                 return [banner, f"{_UNREVIEWED} Fix what stopped the review."], []
             left = f"To fix, because they block: {found}." if found else "All findings are marked as settled."
-            return [banner, f"Sent back by its review. {left}"], []
+            return [banner, f"Sent back by the review of round {loop.round}. {left}"], []
     return [banner, "The review has not ended in this round, so the gate cannot decide yet."], [_STOP]
 
 

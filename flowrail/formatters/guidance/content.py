@@ -76,7 +76,7 @@ _EVIDENCE = "Your report is accepted only if these checks pass."
 _OUTCOME = " Each counts for the outcome that it names."
 _CONDITION = ' A check with "if" counts only if that holds.'
 _DECIDED = " The step decides the outcome from your report: you do not report it."
-_VERDICTS = " Each verdict is the result now."
+_VERDICTS = ' "now" is the result of a check at this moment.'
 _RUN_EXACTLY = (
     " Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
     "the background."
@@ -112,7 +112,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
 def purpose_of(check: EvidenceView) -> str:
     """Return when the command of a check is to be run."""
     if check.kind == "records":
-        return "if the review found nothing"
+        return "if the review found nothing and no agent recorded that"
     return "if your host does not report it" if check.run else "run"
 
 
@@ -120,8 +120,9 @@ def about_evidence(guidance: Guidance) -> str:
     """Return what to do with the checks of a step."""
     named = [outcomes_of(guidance, check) for check in guidance.evidence]
     condition = _CONDITION if any("if" in each for each in named) else ""
-    several = len({offer.outcome for offer in guidance.next}) > 1
-    outcome = _OUTCOME if several and any("outcome" in each for each in named) else ""
+    offered = {offer.outcome for offer in guidance.next}
+    named = [each for each in named if not offered <= {*each.get("outcome", "").split()}]
+    outcome = _OUTCOME if any("outcome" in each for each in named) else ""
     has_verdicts = any(check.verdict for check in guidance.evidence)
     runs = any(check.run for check in guidance.evidence)
     decided = _decides(guidance) and any("outcome" in each for each in named)

@@ -44,7 +44,7 @@ ACCEPTED = "the user accepts what is still open"
 
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
-Only needed if another agent launched you and the user must decide something that changes what you do next. You cannot ask the user yourself: return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
+If you do this dispatch yourself, ask the user directly and ignore this block. If another agent launched you and the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
 1. Save your work where your task says: the agent that continues it will not remember this turn.
 2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in other words.
 3. If an ask_command is printed below, pass the block to it on standard input, and return exactly what it prints. If none is, return the block. Return nothing else: no text around it, no code fence.

@@ -97,8 +97,11 @@ def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
         if rule.outcome not in outcomes:
             earlier += [rule.when] if rule.when is not None else []
             continue
-        unless = f"not ({' or '.join(earlier)})" if earlier else ""
-        conditions.append(" and ".join(filter(None, (rule.when, unless))))
+        others = " or ".join(earlier)
+        if rule.when is None:
+            conditions += [f"not ({others})"] if others else []
+        else:
+            conditions.append(f"{rule.when}, unless {others}" if others else rule.when)
     return " or ".join(conditions)
 
 
@@ -140,7 +143,7 @@ def _conditions(check: EvidenceCheck, values: Mapping[str, object]) -> str:
             if check.contains
             else []
         ),
-        *(["citing lines as FILE:LINE, all of which exist"] if check.citations else []),
+        *(["citing lines as FILE:LINE from the project root, all of which exist"] if check.citations else []),
         *(["with diffs that apply to the files as they are now"] if check.diffs else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""

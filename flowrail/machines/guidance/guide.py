@@ -254,7 +254,7 @@ def guide(
         agents = tuple(agent.shown for agent in from_agents)
         guidance = with_others(guidance, workflow, step, session, agents, store=store, place=place, now=now)
     demanded = any("review" in check.records for check in step.checks.values()) if step.evidence else False
-    if reviewed or demanded or (session.parent is not None and session.parent.review):
+    if step.id in reviews(workflow) or demanded or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
     return guidance._replace(next=tuple(_ways(workflow, moving, step, store, guidance)))
 
@@ -359,7 +359,7 @@ def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
 
 def _farewell(session: Session) -> tuple[str, ...]:
     ends = {
-        "completed": "Finished. Give the user the result.",
+        "completed": "Finished. Give the user the result, if they do not have it yet.",
         "failed": "The workflow has failed. Tell the user what failed.",
     }
     return (ends.get(session.status, f"Session {session.id} is {session.status}."),)

@@ -11,7 +11,7 @@ from flowrail.command import Command
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.views import SentWork
-from flowrail.machines.sessions.session import NOTES, Session, WorkingFile
+from flowrail.machines.sessions.session import Session, WorkingFile
 from flowrail.operations.environment import World
 from flowrail.operations.running import session_files
 
@@ -21,9 +21,10 @@ _LONGEST_PATH, _MOST_VALUES = 400, 200
 
 
 def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
-    """Return the files that the session's facts name, its notes and other pages, and its folder if that holds more.
+    """Return the files that the session's facts name, the pages in its folder, and the folder if that holds more.
 
-    A page is a Markdown file at the top of the folder, such as a plan. Scratch files are not named.
+    A page is a Markdown file at the top of the folder, such as a plan. The page that was changed last comes first. Scratch
+    files are not named.
     """
     project = session_files.project_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
@@ -34,7 +35,7 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
         for file in kept
         if file.path.endswith(".md") and os.path.dirname(file.path) == session.work_folder
     ]
-    pages.sort(key=lambda file: os.path.basename(file.path) != NOTES)
+    pages.sort(key=lambda file: file.seconds)
     found = {file.path: file for file in (*named, *pages) if file is not None}
     results = [*found.values()][:MOST_FILES]
     others = [file for file in kept if file not in results]

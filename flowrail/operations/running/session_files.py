@@ -241,7 +241,10 @@ def for_agents(world: World, session: Session, value: object) -> object:
 
 
 def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
-    """Return a session's working files with size and age, those changed last first."""
+    """Return a session's working files with size and age: those at the top of the folder, then those below.
+
+    In both groups those changed last come first, so a folder with many scratch files does not hide the notes.
+    """
     folder = path_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
     found = []
@@ -251,7 +254,7 @@ def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
             if S_ISREG(about.st_mode):
                 name = os.path.relpath(path, folder)
                 found.append(described(f"{session.work_folder}/{name}", about, now))
-    found.sort(key=lambda file: (file.seconds, file.path))
+    found.sort(key=lambda file: (os.path.dirname(file.path) != session.work_folder, file.seconds, file.path))
     return tuple(found[:MOST_LISTED])
 
 

@@ -215,7 +215,7 @@ def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
         for outcome in ("ok", "fail")
     }
 
-    assert told["ok"].actions == ("Finished. Give the user the result.",)
+    assert told["ok"].actions == ("Finished. Give the user the result, if they do not have it yet.",)
     assert told["fail"].actions == ("The workflow has failed. Tell the user what failed.",)
     assert all(each.next == () and each.step is None for each in told.values())
 
