@@ -60,7 +60,7 @@ RELAUNCH = (
 ALL_ENDED = (
     "All agents have finished: launch no more. Do what the text above asks after their work, then report."
 )
-KEEP = "<keep>Optional: --found RESULT, --remember DECISION, each repeatable.</keep>"
+KEEP = "<keep>In any report: --found RESULT, --remember DECISION (repeatable).</keep>"
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""
