@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 
-from flowrail.hooks.dispatch import answer
+from flowrail.hooks.answer import answer
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.storage.ownership import state_folder
 from flowrail.text import limits

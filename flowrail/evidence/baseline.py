@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from flowrail.evidence import files, git_state
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence import git_state, project_files
+from flowrail.evidence.project_files import UnreadableError
 from flowrail.machines.definition.evidence import Baseline, EvidenceCheck, digests_text
 from flowrail.text.placeholders import fill
 
@@ -36,7 +36,7 @@ def take(
                 state = git_state.current(folder, environ)
             elif check.changed:
                 known.setdefault(named_path(check, folder, values), "")
-                known.update(files.digests(folder, paths_of(check, folder, values)))
+                known.update(project_files.digests(folder, paths_of(check, folder, values)))
         except UnreadableError:
             continue
     taken = Baseline(at, os.path.realpath(folder), machine_name(), digests_text(known))
@@ -53,7 +53,7 @@ def named_path(check: EvidenceCheck, folder: str, values: Mapping[str, object]) 
 def paths_of(check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> list[str]:
     """Return the files that a check looks at; a single file is in it even if it is missing."""
     path = named_path(check, folder, values)
-    return [path] if check.files is None else files.matching(folder, path)
+    return [path] if check.files is None else project_files.matching(folder, path)
 
 
 def relative(path: str, folder: str, values: Mapping[str, object]) -> str:

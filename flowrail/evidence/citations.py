@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from flowrail.evidence import files
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence import project_files
+from flowrail.evidence.project_files import UnreadableError
 
 _CITATION = re.compile(
     r"(?<![\w/.:@-])(?P<file>/?(?:[\w.@+~-]+/)*[\w.@+~-]*[A-Za-z_]):(?P<first>\d+)(?:-(?P<last>\d+))?(?!\w|:\d)"
@@ -57,7 +57,7 @@ def missing(folder: str, cited: Iterable[CitedLine]) -> list[str]:
 
 def _number_of_lines(folder: str, path: str) -> int:
     try:
-        data = files.read(folder, path)
+        data = project_files.read(folder, path)
     except UnreadableError:
         return 0
     return len(data.splitlines()) if data else 0

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.discovery import git
-from flowrail.evidence.files import LARGEST_FILE, UnreadableError
+from flowrail.evidence.project_files import LARGEST_FILE, UnreadableError
 from flowrail.text.safe_text import shortened
 
 _FENCE = re.compile(rb" {0,3}(`{3,}(?!.*`)|~{3,})\s*(\S*)")

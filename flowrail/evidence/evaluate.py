@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from flowrail.command import Command
-from flowrail.evidence import citations, diffs, files, git_state, json_schema
+from flowrail.evidence import citations, diffs, git_state, json_schema, project_files
 from flowrail.evidence.baseline import machine_name, named_path, paths_of, relative
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence.project_files import UnreadableError
 from flowrail.machines.definition.evidence import (
     Baseline,
     CommandRun,
@@ -84,8 +84,8 @@ def state_of_run(check: EvidenceCheck, folder: str, values: Mapping[str, object]
         return f"revision {revision}"
     found: set[str] = set()
     for pattern in check.reads:
-        found.update(files.matching(folder, relative(pattern, folder, values)))
-    return files.state_of(files.digests(folder, found)) if found else ""
+        found.update(project_files.matching(folder, relative(pattern, folder, values)))
+    return project_files.state_of(project_files.digests(folder, found)) if found else ""
 
 
 def _shown(path: str, context: Context) -> str:
@@ -113,7 +113,7 @@ def _result(check: EvidenceCheck, context: Context) -> EvidenceResult:
         else:
             finding = _KINDS[check.kind](check, context)
             shown = dict(sorted(finding.files.items())[:MOST_RECORDED])
-            state = finding.state or files.state_of(finding.files)
+            state = finding.state or project_files.state_of(finding.files)
             result = result._replace(
                 verdict=finding.verdict, found=finding.found, remedy=finding.remedy, files=shown, state=state
             )
@@ -145,7 +145,7 @@ def _confirmed(result: EvidenceResult, context: Context) -> EvidenceResult:
 
 def _file(check: EvidenceCheck, context: Context) -> _Finding:
     path = paths_of(check, context.folder, context.values)[0]
-    data = files.read(context.folder, path)
+    data = project_files.read(context.folder, path)
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
     known = {path: sha256_hex(data)}
@@ -210,7 +210,7 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
     known: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
     for path in paths:
-        data = files.read(context.folder, path) or b""
+        data = project_files.read(context.folder, path) or b""
         known[path] = sha256_hex(data)
         problem = _problem_in(check, path, data, known[path], context)
         problems += [problem] if problem else []
@@ -226,7 +226,7 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
 
 def _json(check: EvidenceCheck, context: Context) -> _Finding:
     path = paths_of(check, context.folder, context.values)[0]
-    data = files.read(context.folder, path)
+    data = project_files.read(context.folder, path)
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
     known = {path: sha256_hex(data)}

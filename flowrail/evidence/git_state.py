@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from flowrail.discovery.git import GitFailedError, output_of
-from flowrail.evidence import files
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence import project_files
+from flowrail.evidence.project_files import UnreadableError
 from flowrail.storage.files import sha256_hex
 
 _ENTRY = re.compile(rb"\d+ blob ([0-9a-f]+)\t(.*)", re.DOTALL)
@@ -73,8 +73,8 @@ def _differing(folder: str, commit: str, environ: Mapping[str, str]) -> list[str
         tracked = _paths(_ask(folder, environ, *words))
     else:
         tracked = _paths(_ask(folder, environ, "ls-files", "-z"))
-    if len(untracked) + len(tracked) > files.MOST_FILES:
-        raise UnreadableError(f"more than {files.MOST_FILES} files differ from the commit")
+    if len(untracked) + len(tracked) > project_files.MOST_FILES:
+        raise UnreadableError(f"more than {project_files.MOST_FILES} files differ from the commit")
     committed = _blobs(folder, commit, tracked, environ) if commit else {}
     different = [path for path in tracked if not _is_blob(folder, path, committed.get(path, ""))]
     return sorted({*untracked, *different})
@@ -92,7 +92,7 @@ def _without_filters(folder: str, environ: Mapping[str, str]) -> list[str]:
 
 def _digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
     """Return the digest of each path; of a link, that of where it leads."""
-    return {path: _link_digest(folder, path) or files.digest(folder, path) for path in paths}
+    return {path: _link_digest(folder, path) or project_files.digest(folder, path) for path in paths}
 
 
 def _link_digest(folder: str, path: str) -> str:
@@ -119,7 +119,7 @@ def _is_blob(folder: str, path: str, object_id: str) -> bool:
     if not object_id:
         return False
     try:
-        data = os.fsencode(os.readlink(full)) if os.path.islink(full) else files.read(folder, path)
+        data = os.fsencode(os.readlink(full)) if os.path.islink(full) else project_files.read(folder, path)
     except OSError:
         return False
     if data is None:
@@ -144,5 +144,5 @@ def _paths(listed: bytes) -> list[str]:
 
 def outside(paths: Iterable[str], patterns: Iterable[str]) -> list[str]:
     """Return the *paths* that none of *patterns* matches."""
-    expressions = [files.compiled(pattern) for pattern in patterns]
+    expressions = [project_files.compiled(pattern) for pattern in patterns]
     return [path for path in paths if not any(each.match(path) for each in expressions)]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from flowrail.errors import DocumentError
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence.project_files import UnreadableError
 from flowrail.text import json as strict_json
 
 MOST_PROBLEMS = 3

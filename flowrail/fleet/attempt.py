@@ -20,11 +20,11 @@ from flowrail.fleet.records import RunOutcome
 from flowrail.fleet.targets import Target
 from flowrail.formatters.guidance import as_xml, work
 from flowrail.hosts.conversation import FLEET
-from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.guidance.views import Assignment
 from flowrail.machines.sessions.session import CLAIMED, COMPLETED, FINISHED, Session
 from flowrail.operations.environment import World
-from flowrail.operations.running import agents, steps
+from flowrail.operations.running import dispatched_work, steps
 from flowrail.operations.running.steps import Answer
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.safe_text import visible
@@ -85,18 +85,18 @@ def take(world: World, target: Target, *, ours: Collection[str], fence: bool) ->
         )
     if dispatch.status == CLAIMED and dispatch.holder in ours:
         if fence:
-            agents.cancel(world._replace(host=None), target.session, target.dispatch)
+            dispatched_work.cancel(world._replace(host=None), target.session, target.dispatch)
         elif dispatch.child is not None:
             answer = steps.look(world, dispatch.child, take_over=True)
             return Work(
                 target, dispatch.child, as_xml.render(answer.guidance), str(dispatch.token), dispatch.model
             )
         else:
-            taken = agents.claim(world, target.session, target.dispatch, token=dispatch.token)
+            taken = dispatched_work.claim(world, target.session, target.dispatch, token=dispatch.token)
             return _work(target, taken, dispatch.model)
     elif dispatch.ended and not fence:
         raise DispatchGoneError(f"dispatch `{target.key}` has ended", hint="nothing is left to do")
-    return _work(target, agents.claim(world, target.session, target.dispatch), dispatch.model)
+    return _work(target, dispatched_work.claim(world, target.session, target.dispatch), dispatch.model)
 
 
 def _work(target: Target, taken: Answer | Assignment, model: str | None) -> Work:
@@ -195,10 +195,10 @@ def give_up(world: World, target: Target, reason: str) -> None:
             steps.abandon(world._replace(host=None), dispatch.child, reason)
         elif dispatch.token is not None and dispatch.status == CLAIMED:
             token = dispatch.token
-            agents.finish(
+            dispatched_work.finish(
                 world, target.session, target.dispatch, "fail", token=token, facts={"reason": reason}
             )
         else:
-            agents.cancel(world._replace(host=None), target.session, target.dispatch)
+            dispatched_work.cancel(world._replace(host=None), target.session, target.dispatch)
     except ConflictError:
         return  # it has just ended in another way

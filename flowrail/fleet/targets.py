@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.machines.engine.advance import with_default_answers
-from flowrail.machines.engine.agents import find_dispatch
+from flowrail.machines.engine.dispatched_work import find_dispatch
 from flowrail.machines.sessions.session import CLAIMED, PENDING, AskedQuestion, Dispatched, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import reconciled

@@ -20,7 +20,7 @@ from flowrail.fleet.pool import Pool
 from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, Start
 from flowrail.fleet.targets import Target, target_of
 from flowrail.hosts.conversation import short_id
-from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import times
 from flowrail.text.safe_text import one_line

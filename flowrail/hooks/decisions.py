@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import agents_progress
-from flowrail.hooks import claims
-from flowrail.hooks.claims import Claim
+from flowrail.hooks import subagents
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
+from flowrail.hooks.subagents import Claim
 from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.hosts.protocol import (
     LONGEST,
@@ -30,7 +30,7 @@ from flowrail.hosts.protocol import (
     deny,
 )
 from flowrail.machines.engine.advance import with_default_answers
-from flowrail.machines.engine.agents import claimable
+from flowrail.machines.engine.dispatched_work import claimable
 from flowrail.machines.sessions.session import (
     ABANDONED,
     ACTIVE,
@@ -142,7 +142,7 @@ def _hold_dispatch(
     dispatch = next((each for each in session.dispatches if each.id == claim.dispatch), None)
     if dispatch is None or dispatch.status != CLAIMED or any(each.is_open for each in session.questions):
         return NOTHING
-    claims.note_claim(environment.state, agent, claim._replace(held=claim.held + 1))
+    subagents.note_claim(environment.state, agent, claim._replace(held=claim.held + 1))
     again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store or None)
     ask = Command("ask", claim.session, "-", token=dispatch.token, store=claim.store or None)
     return block(

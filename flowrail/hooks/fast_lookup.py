@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
-from flowrail.hooks.claims import Claim
+from flowrail.hooks.subagents import Claim
 from flowrail.storage import files
 from flowrail.storage.ownership import configured_store
 from flowrail.text import limits

@@ -43,7 +43,7 @@ from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.operations.running import agents, findings, steps
+from flowrail.operations.running import dispatched_work, findings, steps
 from flowrail.operations.running import (
     questions as running_questions,
 )
@@ -273,7 +273,7 @@ class Tools:
 
         The answer is the first step of a session for it, or a prompt and the calls that end it.
         """
-        taken = agents.claim(self.world, session, dispatch, holder, token=token)
+        taken = dispatched_work.claim(self.world, session, dispatch, holder, token=token)
         if isinstance(taken, Answer):
             return self._told(taken)
         return ToolAnswer(assignment_xml(taken, self.show), assignment_data(taken, _unchanged))
@@ -291,13 +291,13 @@ class Tools:
     ) -> ToolAnswer:
         """Report the result of a dispatch that had a prompt, or cancel the dispatch."""
         if cancel:
-            ended = agents.cancel(self.world, session, dispatch)
+            ended = dispatched_work.cancel(self.world, session, dispatch)
         elif outcome is None or token is None:
             raise UsageError(
                 "the outcome and its token are missing", hint="give `outcome` and `token`, or `cancel`"
             )
         else:
-            ended = agents.finish(
+            ended = dispatched_work.finish(
                 self.world,
                 session,
                 dispatch,

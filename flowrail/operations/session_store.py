@@ -20,7 +20,7 @@ from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
-from flowrail.operations.running import agents, conversations, findings, questions, steps
+from flowrail.operations.running import conversations, dispatched_work, findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
 from flowrail.operations.sessions import adopt, migrate, timeline
 from flowrail.text.safe_text import visible
@@ -241,7 +241,7 @@ class SessionStore:
     ) -> SessionView | Assignment:
         """Take a dispatch of the current step: return a session for its workflow, or a prompt with its token."""
         with _for_python():
-            taken = agents.claim(self._world, session.id, dispatch, holder)
+            taken = dispatched_work.claim(self._world, session.id, dispatch, holder)
             return self._view(taken) if isinstance(taken, steps.Answer) else taken
 
     def finish(
@@ -249,7 +249,7 @@ class SessionStore:
     ) -> DispatchResult:
         """Report the end of a claimed dispatch that had a prompt."""
         with _for_python():
-            return agents.finish(
+            return dispatched_work.finish(
                 self._world,
                 handed.session,
                 handed.dispatch.id,
@@ -261,7 +261,7 @@ class SessionStore:
     def cancel(self, session: SessionView, dispatch: str) -> DispatchResult:
         """Cancel a dispatch that has not ended."""
         with _for_python():
-            return agents.cancel(self._world, session.id, dispatch)
+            return dispatched_work.cancel(self._world, session.id, dispatch)
 
     def add_finding(
         self, session: SessionView, severity: str, text: str, *, place: str | None = None

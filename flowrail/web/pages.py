@@ -17,7 +17,7 @@ from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError
-from flowrail.evidence import files
+from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
@@ -390,10 +390,10 @@ def _previews(result: EvidenceResult) -> list[ShownFact]:
     shown = []
     for path, digest in list(result.files.items())[:MOST_PREVIEWS]:
         try:
-            data = files.read(result.folder, path)
+            data = project_files.read(result.folder, path)
             if data is not None and sha256_hex(data) == digest and b"\0" not in data:
                 shown.append(ShownFact(path, data.decode()))
-        except (files.UnreadableError, UnicodeDecodeError):
+        except (project_files.UnreadableError, UnicodeDecodeError):
             continue
     return shown
 

@@ -14,7 +14,7 @@ from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 
 from flowrail.cli.environment import world
-from flowrail.operations.running import agents, conversations, steps
+from flowrail.operations.running import conversations, dispatched_work, steps
 from flowrail.operations.running.conversations import QUIET_SECONDS, OtherConversationError
 
 LONG = """\
@@ -198,7 +198,7 @@ def test_after_half_an_hour_without_activity_another_conversation_may_report() -
     assert others == ()
     assert conversations.choose(theirs, "lead")[0] is None, "and nobody gets it without naming it"
     for dispatch in team.told().dispatches:
-        agents.cancel(mine, session, dispatch.id)
+        dispatched_work.cancel(mine, session, dispatch.id)
     team.clock.forward(QUIET_SECONDS)
     steps.report(theirs, "lead", "fail", session_id=session)
     assert owner(session) == B

@@ -10,7 +10,7 @@ from support.hooks import A, within
 from support.sandbox import flow, put_skill, refused, sessions_folder, told
 
 from flowrail.machines.sessions.session import LONGEST_MEMORY, MOST_MEMORIES, Session
-from flowrail.operations.running import agents
+from flowrail.operations.running import dispatched_work
 
 
 def memory(session: str) -> list[tuple[str, str, str, str]]:
@@ -112,7 +112,7 @@ def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
     team = Team("free", {"areas": ["a"]})
     handed = team.handed(1)
 
-    agents.finish(
+    dispatched_work.finish(
         team.world, team.id, handed.dispatch.id, "ok", token=str(handed.dispatch.token), found="a is slow"
     )
     team.report("ok")

@@ -257,7 +257,7 @@ def test_where_the_folder_is_gone_a_process_answers(tmp_path: Path) -> None:
     "fault", ["MemoryError()", "KeyboardInterrupt()", "SystemExit(2)", "RecursionError()"]
 )
 def test_no_fault_of_ours_stops_anybody(fault: str, session: Path) -> None:
-    before = f"import flowrail.hooks.dispatch as h\ndef answer(*_): raise {fault}\nh.answer = answer"
+    before = f"import flowrail.hooks.answer as h\ndef answer(*_): raise {fault}\nh.answer = answer"
     ran = process("hook", "stop", stdin=json.dumps(SAID["stop"]("stop")), before=before)
 
     assert (ran.status, ran.out, ran.err) == (0, "{}\n", "")

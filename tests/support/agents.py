@@ -13,7 +13,7 @@ from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Assignment, PendingQuestions
 from flowrail.operations.environment import World
-from flowrail.operations.running import agents, questions, steps
+from flowrail.operations.running import dispatched_work, questions, steps
 from flowrail.operations.running.steps import Answer
 
 LEAD = """\
@@ -107,7 +107,9 @@ class Team:
 
     def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Assignment:
         """Claim a piece of work by its number."""
-        return agents.claim(self.world, self.id, self.told().dispatches[number - 1].id, holder, **more)
+        return dispatched_work.claim(
+            self.world, self.id, self.told().dispatches[number - 1].id, holder, **more
+        )
 
     def child(self, number: int = 1, holder: str | None = None) -> str:
         """Claim a piece of work that has a workflow, and return the session."""

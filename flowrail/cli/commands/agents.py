@@ -21,7 +21,7 @@ from flowrail.formatters.guidance.work import (
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.machines.sessions.session import RecordedFinding
 from flowrail.operations.environment import World
-from flowrail.operations.running import agents, questions
+from flowrail.operations.running import dispatched_work, questions
 from flowrail.operations.running import findings as running_findings
 from flowrail.operations.running import questions as running_questions
 from flowrail.operations.running.steps import Answer
@@ -57,7 +57,7 @@ def claim_command(
     prompt and the command that reports the result. The lease is one hour unless the step sets
     another; it is renewed when the session moves.
     """
-    taken = agents.claim(world(store=store, wait=wait), session_id, dispatch, holder, token=token)
+    taken = dispatched_work.claim(world(store=store, wait=wait), session_id, dispatch, holder, token=token)
     if isinstance(taken, Answer):
         output.notes(taken.notes)
         output.show(taken.guidance, form)
@@ -109,7 +109,7 @@ def finish_command(
     if cancel and outcome is not None:
         raise UsageError(f"`{outcome[:40]}` and --cancel exclude each other", hint="leave one of them out")
     if cancel:
-        ended = agents.cancel(here, session_id, dispatch)
+        ended = dispatched_work.cancel(here, session_id, dispatch)
     elif outcome is None or token is None:
         raise UsageError(
             "the outcome and its token are missing",
@@ -117,7 +117,7 @@ def finish_command(
         )
     else:
         facts = facts_of(assignments, facts_file)
-        ended = agents.finish(
+        ended = dispatched_work.finish(
             here, session_id, dispatch, outcome, token=token, facts=facts, found=found, remember=remember
         )
     if as_json:

@@ -12,7 +12,7 @@ import click
 
 from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import environment
-from flowrail.cli.reader import reader
+from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.document import WorkflowPicture

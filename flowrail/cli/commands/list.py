@@ -24,7 +24,7 @@ def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
     If several skills share a name, lists the one that runs. Runs no code of a skill without --run.
     """
     if run_code:
-        from flowrail.cli.reader import reader  # loads the engine, which a list does without
+        from flowrail.cli.workflow_reading import reader  # loads the engine, which a list does without
 
         items = summary.items(Environment(roots=roots).roots, reader(roots, run_code=True, skips=True))
     else:

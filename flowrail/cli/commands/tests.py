@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import session_or_own, world
 from flowrail.cli.progress import ProgressBar
-from flowrail.cli.reader import reader
+from flowrail.cli.workflow_reading import reader
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import plain

@@ -10,7 +10,7 @@ import click
 from flowrail.cli import check_report, options, output
 from flowrail.cli.environment import named_values, world
 from flowrail.cli.progress import ProgressBar
-from flowrail.cli.reader import reader
+from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import text

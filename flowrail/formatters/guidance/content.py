@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from flowrail.command import Command
 from flowrail.machines.definition.step import DONE
 from flowrail.machines.definition.step_parts import Severity
-from flowrail.machines.engine.agents import cut
+from flowrail.machines.engine.dispatched_work import cut
 from flowrail.machines.engine.questions import (
     QUESTION_RELAY_HANDLER,
     QUESTION_RELAY_UPWARDS,
@@ -24,7 +24,7 @@ from flowrail.text.placeholders import RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, shortened
 
 if TYPE_CHECKING:
-    from flowrail.machines.engine.agents import Join, WorkResult
+    from flowrail.machines.engine.dispatched_work import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile

@@ -15,6 +15,7 @@ from functools import lru_cache
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Never, NoReturn
 
+from flowrail.machines.definition.from_data import CODE, DECIDING, Reader
 from flowrail.machines.definition.parts import (
     DefinitionPart,
     Frozen,
@@ -24,7 +25,6 @@ from flowrail.machines.definition.parts import (
     is_default,
     keys_of,
 )
-from flowrail.machines.definition.reader import CODE, DECIDING, Reader
 from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.storage.files import sha256_hex

@@ -15,7 +15,7 @@ from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
-from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine.outcome import (
     Call,
     Decision,
@@ -117,7 +117,7 @@ def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
         if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
-            agents.check_item_count(step, given[over])
+            dispatched_work.check_item_count(step, given[over])
 
 
 def advance(
@@ -178,7 +178,7 @@ def follow(
     if decision.granted:
         session = with_extra_round(step, session, must_only=decision.must_only)
     if session.dispatches and not at_limit:
-        agents.check_joined(step, session, effective_outcome(step, session, decision.outcome))
+        dispatched_work.check_joined(step, session, effective_outcome(step, session, decision.outcome))
     if evidence is not None and step.evidence and not decision.stop:
         evidence = _demanded(step, session, effective_outcome(step, session, decision.outcome), evidence)
     value, visits = _send_event(workflow, step, session, decision, state)
@@ -235,7 +235,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     values = names_in(
         in_context(workflow, step, session.params, session.state, session.visit, session.id, session.work)
     )
-    session = session._replace(dispatches=agents.new_dispatches(step, values, session.revision))
+    session = session._replace(dispatches=dispatched_work.new_dispatches(step, values, session.revision))
     session = questions.with_questions(session, questions.step_questions(step, values, now))
     if step.id in reviews(workflow):
         session = session._replace(entered=Frozen({**session.entered, step.id: session.revision}))
@@ -276,7 +276,7 @@ def check_reportable(workflow: Workflow, step: StepDef, session: Session, report
     if reported not in ways:
         raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, ways_on=ways)
     if session.dispatches and _limit_answer(session) is None:
-        agents.check_joined(step, session, reported)
+        dispatched_work.check_joined(step, session, reported)
 
 
 def with_default_answers(session: Session, now: str) -> Session:
@@ -326,7 +326,11 @@ def _decide(
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
         decision = decide(step, context, call)
-        if callable(step.handler) and decision.outcome is Outcome.OK and agents.is_hopeless(step, session):
+        if (
+            callable(step.handler)
+            and decision.outcome is Outcome.OK
+            and dispatched_work.is_hopeless(step, session)
+        ):
             decision = decision._replace(outcome=Outcome.FAIL)
     accepted = accepted_outcomes(workflow, step)
     if decision.outcome not in accepted:

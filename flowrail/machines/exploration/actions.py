@@ -17,7 +17,7 @@ from flowrail.machines.definition.step import Outcome, StepDef, accepts_any_fact
 from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, assumed_evidence, current_step, reportable_outcomes
 from flowrail.machines.engine.outcome import Call, call_plainly
@@ -259,12 +259,12 @@ def _endings(
         yield (), outcomes
         return
     ok, fail = str(Outcome.OK), str(Outcome.FAIL)
-    needed = agents.join_of(step, dispatches).needed
+    needed = dispatched_work.join_of(step, dispatches).needed
     tries = [(ok,) * count, (ok,) * needed + (fail,) * (count - needed), (fail,) * count]
     for ended in dict.fromkeys(tries):
         pairs = zip(dispatches, ended, strict=True)
-        join = agents.join_of(step, [_ended(each, outcome) for each, outcome in pairs])
-        yield ended, agents.open_outcomes(join, outcomes)
+        join = dispatched_work.join_of(step, [_ended(each, outcome) for each, outcome in pairs])
+        yield ended, dispatched_work.open_outcomes(join, outcomes)
 
 
 def _ended(dispatch: Dispatched, outcome: str) -> Dispatched:

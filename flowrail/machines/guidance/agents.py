@@ -9,7 +9,7 @@ from flowrail.command import Command
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents, reviews
+from flowrail.machines.engine import dispatched_work, reviews
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.outcome import (
     ReviewPendingError,
@@ -61,7 +61,7 @@ def with_others(
     if loop is not None and loop.only_changes and loop.mode == REVERIFY and step.gate is None:
         found = tuple(each for each in session.findings if each.is_open and each.review == review)
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
-    join = agents.join_of(step, dispatches) if dispatches or goes_over else None
+    join = dispatched_work.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
     return guidance._replace(
         dispatches=tuple(_dispatch(each, session, place, now, needed=needed) for each in dispatches),
@@ -160,7 +160,7 @@ def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> 
 def _dispatch(
     each: Dispatched, session: Session, place: str | None, now: str, *, needed: bool
 ) -> DispatchView:
-    over = each.status == CLAIMED and agents.claimable(each, now)
+    over = each.status == CLAIMED and dispatched_work.claimable(each, now)
     return DispatchView(
         id=each.id,
         agent=each.agent,

@@ -18,7 +18,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import reportable_outcomes
-from flowrail.machines.engine.agents import WorkResult
+from flowrail.machines.engine.dispatched_work import WorkResult
 from flowrail.machines.engine.outcome import (
     HandlerError,
     ReviewPendingError,
@@ -36,7 +36,7 @@ from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.machines.engine.agents import Join
+    from flowrail.machines.engine.dispatched_work import Join
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView, SentWork
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile

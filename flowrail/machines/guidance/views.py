@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step_parts import Question
-from flowrail.machines.engine.agents import WorkResult
+from flowrail.machines.engine.dispatched_work import WorkResult
 from flowrail.machines.sessions.session import AskedQuestion, Dispatched, WorkingFile
 
 

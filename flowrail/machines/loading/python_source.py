@@ -17,14 +17,14 @@ from inspect import Signature
 from typing import Any
 
 from flowrail.machines.definition.findings import Finding, Path, Place
+from flowrail.machines.definition.from_data import PythonCall, Reader
 from flowrail.machines.definition.parts import keys_of
-from flowrail.machines.definition.reader import PythonCall, Reader
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.step_parts import AgentRole, Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.document import ReadWorkflow, read
 from flowrail.machines.loading.python_signatures import signature_of
+from flowrail.machines.loading.workflow_document import ReadWorkflow, read
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 MOST_VALUES = 50_000

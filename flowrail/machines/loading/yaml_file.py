@@ -9,7 +9,7 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, Locate, Path, Place
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.document import ReadWorkflow, read
+from flowrail.machines.loading.workflow_document import ReadWorkflow, read
 from flowrail.text.yaml import load
 
 ReadText = Callable[[str], str]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from flowrail.command import Command
 from flowrail.errors import FlowError, without_traceback
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.engine import agents
+from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.reports import SessionEndedError
 from flowrail.machines.sessions.session import (
     CLAIMED,
@@ -164,7 +164,7 @@ def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: in
     """Return *dispatch* as the end of *child* leaves it. Long facts and secrets stay in the child."""
     child = child.shown
     where = str(Command("status", child.id, json=True, store=store.address))
-    result = agents.cut(child.state, agents.result_limit(total), where)
+    result = dispatched_work.cut(child.state, dispatched_work.result_limit(total), where)
     return finished_dispatch(
         dispatch, outcome=end_of(child), result=result, at=child.moved_at, memory=child.memory, total=total
     )

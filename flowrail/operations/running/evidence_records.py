@@ -15,7 +15,7 @@ from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import commands
 from flowrail.evidence.baseline import machine_name
 from flowrail.evidence.evaluate import evaluate, state_of_run
-from flowrail.evidence.files import UnreadableError
+from flowrail.evidence.project_files import UnreadableError
 from flowrail.machines.definition.evidence import (
     CommandRun,
     Confirmation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowrail.machines.engine import agents as engine_agents
+from flowrail.machines.engine import dispatched_work as engine_work
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.sessions.record import RecordNote
@@ -88,7 +88,7 @@ def resolve_finding(
 
 def _finder(world: World, session: Session, home: str, token: str | None) -> str:
     """Return who records a finding: the agent's session, the dispatch that *token* holds, or the caller."""
-    held = engine_agents.held_by(session, token) if token is not None else None
+    held = engine_work.held_by(session, token) if token is not None else None
     if session.id != home:
         return session.id
     return held.id if held else world.by

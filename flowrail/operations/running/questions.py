@@ -9,7 +9,7 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step, with_default_answers
-from flowrail.machines.engine.agents import held_by
+from flowrail.machines.engine.dispatched_work import held_by
 from flowrail.machines.engine.reports import check_memory
 from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.sessions.record import RecordNote, memory_note

@@ -15,7 +15,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents as engine_agents
+from flowrail.machines.engine import dispatched_work as engine_work
 from flowrail.machines.engine.advance import (
     WORDS,
     assumed_evidence,
@@ -293,11 +293,11 @@ def _commit(
             check_not_cancelled(world.store, after)
             return kept
         parent = above.kept.session
-        mine = engine_agents.find_dispatch(parent, after.parent.dispatch)
+        mine = engine_work.find_dispatch(parent, after.parent.dispatch)
         done = ended_dispatch(world.store, mine, after, len(parent.dispatches))
         with suppress(StorageError):  # the child's end stands, and says all that this record would
             above.commit(
-                engine_agents.with_dispatch(parent, done),
+                engine_work.with_dispatch(parent, done),
                 kind="finish",
                 at=now,
                 by=world.by,

@@ -17,7 +17,7 @@ from flowrail.errors import StorageError
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, from_plain
-from flowrail.machines.engine import agents as engine_agents
+from flowrail.machines.engine import dispatched_work as engine_work
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import BY_AGENT, CANCELLED, FINISHED, Dispatched, Session
 from flowrail.machines.sessions.store import Store
@@ -191,7 +191,7 @@ def _turn(step: StepDef | None, begun: Session, before: Record, after: Record) -
     old, new = before.session, after.session
     move = new.last if after.kind == "move" else None
     asked = DONE if step is None or step.decides else str(Outcome.FAIL)
-    dispatches = engine_agents.recorded_dispatches(old if move is not None else new, after.note)
+    dispatches = engine_work.recorded_dispatches(old if move is not None else new, after.note)
     known = _resolved(begun)
     return Turn(
         revision=new.revision,

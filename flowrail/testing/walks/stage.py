@@ -19,7 +19,7 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Assignment
 from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
-from flowrail.operations.running import agents, findings, questions, steps
+from flowrail.operations.running import dispatched_work, findings, questions, steps
 from flowrail.operations.running.load_workflow import open_skill
 
 NAMED = "named by path"
@@ -111,11 +111,11 @@ class Stage:
 
     def _claim(self, command: Command) -> object:
         session, dispatch = command.arguments
-        return agents.claim(self.world, session, dispatch, token=_text(command, "token") or None)
+        return dispatched_work.claim(self.world, session, dispatch, token=_text(command, "token") or None)
 
     def _finish(self, command: Command) -> object:
         session, dispatch, outcome = command.arguments
-        ended = agents.finish(self.world, session, dispatch, outcome, token=_text(command, "token"))
+        ended = dispatched_work.finish(self.world, session, dispatch, outcome, token=_text(command, "token"))
         return as_working.ended_data(ended)
 
     def _answer(self, command: Command) -> object:

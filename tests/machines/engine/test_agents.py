@@ -15,9 +15,13 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents
+from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.agents import DispatchGoneError, JoinPendingError, TooManyDispatchesError
+from flowrail.machines.engine.dispatched_work import (
+    DispatchGoneError,
+    JoinPendingError,
+    TooManyDispatchesError,
+)
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched
 
@@ -68,7 +72,7 @@ def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -
         (f"d1-{number}", PENDING) for number in (1, 2, 3)
     ]
     with pytest.raises(DispatchGoneError) as caught:
-        agents.find_dispatch(again, "d0-2")
+        dispatched_work.find_dispatch(again, "d0-2")
     assert caught.value.exit_status == 4
 
 
@@ -93,25 +97,25 @@ def test_a_join_is_what_counting_says(statuses: list[str], join: str) -> None:
     back, out = statuses.count("ok"), statuses.count(PENDING) + statuses.count(CLAIMED)
 
     flow = fan(join=join)
-    now = agents.join_of(flow.step("look"), dispatched(statuses))
+    now = dispatched_work.join_of(flow.step("look"), dispatched(statuses))
 
     assert (now.needed, now.succeeded, len(now.open), now.total) == (wanted, back, out, len(statuses))
     assert now.met is (back >= wanted)
     assert now.hopeless is (back + out < wanted)
     ways = ["ok", "fail", "skip"]
     offered = ways if back >= wanted else ways[1:] if out == 0 else []
-    assert agents.open_outcomes(now, ways) == offered
+    assert dispatched_work.open_outcomes(now, ways) == offered
 
 
 @given(st.lists(STATUS, min_size=3, max_size=3), st.sampled_from(["all", "any", "at least 2"]))
 def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str], join: str) -> None:
     flow = fan(join=join)
     session = start(flow)._replace(dispatches=tuple(dispatched(statuses)))
-    now = agents.join_of(flow.step("look"), session.dispatches)
+    now = dispatched_work.join_of(flow.step("look"), session.dispatches)
     told = guide(flow, session)
 
     for outcome, to in (("ok", "last"), ("fail", None)):
-        if outcome in agents.open_outcomes(now, ["ok", "fail"]):
+        if outcome in dispatched_work.open_outcomes(now, ["ok", "fail"]):
             assert report(flow, session, outcome).step == to
             assert outcome in [way.outcome for way in told.next]
         else:
@@ -183,7 +187,7 @@ def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> 
 def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: str | None, free: bool) -> None:
     dispatch = Dispatched("d0-1", "explore", status=status, outcome=outcome, expires_at=expires_at)
 
-    assert agents.claimable(dispatch, NOW) is free
+    assert dispatched_work.claimable(dispatch, NOW) is free
 
 
 # --- a Dispatch in place of a handler
@@ -209,7 +213,7 @@ def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
 def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dict[str, Any]) -> None:
     whole = len(json.dumps(result))
 
-    cut = agents.cut(result, 400, "see there")
+    cut = dispatched_work.cut(result, 400, "see there")
 
     assert cut.keys() == result.keys()
     assert len(json.dumps(cut)) <= max(whole, 800)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.step_parts import Dispatch, Option, Question
-from flowrail.machines.engine import agents
+from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine.advance import entered, start
 
 RUN = "dull-k3x9q2"
@@ -24,5 +24,5 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     (question,) = entered(flow, begun._replace(step="ask")).questions
 
     assert handed.vars == {"report": f"{RUN}.md"}
-    assert agents.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
+    assert dispatched_work.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
     assert question.text == f"Is {RUN}.md right?"

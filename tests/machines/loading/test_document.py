@@ -15,7 +15,7 @@ from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step import Outcome, Rule, Variant
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.loading.document import ReadWorkflow
+from flowrail.machines.loading.workflow_document import ReadWorkflow
 from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 

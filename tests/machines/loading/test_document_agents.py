@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.loading.document import ReadWorkflow
+from flowrail.machines.loading.workflow_document import ReadWorkflow
 from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 

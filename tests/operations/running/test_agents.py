@@ -11,10 +11,10 @@ from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_text
-from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
+from flowrail.machines.engine.dispatched_work import RESULTS, DispatchGoneError, JoinPendingError
 from flowrail.machines.engine.reports import SessionEndedError
-from flowrail.operations.running import agents, findings
-from flowrail.operations.running.agents import ResultTooLongError
+from flowrail.operations.running import dispatched_work, findings
+from flowrail.operations.running.dispatched_work import ResultTooLongError
 
 
 @pytest.fixture
@@ -122,15 +122,15 @@ def test_work_of_a_step_that_was_left_is_gone(team: Team) -> None:
 
     for verb in (
         lambda: fast.report("ok", loser),
-        lambda: agents.claim(fast.world, fast.id, "d0-3"),
-        lambda: agents.finish(fast.world, fast.id, "d0-2", "ok", token=loser),
+        lambda: dispatched_work.claim(fast.world, fast.id, "d0-3"),
+        lambda: dispatched_work.finish(fast.world, fast.id, "d0-2", "ok", token=loser),
     ):
         with pytest.raises(DispatchGoneError) as caught:
             verb()
         assert caught.value.exit_status == 4
     fast.report("ok")
     with pytest.raises(SessionEndedError):
-        agents.claim(fast.world, fast.id, "d0-3")
+        dispatched_work.claim(fast.world, fast.id, "d0-3")
 
 
 def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -> None:
@@ -150,7 +150,7 @@ def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -
 def test_a_free_form_result_ends_its_work(free: Team) -> None:
     handed = free.handed(1)
 
-    ended = agents.finish(
+    ended = dispatched_work.finish(
         free.world, free.id, "d0-1", "ok", token=str(handed.dispatch.token), facts={"found": "x"}
     )
 
@@ -168,24 +168,26 @@ def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
 
     assert late != now
     with pytest.raises(DispatchGoneError, match=r"claimed by bob until .*, but with another token"):
-        agents.finish(free.world, free.id, "d0-1", "ok", token=late)
-    agents.finish(free.world, free.id, "d0-1", "ok", token=now)
+        dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=late)
+    dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=now)
     with pytest.raises(DispatchGoneError):
-        agents.finish(free.world, free.id, "d0-1", "ok", token=late)
+        dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=late)
 
 
 def test_a_result_after_the_lease_counts_as_long_as_nobody_else_has_it(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
     free.clock.forward(10_000)
 
-    assert agents.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
+    assert dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
 
 
 def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
 
     with pytest.raises(ResultTooLongError) as caught:
-        agents.finish(free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)})
+        dispatched_work.finish(
+            free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)}
+        )
 
     assert "file" in str(caught.value.hint)
     assert free.statuses()[0] == "claimed"
@@ -215,18 +217,18 @@ def test_losers_are_called_off_and_refused() -> None:
     winner, loser = team.child(1), team.child(2)
     team.work(winner)
 
-    assert agents.cancel(team.world, team.id, "d0-2").dispatch.status == "cancelled"
-    assert agents.cancel(team.world, team.id, "d0-2").replayed
+    assert dispatched_work.cancel(team.world, team.id, "d0-2").dispatch.status == "cancelled"
+    assert dispatched_work.cancel(team.world, team.id, "d0-2").replayed
     with pytest.raises(DispatchGoneError, match="it is cancelled"):
         team.report("ok", loser)
-    assert not agents.cancel(team.world, team.id, "d0-1").replayed
+    assert not dispatched_work.cancel(team.world, team.id, "d0-1").replayed
     assert team.statuses() == ["ok", "cancelled", "pending"]
 
 
 def test_a_join_that_cannot_be_met_any_more_leaves_the_other_ways(free: Team) -> None:
     for number in (1, 2, 3):
         handed = free.handed(number)
-        agents.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
+        dispatched_work.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
 
     assert [way.outcome for way in free.told().next] == ["fail"]
     with pytest.raises(JoinPendingError):
@@ -266,7 +268,7 @@ def test_a_dispatch_in_place_of_a_handler_works_from_end_to_end() -> None:
     assert [(each.agent, each.workflow) for each in told.dispatches] == [("technical-writer", None)]
     handed = team.handed(1)
     assert handed.prompt == "Write it up."
-    agents.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
+    dispatched_work.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
     assert team.report("ok").status == "completed"
 
 
@@ -322,4 +324,4 @@ def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:
         tokens = [token for token in pool.map(claim, range(12)) if token]
 
     assert len(tokens) == 1
-    agents.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])
+    dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])

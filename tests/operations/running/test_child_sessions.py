@@ -11,9 +11,9 @@ from support.agents import LEAD, Team, put_lead
 from support.sandbox import put_skill
 
 from flowrail.errors import StorageError
-from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.running import agents
+from flowrail.operations.running import dispatched_work
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled
 
 
@@ -102,7 +102,7 @@ def test_agents_of_agents_keep_a_lease_alive() -> None:
     put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
     team = Team()
     child = team.child(1)
-    grandchild = agents.claim(team.world, child, "d0-1").guidance.session  # type: ignore[union-attr]
+    grandchild = dispatched_work.claim(team.world, child, "d0-1").guidance.session  # type: ignore[union-attr]
 
     for _ in range(2):
         team.clock.forward(590)

@@ -9,9 +9,9 @@ from support.sandbox import put_skill
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step_parts import Option
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
-from flowrail.operations.running import agents
+from flowrail.operations.running import dispatched_work
 from flowrail.operations.running import questions as running_questions
 from flowrail.operations.running.questions import NotWaitingError
 from flowrail.operations.running.steps import Answer
@@ -64,7 +64,7 @@ def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
     put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
     team = Team()
     child = team.child(1)
-    answer = agents.claim(team.world, child, "d0-1")
+    answer = dispatched_work.claim(team.world, child, "d0-1")
     assert isinstance(answer, Answer)
     team.ask(answer.guidance.session)
 
@@ -139,7 +139,7 @@ def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team,
     child = team.child(1)
     if verb == "answer":
         team.ask(child)
-    agents.cancel(team.world, team.id, "d0-1")
+    dispatched_work.cancel(team.world, team.id, "d0-1")
 
     with pytest.raises(DispatchGoneError):
         team.ask(child) if verb == "ask" else team.answer(child, "db=Redis")

@@ -11,7 +11,7 @@ from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, first, raise_errors
-from flowrail.machines.definition.reader import Reader
+from flowrail.machines.definition.from_data import Reader
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
 from flowrail.machines.definition.validation.evidence import EVIDENCE_RULES

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.reader import DocumentProblem
+from flowrail.machines.definition.from_data import DocumentProblem
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail.machines.definition.findings import Finding, Locate, Path, Place, first, in_order
-from flowrail.machines.definition.reader import DocumentProblem, PythonCall, Reader
+from flowrail.machines.definition.from_data import DocumentProblem, PythonCall, Reader
 from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
 from flowrail.machines.definition.validation import rule_findings
 from flowrail.machines.definition.validation.shape import independent, path_in_data, shape_finding

@@ -15,9 +15,9 @@ from flowrail.hosts.conversation import short_id
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine.advance import current_step, start, with_default_answers
-from flowrail.machines.engine.agents import DispatchGoneError, WorkResult
+from flowrail.machines.engine.dispatched_work import DispatchGoneError, WorkResult
 from flowrail.machines.engine.outcome import in_context, names_in
 from flowrail.machines.engine.reports import (
     EvidenceMissingError,
@@ -81,11 +81,11 @@ def claim(
         )
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
-        dispatch = agents.find_dispatch(session, dispatch_id)
+        dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         now = world.now()
         if token is not None:
             _held_by(dispatch, token)
-        elif not agents.claimable(dispatch, now):
+        elif not dispatched_work.claimable(dispatch, now):
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
                 hint=Hint("claim another one; see what is left: ", Command("status", session_id)),
@@ -97,7 +97,9 @@ def claim(
         holder = holder or (short_id(world.host) if world.host else world.by)
         taken, child = _taken(world, opened, session, step, dispatch, holder, now, token)
         note: RecordNote = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
-        change.commit(agents.with_dispatch(session, taken), kind="claim", at=now, by=world.by, note=note)
+        change.commit(
+            dispatched_work.with_dispatch(session, taken), kind="claim", at=now, by=world.by, note=note
+        )
     if child is not None:
         return child
     if taken.child is not None:
@@ -158,7 +160,7 @@ def _handed(
             opened.workflow, step, session.params, session.state, session.visit, session.id, session.work
         )
     )
-    prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
+    prompt = dispatched_work.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
     prompt = str(session_files.for_agents(world, session, prompt))
     token, store = str(taken.token), world.store.address
     ways = tuple(
@@ -176,7 +178,7 @@ def _handed(
         resources=opened.workflow.resources,
         given={
             name: session_files.for_agents(world, session, value)
-            for name, value in agents.unmentioned_values(step, taken).items()
+            for name, value in dispatched_work.unmentioned_values(step, taken).items()
         },
         evidence=_expected(step, taken, values),
         finding=Command("finding add", session.id, token=token, store=store)
@@ -210,10 +212,10 @@ def finish(
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
-        dispatch = agents.find_dispatch(session, dispatch_id)
+        dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.token != token:
             _held_by(dispatch, token)
-        result = _fitting(dict(facts or {}), agents.result_limit(len(session.dispatches)))
+        result = _fitting(dict(facts or {}), dispatched_work.result_limit(len(session.dispatches)))
         if dispatch.status == FINISHED:
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
                 return _ended(world, session, dispatch, replayed=True)
@@ -235,7 +237,7 @@ def finish(
         now = world.now()
         agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
         done = finished_dispatch(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
-        after = agents.with_dispatch(session, done)
+        after = dispatched_work.with_dispatch(session, done)
         note: RecordNote = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
         change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
@@ -255,7 +257,7 @@ def _with_evidence(
     missing = [result.check for result in results if not result.is_satisfied]
     if missing:
         note: RecordNote = {"dispatch": dispatch.id, "claim": str(Outcome.OK), "missing": missing}
-        after = agents.with_dispatch(session, judged)
+        after = dispatched_work.with_dispatch(session, judged)
         change.commit(after, kind="refused", at=world.now(), by=world.by, note=note)
         raise EvidenceMissingError(
             session=session.id, step=step.id, outcome=Outcome.OK, results=results, dispatch=dispatch.id
@@ -285,11 +287,11 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
     with world.store.change(session_id, wait=world.wait) as change:
         owned(world, change.kept)
         _, session, _ = _at_work(world, change)
-        dispatch = agents.find_dispatch(session, dispatch_id)
+        dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.ended:
             return _ended(world, session, dispatch, replayed=dispatch.status == CANCELLED)
         off = dispatch._replace(status=CANCELLED)
-        after = agents.with_dispatch(session, off)
+        after = dispatched_work.with_dispatch(session, off)
         change.commit(after, kind="cancel", at=world.now(), by=world.by, note={"dispatch": off.id})
     return _ended(world, after, off)
 

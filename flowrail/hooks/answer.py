@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from flowrail.discovery.locations import find_project_root
-from flowrail.hooks import claims, fast_lookup
-from flowrail.hooks.claims import Claim
+from flowrail.hooks import fast_lookup, subagents
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
+from flowrail.hooks.subagents import Claim
 from flowrail.hosts.conversation import begin_reading, forget_old_lists
 from flowrail.hosts.protocol import (
     NOTHING,
@@ -99,7 +99,7 @@ def _session_start(hook_input: HookInput, environment: HookEnvironment) -> First
 
 
 def _session_end(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    claims.forget_old_claims(environment.state)
+    subagents.forget_old_claims(environment.state)
     forget_old_lists(environment.state)
     return FirstLook(tuple(_own(hook_input, environment)))
 
@@ -113,7 +113,7 @@ def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> First
     child = _child_of(hook_input, environment)
     if child is not None:
         return FirstLook((child,)) if child.status == "active" else NOTHING_FOUND
-    claim = claims.claim_of(environment.state, hook_input.agent) if hook_input.agent is not None else None
+    claim = subagents.claim_of(environment.state, hook_input.agent) if hook_input.agent is not None else None
     if claim is None or claim.dispatch is None:
         return NOTHING_FOUND
     return FirstLook(claim=claim, folder=_folder_of(claim, hook_input, environment))
@@ -147,7 +147,7 @@ def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> First
         _observe(command, hook_input, environment)
     if hook_input.agent is None:
         return NOTHING_FOUND
-    for named in claims.named_work(command) if "flow" in command else ():
+    for named in subagents.named_work(command) if "flow" in command else ():
         folders = _session_folders(hook_input, environment)
         if named.store is not None and folders and "://" not in named.store:
             path = os.path.abspath(os.path.join(hook_input.cwd, named.store))
@@ -155,7 +155,7 @@ def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> First
         for folder in folders:
             claim = _claim_in(folder, named)
             if claim is not None:
-                claims.note_claim(environment.state, hook_input.agent, claim)
+                subagents.note_claim(environment.state, hook_input.agent, claim)
                 return NOTHING_FOUND
     return NOTHING_FOUND
 
@@ -192,7 +192,7 @@ def _observe(command: str, hook_input: HookInput, environment: HookEnvironment) 
             observe(glance, command, hook_input, environment)
 
 
-def _claim_in(folder: SessionFolder, named: claims.NamedWork) -> Claim | None:
+def _claim_in(folder: SessionFolder, named: subagents.NamedWork) -> Claim | None:
     """Return the claim that a command names: a child session, or a dispatch that was just claimed."""
     found = _lookup(folder).session_at(folder, named.session)
     if found is None:
@@ -201,7 +201,7 @@ def _claim_in(folder: SessionFolder, named: claims.NamedWork) -> Claim | None:
     store = "" if folder.address else folder.path
     if named.dispatch is None:
         return Claim(store, glance.id) if glance.is_child else None
-    child = claims.claimed_child(session, named.dispatch)
+    child = subagents.claimed_child(session, named.dispatch)
     if child is None:
         return None
     return Claim(store, child) if child else Claim(store, glance.id, named.dispatch)
@@ -278,7 +278,7 @@ def _child_of(hook_input: HookInput, environment: HookEnvironment) -> SessionGla
     """Return the open session that a sub-agent works on: the one that it claimed."""
     if hook_input.agent is None:
         return None
-    claim = claims.claim_of(environment.state, hook_input.agent)
+    claim = subagents.claim_of(environment.state, hook_input.agent)
     if claim is not None:
         folder = _folder_of(claim, hook_input, environment)
         found = _lookup(folder).session_at(folder, claim.session) if folder is not None else None
