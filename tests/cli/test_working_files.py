@@ -79,10 +79,10 @@ def test_status_lists_working_files_with_size_and_age() -> None:
     text = flow("status", session).out
 
     assert [(file["path"], file["bytes"]) for file in files] == [
-        (f"{folder}/drafts/one.md", 1),
         (f"{folder}/notes.md", 6_100),
+        (f"{folder}/drafts/one.md", 1),
     ]
-    assert files[1]["changed_at"] == "2001-09-09T01:46:40Z"
+    assert files[0]["changed_at"] == "2001-09-09T01:46:40Z"
     assert f"Working files in {folder}:" in text
     assert re.search(r"^  notes\.md  6 kB, changed \d+ d.* ago$", text, re.MULTILINE)
     assert told("step", "noted", "ok")["working_files"] == [], "a report does not look at the disk for them"
