@@ -362,8 +362,6 @@ def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> No
             terminal.write(f"{question} Type yes: ".encode())
             answer = terminal.readline(64).strip().lower()
     except OSError:
-        raise TrustError(
-            "a person must approve this, and there is no terminal to ask on", hint=hint, **details
-        ) from None
+        raise TrustError("only a person at a terminal can approve this", hint=hint, **details) from None
     if answer != b"yes":
         raise TrustError("the person did not approve", hint=hint, **details)

@@ -149,7 +149,7 @@ class Journal(Generic[T]):
         return self._end
 
     def first_hash(self) -> str:
-        """Return the hash of the first record, checked against its line; empty if there is no record yet."""
+        """Return the hash of the first record, checked against its line; empty before the first record."""
         line = self._first_line()
         return _body_and_hash(line, self.path, 1)[1] if line else ""
 

@@ -178,7 +178,7 @@ def test_without_a_terminal_nobody_can_be_asked() -> None:
     ran = process("skill", "trust", "py", stdin="yes\n", before="import os; os.setsid()")
 
     assert ran.status == 7
-    assert "there is no terminal to ask on" in ran.err
+    assert "only a person at a terminal can approve this" in ran.err
     assert refused("step", "py")[0] == 7
 
 

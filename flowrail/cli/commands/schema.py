@@ -27,8 +27,8 @@ def schema_command(name: str | None) -> None:
     """
     if name not in NAMES:
         raise UsageError(
-            f"there is no schema `{name}`" if name else "name a schema",
-            hint=did_you_mean(name or "", NAMES, f"there are: {', '.join(NAMES)}"),
+            f"unknown schema `{name}`" if name else "name a schema",
+            hint=did_you_mean(name or "", NAMES, f"use one of {', '.join(NAMES)}"),
         )
     if name.startswith("handoff-"):
         output.data(payload_schema(name.removeprefix("handoff-")))

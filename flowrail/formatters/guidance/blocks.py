@@ -35,7 +35,7 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
         case "passed":
             return [
                 banner,
-                f"The gate passes: nothing that blocks is open ({named} would block). There is no further round.",
+                f"The gate passes: no open finding blocks ({named} would). This was the last round.",
             ], [_PASSED]
         case "failed":
             back = f"Back to: {loop.fixed_in}" if loop.unreviewed else f"Fix in: {loop.fixed_in}"

@@ -64,6 +64,7 @@ LONGEST_VALUE = 120
 """Longer items and variables are cut; JSON and the sub-agent have them in full."""
 
 MANY = 4
+END = "(end)"
 ANSWER = (
     "The work is done. If another agent launched you, end your answer with the lines below, word for word; above them, "
     "write only what the last step asked you to give. If you did this dispatch yourself, do the next one, or, after the "
@@ -146,9 +147,6 @@ def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:
     if check.condition:
         return {"if": check.condition}
     return {} if _decides(guidance) and check.is_always else {"outcome": " ".join(check.outcomes)}
-
-
-END = "(end)"
 
 
 def destination(guidance: Guidance, offer: OfferedTransition) -> str:

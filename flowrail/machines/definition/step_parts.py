@@ -275,7 +275,7 @@ class Question(DefinitionPart):
 
 def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
     """Return everything that keeps *questions* from being asked together."""
-    found: list[QuestionProblem] = [] if questions else [((), "there is no question")]
+    found: list[QuestionProblem] = [] if questions else [((), "a question is missing")]
     if len(questions) > MOST_QUESTIONS:
         found.append(((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
     for index, question in enumerate(questions):

@@ -124,7 +124,7 @@ def open_beside(world: World, address: str, session: Session, kept: Mapping[str,
 def open_again(
     world: World, session: Session, kept: Mapping[str, Any], now: Mapping[str, str]
 ) -> OpenedWorkflow | None:
-    """Return the workflow of a session from its files; `None` if the one that it keeps is no workflow of its skill.
+    """Return the workflow of a session from its files; `None` if its skill does not have that workflow.
 
     *now* are the digests of the files that the session knows.
     """

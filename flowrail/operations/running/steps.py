@@ -53,7 +53,7 @@ from flowrail.text.safe_text import one_line
 
 
 class RevisionConflictError(ConflictError):
-    """The session is no longer at the expected revision."""
+    """The session moved after the command was printed."""
 
     code = "REVISION_CONFLICT"
 

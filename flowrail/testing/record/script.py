@@ -79,7 +79,7 @@ def _read(store: Store, session_id: str, depth: int, *, into: str = "", revision
     records = _records(store, session_id, into)
     first = next(records, None)
     if first is None:
-        raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "there is no record")
+        raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "the journal is empty")
     started_at, entry = first.session.started_at, _newest(first.session.step, names)
     line: _Line | None = None
     if first.kind == "fork":

@@ -350,7 +350,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("[]", ["ask.xml:1: there is no question"]),
+        ("[]", ["ask.xml:1: a question is missing"]),
         ("{", ["ask.xml:1: invalid JSON: Expecting property name enclosed in double quotes (column 2)"]),
         (
             "\n\n [{\n'id': 1}]",
