@@ -259,7 +259,7 @@ def test_only_a_person_at_a_terminal_approves_or_waives() -> None:
     for verb in ("approve", "waive"):
         words = ["evidence", verb, session, "tests", "--reason", "trust me"]
         unasked = process(*words, before="import os; os.setsid()")
-        assert (unasked.status, "no terminal" in unasked.err) == (7, True)
+        assert (unasked.status, "at a terminal" in unasked.err) == (7, True)
 
     said, status = at_a_terminal(["evidence", "approve", session, "tests", "--reason", "ran in CI"], "yes")
     assert status == 0
