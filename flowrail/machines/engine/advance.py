@@ -413,10 +413,10 @@ def _send_event(
         machine = spare.pop()  # whoever takes it out has it alone, in whatever thread
     except IndexError:
         machine = compile_workflow(workflow)()
+    machine.current_state_value = step.id
     model = machine.model
     model.params, model.facts, model.visits = session.params, state, dict(session.visits)
-    model.granted = _granted(session)
-    machine.current_state_value = step.id
+    model.granted = {name: grant.rounds for name, grant in session.grants.items()}
     if not is_accepted(machine, STOP if decision.stop else EVENTS[decision.outcome]):
         accepted = accepted_outcomes(workflow, step)
         raise OutcomeNotOpenError(
@@ -426,7 +426,3 @@ def _send_event(
     if value not in ENDS:
         spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's
     return value, model.visits
-
-
-def _granted(session: Session) -> Mapping[str, int]:
-    return {step: grant.rounds for step, grant in session.grants.items()}

@@ -217,17 +217,32 @@ Guard = Callable[..., bool]
 
 
 class MachineState:
-    """The model of a compiled machine: the state of a session, which guards read."""
+    """The model of a compiled machine: the state of a session, which guards read.
+
+    The engine writes ``step`` once whenever it enters a step, which counts the attempt. A callback for entering
+    would say the same, but takes the engine a tenth of an event.
+    """
 
     workflow: Workflow
     """Set by the machine."""
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
-        self.step: str | None = None
+        self._step: str | None = None
         self.params: Mapping[str, object] = params or {}
         self.facts: Mapping[str, object] = {}
         self.visits: dict[str, int] = {}
         self.granted: Mapping[str, int] = {}
+
+    @property
+    def step(self) -> str | None:
+        """The current step, or one of the two ends."""
+        return self._step
+
+    @step.setter
+    def step(self, step: str | None) -> None:
+        self._step = step
+        if step is not None:
+            self.visits[step] = self.visits.get(step, 0) + 1
 
     def context(self, step: StepDef) -> StepContext:
         """Return the values that a condition of *step* can use."""
@@ -251,11 +266,6 @@ class WorkflowMachine(StateChart[MachineState]):
 
     def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)  # the engine's own refuses names that are values of states
-
-    def on_enter_state(self, target: State) -> None:
-        """Count the attempt."""
-        visits = self.model.visits
-        visits[target.value] = visits.get(target.value, 0) + 1
 
 
 def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
