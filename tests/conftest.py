@@ -22,7 +22,11 @@ ENOUGH_MEMORY = 2 * 1024**3
 
 
 def pytest_configure() -> None:
-    """Keep the temporary folders of tests in memory if there is room: most of their time goes into flushes."""
+    """Let tests find this installation's programs, and keep their folders in memory if there is room.
+
+    Most of the time of the tests goes into flushes.
+    """
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if "PYTEST_DEBUG_TEMPROOT" in os.environ or not os.access(MEMORY, os.W_OK | os.X_OK):
         return
     status = os.statvfs(MEMORY)

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -107,24 +107,12 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_mypy_accepts_a_right_program_and_refuses_wrong_ones(programs: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mypy",
-            "--strict",
-            "--config-file=",
-            *sorted(path.name for path in programs.glob("*.py")),
-        ],
-        cwd=programs,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    names = sorted(path.name for path in programs.glob("*.py"))
+    printed = _printed([sys.executable, "-m", "mypy", "--strict", "--config-file=", *names], programs)
 
-    errors = re.findall(r"^(\w+)\.py:\d+: error: .*$", done.stdout, re.MULTILINE)
+    errors = set(re.findall(r"^(\w+)\.py:\d+: error: .*$", printed, re.MULTILINE))
 
-    _only_the_wrong_ones(dict.fromkeys(errors, done.stdout))
+    assert errors == {_module(description) for description in WRONG}, printed
 
 
 def test_pyright_accepts_a_right_program_and_refuses_wrong_ones(programs: Path) -> None:
@@ -132,26 +120,17 @@ def test_pyright_accepts_a_right_program_and_refuses_wrong_ones(programs: Path) 
     if pyright is None:
         pytest.skip("neither basedpyright nor pyright is installed")
     (programs / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
-    done = subprocess.run(
-        [pyright, "--outputjson", "--pythonpath", sys.executable, "--project", str(programs)],
-        cwd=programs,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ["--outputjson", "--pythonpath", sys.executable, "--project", str(programs)]
+    printed = _printed([pyright, *options], programs)
 
-    errors: dict[str, list[str]] = defaultdict(list)
-    for found in json.loads(done.stdout)["generalDiagnostics"]:
-        if found["severity"] == "error":
-            errors[Path(found["file"]).stem].append(found["message"])
+    diagnostics = json.loads(printed)["generalDiagnostics"]
+    errors = {Path(found["file"]).stem for found in diagnostics if found["severity"] == "error"}
 
-    _only_the_wrong_ones(errors)
+    assert errors == {_module(description) for description in WRONG}, printed
 
 
-def _only_the_wrong_ones(errors: object) -> None:
-    assert isinstance(errors, dict)
-    assert "right" not in errors, errors["right"]
-    assert set(errors) == {_module(description) for description in WRONG}
+def _printed(command: Sequence[str], folder: Path) -> str:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
 def _module(description: str) -> str:
@@ -165,18 +144,15 @@ def test_type_checkers_and_the_runtime_see_the_same_names(package: str) -> None:
     checked = next(node for node in tree.body if isinstance(node, ast.If))
 
     typed = {
-        alias.asname: statement.module
+        str(alias.asname): str(statement.module)
         for statement in checked.body
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
 
     unlisted = {"": "flowrail.formatters"}.get(package)
-    hidden = {name for name in typed if typed[name] == unlisted}
-    assert set(typed) - hidden == set(module.__all__)
-    assert all(
-        getattr(module, str(name)) is getattr(sys.modules[str(typed[name])], str(name)) for name in typed
-    )
+    assert {name for name in typed if typed[name] != unlisted} == set(module.__all__)
+    assert all(getattr(module, name) is getattr(sys.modules[typed[name]], name) for name in typed)
 
 
 def test_a_step_takes_what_type_checkers_know() -> None:
