@@ -1,6 +1,6 @@
-"""A story in five scenes: a refused report, a killed process, a review that fails once, a handoff, and a replay.
+"""A story in five scenes: a refused report, a killed process, a review that fails once, a handoff, and the record.
 
-Runs the installed `flow` in a temporary project, so it leaves nothing behind but the page of the replay.
+Runs the installed `flow` in a temporary project, so it leaves nothing behind but a picture of the session.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PAGE = Path(tempfile.gettempdir()) / "flowrail-demo.html"
+PICTURE = Path(tempfile.gettempdir()) / "flowrail-demo.svg"
 LINES, WIDTH = 5, 110
 
 
@@ -115,12 +115,12 @@ def play(demo: Demo) -> None:
     demo.run(f'{demo.printed(session, "ok")} -s summary="1.4.0 is tagged" --format text', shown=3)
     demo.run(f"flow handoff send decision-critic --session {session}", shown=4)
 
-    scene("5. What happened, and the page that plays it back.")
+    scene("5. What happened, and a picture of it.")
     demo.run(f"flow history {session}", shown=20)
-    demo.run(f"flow diagram --session {session} --format html -o {shlex.quote(str(PAGE))}", shown=1)
+    demo.run(f"flow diagram --session {session} -o {shlex.quote(str(PICTURE))}", shown=1)
     records = demo.read(f"flow history {session}")["steps"]
     moves = sum(record["kind"] == "move" for record in records)
-    print(f"4 steps, {moves} accepted reports. Open {PAGE} in a browser.")
+    print(f"4 steps, {moves} accepted reports. Open {PICTURE} in a browser.")
 
 
 def scene(title: str) -> None:

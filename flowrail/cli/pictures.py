@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from flowrail.cli import options, output, output_file
-from flowrail.diagrams.renderers import html, mermaid, png, svg, text
+from flowrail.diagrams.renderers import mermaid, png, svg, text
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
 from flowrail.text.report import plain_text
 
 if TYPE_CHECKING:
     from flowrail.diagrams.model import Picture
-    from flowrail.diagrams.renderers.document import WorkflowPicture
 
-FORMS = ("text", "mermaid", "svg", "png", "html", "json")
+FORMS = ("text", "mermaid", "svg", "png", "json")
 _WIDE = 120
 _EXTENSIONS = {
-    "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "svg": "svg", "png": "png",
-    "html": "html", "htm": "html", "json": "json",
+    "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "svg": "svg", "png": "png", "json": "json",
 }  # fmt: skip
 
 form = options.stacked(
@@ -69,17 +66,9 @@ def format_of(form: str | None, into: str | None) -> str:
     return _EXTENSIONS[extension]
 
 
-def put(drawn: Sequence[WorkflowPicture], form: str, *, into: str | None = None) -> None:
-    """Draw and print, or write to a file."""
+def put(picture: Picture, form: str, *, into: str | None = None) -> None:
+    """Draw a picture and print it, or write it to a file."""
     output.together()
-    if form == "html":
-        put_document(html.render(drawn), into)
-    else:
-        _put_picture(drawn[0].picture, form, into=into)
-
-
-def _put_picture(picture: Picture, form: str, *, into: str | None = None) -> None:
-    """Draw one picture and print it, or write it to a file."""
     made: str | bytes
     if form == "text":
         drawing = text.draw(picture, output.width() if into is None else _WIDE)
@@ -98,7 +87,7 @@ def _put_picture(picture: Picture, form: str, *, into: str | None = None) -> Non
         return
     else:
         if len(picture.arrows) > mermaid.MOST_ARROWS:
-            note = f"{len(picture.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: use svg or html"
+            note = f"{len(picture.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: use svg"
             output.notes([note])
         made = mermaid.render(picture)
     put_document(made, into)

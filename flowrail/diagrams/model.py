@@ -87,8 +87,7 @@ class Arrow(NamedTuple):
 class TraceEntry(NamedTuple):
     """One record of a session: what was reported, where it led, and how long it took.
 
-    ``note`` describes a record that is not a move, such as a finding. ``visits`` has the attempts of each step
-    at this record if they do not follow from the records before it.
+    ``note`` describes a record that is not a move, such as a finding.
     """
 
     seq: int
@@ -106,26 +105,14 @@ class TraceEntry(NamedTuple):
     capped: bool = False
     facts: Mapping[str, Any] = Frozen()
     note: str = ""
-    visits: Mapping[str, int] | None = None
-
-
-class DispatchSummary(NamedTuple):
-    """A dispatch of a step, and its result."""
-
-    id: str
-    agent: str
-    run: str | None
-    item: str
-    status: str
-    outcome: str | None
 
 
 class Trace(NamedTuple):
     """A session on its workflow: where it is, its path, and what is left.
 
     ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
-    still be reached. Labels contain no counts unless the trace is ``counted``. ``dispatches`` are the last ones
-    of each step, ``claims`` its last outcome with how much of it was checked.
+    still be reached. Labels contain no counts unless the trace is ``counted``. ``claims`` has the last outcome of each
+    step with how much of it was checked.
     """
 
     session: str
@@ -137,7 +124,6 @@ class Trace(NamedTuple):
     left: frozenset[str]
     entries: tuple[TraceEntry, ...] = ()
     counted: bool = True
-    dispatches: Mapping[str, tuple[DispatchSummary, ...]] = Frozen()
     claims: Mapping[str, str] = Frozen()
 
     def state(self, node: Node) -> str:

@@ -8,10 +8,10 @@ from datetime import datetime
 from itertools import islice, takewhile
 
 from flowrail.diagrams.extract import end_id
-from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, TraceEntry
+from flowrail.diagrams.model import NodeKind, Picture, Trace, TraceEntry
 from flowrail.machines.definition.evidence import tally
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import FAILED, Dispatched, Move, Session
+from flowrail.machines.sessions.session import FAILED, Move, Session
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 
@@ -41,10 +41,8 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     entries: list[TraceEntry] = []
     seconds: dict[str, float] = {}
     taken: Counter[tuple[str, str]] = Counter()
-    dispatches: dict[str, tuple[DispatchSummary, ...]] = {}
     claims: dict[str, str] = {}
     entered_at = ""
-    nodes = {node.id for node in picture.nodes}
     last: Session | None = None
     visits: Counter[str] = Counter()
     for stored in records:
@@ -53,7 +51,6 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         move = last.last if record.kind == "move" else None
         entry = _entry(record, move, _seconds(entered_at, record.at) if move else None)
         if not entries or record.kind == "migrate":
-            entry = entry._replace(visits={step: last.visits[step] for step in nodes & last.visits.keys()})
             visits = Counter(last.visits)
         elif entry.path:
             visits[entry.path[-1][1]] += 1
@@ -61,8 +58,6 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
             visits[last.step] += 1
         entries.append(entry)
         taken.update(entry.path)
-        if record.session.step is not None and record.session.dispatches:
-            dispatches[record.session.step] = tuple(map(_dispatch, record.session.dispatches))
         if move and entry.seconds is not None:
             seconds[move.step] = round(seconds.get(move.step, 0.0) + entry.seconds, 3)
         if move and entry.note:
@@ -73,18 +68,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         return picture
     left = _reachable(picture, last.step) if last.is_open and last.step is not None else frozenset[str]()
     current = last.step if last.is_open else None
-    trace = Trace(
-        last.id,
-        last.status,
-        current,
-        visits,
-        seconds,
-        taken,
-        left,
-        tuple(entries),
-        dispatches=dispatches,
-        claims=claims,
-    )
+    trace = Trace(last.id, last.status, current, visits, seconds, taken, left, tuple(entries), claims=claims)
     return picture._replace(trace=trace)
 
 
@@ -141,17 +125,6 @@ def _note(note: Mapping[str, object]) -> str:
         else:
             parts.append(in_words(value) if name in _WITHOUT_NAME else f"{label} {in_words(value)}")
     return shortened("; ".join(parts), 200)
-
-
-def _dispatch(dispatch: Dispatched) -> DispatchSummary:
-    return DispatchSummary(
-        shortened(dispatch.id, 40),
-        shortened(dispatch.agent, 60),
-        shortened(dispatch.workflow, 80) if dispatch.workflow else None,
-        shortened(str(dispatch.item), 80) if dispatch.item is not None else "",
-        shortened(dispatch.status, 20),
-        dispatch.outcome,
-    )
 
 
 def _path(move: Move, status: str) -> Iterator[tuple[str, str]]:

@@ -22,8 +22,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from flowrail import __version__
 from flowrail.diagrams.extract import picture
+from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
-from flowrail.diagrams.renderers.document import STEPS, step_rows
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
@@ -95,7 +95,7 @@ class FlowDiagram(_Directive):
             shown += nodes.caption("", self.options["caption"])
         self.add_name(shown)
         yield addnodes.only("", shown, expr="html")
-        yield addnodes.only("", _table(STEPS, step_rows(drawn)), expr="not html")
+        yield addnodes.only("", _steps_table(drawn), expr="not html")
 
 
 class FlowSteps(_Directive):
@@ -103,10 +103,17 @@ class FlowSteps(_Directive):
 
     def made(self) -> Iterator[nodes.Node]:
         """Yield the table."""
-        yield _table(STEPS, step_rows(picture(self.workflow())))
+        yield _steps_table(picture(self.workflow()))
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
+def _steps_table(drawn: Picture) -> nodes.table:
+    """Return number, title, phase and notes of every step."""
+    head = ("#", "Step", "Phase", "Notes")
+    rows = [
+        (str(node.number or ""), node.title, node.phase or "", "; ".join(node.notes))
+        for node in drawn.nodes
+        if node.is_step
+    ]
     group = nodes.tgroup("", cols=len(head))
     widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
     group += [nodes.colspec("", colwidth=min(WIDEST, wide + 2)) for wide in widths]

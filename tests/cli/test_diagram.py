@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,23 +10,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
 
-FANNING = """\
-name: NAME
-steps:
-  - id: hand
-    title: Hand out
-    actions: [Hand it out.]
-    dispatch: {agent: explore, run: NAME/look}
-    next: {ok: null, fail: null}
-"""
-
 
 @pytest.mark.parametrize(
     ("form", "start"),
     [
         ("mermaid", "flowchart TD\n"),
         ("svg", "<svg "),
-        ("html", "<!DOCTYPE html>\n"),
         ("json", "{\n"),
     ],
 )
@@ -41,7 +29,7 @@ def test_a_workflow_is_drawn_in_every_language_the_same_each_time(form: str, sta
     assert ran.out == flow("diagram", "asking", "--format", form).out
 
 
-@pytest.mark.parametrize("form", ["mermaid", "svg", "html"])
+@pytest.mark.parametrize("form", ["mermaid", "svg"])
 def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
     put_skill("asking", ASKING)
     session = told("step", "asking")["session"]
@@ -52,8 +40,7 @@ def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
 
     assert ran.status == 0
     assert ran.out != plain
-    assert form == "html" or "entered twice" in ran.out.replace("</text>", "\n")
-    assert form != "html" or session in ran.out
+    assert "entered twice" in ran.out.replace("</text>", "\n")
     assert ran.out == flow("diagram", "asking", "--session", session, "--format", form).out
 
 
@@ -78,15 +65,6 @@ def test_a_session_of_another_skill_is_refused() -> None:
 
 def test_without_a_skill_or_a_session_there_is_nothing_to_draw() -> None:
     assert refused("diagram")[0] == 2
-
-
-def test_a_page_holds_what_agents_run_and_can_leave_it_out() -> None:
-    put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
-
-    whole = flow("diagram", "fanning", "--format", "html").out
-
-    assert "1 · First" in whole
-    assert "1 · First" not in flow("diagram", "fanning", "--format", "html", "--alone").out
 
 
 def test_a_picture_is_written_where_it_is_wanted(tmp_path: Path) -> None:
@@ -129,19 +107,6 @@ def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
     assert page.read_text() == kept
 
 
-def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
-    put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
-    begun = told("start", "fanning")
-    child = told(*shlex.split(begun["dispatches"][0]["command"])[1:])["session"]
-
-    page = flow("diagram", "--session", begun["session"], "--format", "html").out
-
-    assert "Dispatches" in page
-    assert "<code>d0-1</code> explore: claimed" in page
-    assert ": claim d0-1 by " in page
-    assert child not in page
-
-
 def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
     steps = "".join(
         f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: s{at + 1}, fail: s{at + 2}}}}}\n"
@@ -152,13 +117,13 @@ def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
 
     ran = flow("diagram", "wide")
 
-    assert re.search(r"flow: \d+ arrows, but Mermaid draws at most 500: use svg or html", ran.err)
+    assert re.search(r"flow: \d+ arrows, but Mermaid draws at most 500: use svg", ran.err)
 
 
 def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:
     put_skill("small", SMALL.replace("null", "nowhere"))
 
-    ran = flow("diagram", "small", "--format", "html")
+    ran = flow("diagram", "small", "--format", "mermaid")
 
     assert ran.status == 0
     assert "1 · " in ran.out

@@ -10,7 +10,6 @@ from support.workflows import loop, step, workflow
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.renderers.document import session_summary
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.definition.workflow import Workflow
@@ -90,7 +89,6 @@ def test_every_language_shows_it() -> None:
     assert '==>|"fail / iterate (at most 3 times) · once"|' in mermaid.render(seen)
     assert 'class="node step here"' in svg.render(seen)
     assert "here now, entered twice, 1 min 30 s" in svg.render(seen).replace("</text>", " ")
-    assert session_summary(seen).startswith("Session dull-a1b2c3: active, at 1 · Look, after 1 move.")
     data = as_data(seen)["session"]
     assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]
     assert [each["state"] for each in data["steps"]] == ["here", "left"]

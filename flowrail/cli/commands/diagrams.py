@@ -15,7 +15,6 @@ from flowrail.cli.environment import environment
 from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.loading.workflow_source import ReadFile
@@ -44,13 +43,12 @@ class StaleError(FlowError):
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @pictures.form
 @pictures.session
-@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (html).")
 @pictures.into
 @click.option(
     "--open",
     "opens",
     is_flag=True,
-    help="Open the picture: as a page in the browser, or the file of --output.",
+    help="Open the picture: the file of --output, or an SVG in the browser.",
 )
 @click.option(
     "--inject",
@@ -69,7 +67,6 @@ def diagram_command(
     skill: str | None,
     form: str | None,
     session_id: str | None,
-    alone: bool,
     into: str | None,
     opens: bool,
     pages: tuple[str, ...],
@@ -80,15 +77,14 @@ def diagram_command(
 ) -> int:
     """Draw a workflow, or a session on it
 
-    With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
-    nothing else; png needs `pip install 'flowrail[png]'`. With --inject: the blocks diagram, steps and
-    skills of Markdown pages, between comments such as <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no
+    With --session: the current step, the path so far with counts and times, and the steps left. png needs
+    `pip install 'flowrail[png]'`. With --inject: the blocks diagram, steps and skills of Markdown pages, between
+    comments such as <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no
     code of the skill without --run.
     """
     if pages:
         others = {
             "--session": session_id,
-            "--alone": alone,
             "--output": into,
             "--open": opens,
         }
@@ -109,35 +105,29 @@ def diagram_command(
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     if opens and into is None:
-        into = _temporary_file(skill or session_id or "", form or "html")
+        into = _temporary_file(skill or session_id or "", form or "svg")
     form = pictures.format_of(form, into)
     here = environment(store, roots)
     read = reader(roots, run_code=run_code)
     if session_id is not None:
-        first = draw.of_session(session_id, skill, here.store)
+        subject = draw.of_session(session_id, skill, here.store)
     else:
-        first = draw.of_skill(skill or "", here.roots, read)
-    together = form == "html" and not alone
-    subjects = draw.with_agents(first, here.roots, read) if together else [first]
-    output.notes(_missing_parts(subjects))
-    drawn = [
-        WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
-    ]
-    pictures.put(drawn, form, into=into)
+        subject = draw.of_skill(skill or "", here.roots, read)
+    output.notes(_missing_parts(subject))
+    pictures.put(with_trace(picture(subject.workflow), subject.records), form, into=into)
     if opens:
         webbrowser.open(f"file://{quote(os.path.abspath(str(into)))}")
     return 0
 
 
-def _missing_parts(subjects: Sequence[draw.Subject]) -> Iterator[str]:
+def _missing_parts(subject: draw.Subject) -> Iterator[str]:
     """Yield what is left out of a drawing, and why."""
-    if any(subject.computed for subject in subjects):
+    if subject.computed:
         yield "parts of the workflow are only known when its Python runs, and are left out: add --run"
-    for subject in subjects:
-        if subject.errors:
-            errors = count(subject.errors, "error")
-            line = Command("check", subject.address)
-            yield f"`{subject.address}` has {errors} and is drawn as far as it goes: {line}"
+    if subject.errors:
+        errors = count(subject.errors, "error")
+        line = Command("check", subject.address)
+        yield f"`{subject.address}` has {errors} and is drawn as far as it goes: {line}"
 
 
 def _temporary_file(name: str, extension: str) -> str:

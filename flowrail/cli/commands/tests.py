@@ -8,7 +8,6 @@ from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import session_or_own, world
 from flowrail.cli.progress import ProgressBar
 from flowrail.cli.workflow_reading import reader
-from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.content import plain
 from flowrail.formatters.reports.coverage import report as coverage_report
@@ -161,7 +160,7 @@ def coverage_command(
     if form == "json":
         pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
     elif form in DRAWN:
-        pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
+        pictures.put(drawn(workflow, covered, life), form, into=into)
     else:
         shown = coverage_report(workflow, covered, life)
         if into is None:

@@ -1,4 +1,4 @@
-"""Read what is drawn: the workflow of a skill or session, the workflows of its sub-agents, its records."""
+"""Read what is drawn: the workflow of a skill, or of a session with its records."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError, UsageError
-from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
+from flowrail.machines.definition.findings import Finding, raise_errors
 from flowrail.machines.definition.workflow import Workflow, from_plain
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.workflow_source import COMPUTED, ReadFile
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of
-
-MOST_WORKFLOWS = 60
-"""How many workflows are drawn together."""
 
 
 class Subject(NamedTuple):
@@ -89,22 +86,3 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
             session=session_id,
         ) from None
     return Subject(workflow, store.records(session_id))
-
-
-def with_agents(
-    first: Subject, roots: Sequence[Root], read: ReadFile = workflow_source.read
-) -> list[Subject]:
-    """Return *first* and every workflow that its agents run, and theirs; those that cannot be read are left out."""
-    found = {first.workflow.name: first}
-    waiting = [first.workflow]
-    while waiting:
-        for step in waiting.pop(0).steps:
-            run = step.work.run if step.work is not None else None
-            if run is None or run in found or len(found) >= MOST_WORKFLOWS:
-                continue
-            try:
-                found[run] = of_skill(run, roots, read)
-            except (UsageError, WorkflowError, ComputedWorkflowError):
-                continue
-            waiting.append(found[run].workflow)
-    return list(found.values())
