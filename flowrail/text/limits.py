@@ -25,8 +25,6 @@ INLINE_TEXT_BYTES = 16 * 1024
 """A longer text of a record is written to a file beside the journal."""
 LONG_TEXTS_BYTES = 8 * 1024 * 1024
 """All such texts of one record together."""
-REPEATED_TEXTS_BYTES = 4 * LONG_TEXTS_BYTES
-"""The same, each counted as often as the record names it."""
 DEFINITION_BYTES = 8 * 1024 * 1024
 """The workflow as a session uses it."""
 

@@ -21,10 +21,10 @@ from flowrail.machines.engine.outcome import (
     Decision,
     call_plainly,
     decide,
-    in_context,
     name_of,
     names_in,
     refuse_claim,
+    session_context,
     verdict,
 )
 from flowrail.machines.engine.reports import (
@@ -232,9 +232,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
-    values = names_in(
-        in_context(workflow, step, session.params, session.state, session.visit, session.id, session.work)
-    )
+    values = names_in(session_context(workflow, session, step))
     session = session._replace(dispatches=dispatched_work.new_dispatches(step, values, session.revision))
     session = questions.with_questions(session, questions.step_questions(step, values, now))
     if step.id in reviews(workflow):
@@ -314,15 +312,7 @@ def _decide(
     if step.questions:
         decision = Decision(WORDS[questions.decided_by_answers(session.questions)])
     else:
-        context = in_context(
-            workflow,
-            step,
-            session.params,
-            {**session.state, **facts},
-            session.visit,
-            session.id,
-            session.work,
-        )
+        context = session_context(workflow, session, step, facts)
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
         decision = decide(step, context, call)
@@ -391,10 +381,7 @@ def _decision_at_limit(answer: str) -> Decision:
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit raises."""
     grant = session.granted(step.id)
-    name = name_of(
-        step,
-        in_context(workflow, step, session.params, session.state, session.visit, session.id, session.work),
-    )
+    name = name_of(step, session_context(workflow, session, step))
     must_only = not grant.must_only
     another = must_only and grant.another < MOST_EXTRA_ROUNDS
     question = questions.limit_question(

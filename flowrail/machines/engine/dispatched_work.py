@@ -16,7 +16,6 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch, needed_by
-from flowrail.machines.sessions.record import is_short
 from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
 from flowrail.storage.journal import too_large
 from flowrail.storage.records import from_plain
@@ -134,69 +133,27 @@ def new_dispatches(step: StepDef, values: Mapping[str, object], revision: int) -
     work = step.work
     if work is None:
         return ()
-    items = _items(work, values, step)
-    given = _DispatchTexts()
-    return tuple(
-        Dispatched(
-            id=f"d{revision}-{number}",
-            agent=work.agent,
-            workflow=work.run,
-            vars={
-                name: given.kept(_filled(value, {**values, "item": item}))
-                for name, value in work.context_vars.items()
-            },
-            item=item,
-            model=work.model,
-            lease=float(work.lease),
-        )
-        for number, item in enumerate(items, start=1)
-    )
-
-
-class _DispatchTexts:
-    """The texts of new dispatches. Equal texts are shared, and more than a session can keep is refused."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, tuple[str, bool]] = {}
-        self._sizes: dict[int, int] = {}
-        self._long = self._told = self._line = 0
-
-    def kept(self, value: object) -> object:
-        """Return *value*; an equal text that was seen before is returned instead."""
-        if not isinstance(value, str):
-            self._in_line(self._size(value))
-            return value
-        if value not in self._texts:
-            self._texts[value] = value, is_short(value)
-            self._long += 0 if self._texts[value][1] else len(value)
-        text, short = self._texts[value]
-        if short:
-            self._in_line(len(text))
-            return text
-        self._told += len(text)
-        if self._long > limits.LONG_TEXTS_BYTES:
-            raise too_large("the long texts of the session", self._long, limits.LONG_TEXTS_BYTES)
-        if self._told > limits.REPEATED_TEXTS_BYTES:
-            what = "the session's long texts, counted once per use,"
-            raise too_large(what, self._told, limits.REPEATED_TEXTS_BYTES)
-        return text
-
-    def _in_line(self, size: int) -> None:
-        """Count the bytes that the record itself contains."""
-        self._line += size
-        if self._line > limits.RECORD_BYTES:
-            raise too_large("the record", self._line, limits.RECORD_BYTES)
-
-    def _size(self, value: object) -> int:
-        """Return the minimum size of a value in the record. Each value is measured once."""
-        if not isinstance(value, (list, tuple, Mapping)):
-            return 1
-        if id(value) not in self._sizes:
-            inner = value.values() if isinstance(value, Mapping) else value
-            self._sizes[id(value)] = 2 + sum(
-                1 if isinstance(each, str) else 1 + self._size(each) for each in inner
+    dispatches: list[Dispatched] = []
+    size = 0
+    for number, item in enumerate(_items(work, values, step), start=1):
+        variables = {
+            name: _filled(value, {**values, "item": item}) for name, value in work.context_vars.items()
+        }
+        size += sum(len(str(value)) for value in variables.values())
+        if size > limits.LONG_TEXTS_BYTES:
+            raise too_large("the variables of the dispatches", size, limits.LONG_TEXTS_BYTES)
+        dispatches.append(
+            Dispatched(
+                id=f"d{revision}-{number}",
+                agent=work.agent,
+                workflow=work.run,
+                vars=variables,
+                item=item,
+                model=work.model,
+                lease=float(work.lease),
             )
-        return self._sizes[id(value)]
+        )
+    return tuple(dispatches)
 
 
 def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> str:

@@ -100,6 +100,26 @@ def in_context(
     )
 
 
+def session_context(
+    workflow: Workflow,
+    session: Session,
+    step: StepDef,
+    facts: Mapping[str, object] | None = None,
+    *,
+    visit: int | None = None,
+) -> StepContext:
+    """Return the context of *step* in *session*, with *facts* that a report adds; *visit* is another attempt."""
+    return in_context(
+        workflow,
+        step,
+        session.params,
+        {**session.state, **facts} if facts else session.state,
+        session.visits.get(step.id, 0) if visit is None else visit,
+        session.id,
+        session.work,
+    )
+
+
 def names_in(context: StepContext) -> dict[str, object]:
     """Return every value that an expression or a placeholder can use."""
     results = {

@@ -1,30 +1,24 @@
 """Parse an agent's questions strictly: a block of XML, or the same as JSON.
 
-All problems are reported at once. A document type declaration is refused where it starts,
-so that there are no entities but the five of XML itself.
+All problems are reported at once. A document type declaration is refused, so that there are no entities but the five
+of XML itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NoReturn
-from xml.parsers import expat
+from typing import Any
+from xml.etree import ElementTree as ET
 
-from flowrail.command import Hint
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.step_parts import (
-    Option,
-    Path,
-    Question,
-    problems_in,
-)
+from flowrail.machines.definition.step_parts import Option, Path, Question, problems_in
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.safe_text import in_quotes
-from flowrail.text.yaml import lines_of
 
-MOST_NAMED = 20  # mistakes that one message names
+MOST_NAMED = 20
+"""How many problems one message names."""
 _HINT = """\
 send only a block of this form, or the same as JSON:
   <needs_user_input>
@@ -34,23 +28,31 @@ send only a block of this form, or the same as JSON:
   <option label="Redis">Shared by all hosts; one more service to run</option>
   </question>
   </needs_user_input>"""
-_SHOWN = 40  # characters of the document's own that a message quotes
+_SHOWN = 40
+"""How many characters of a name from the document a message quotes."""
+
+_TEXTS = dict.fromkeys(("id", "header", "text", "default"), str)
+_QUESTION_KEYS = {**_TEXTS, "options": list, "multi_select": bool, "deadline": int}
+_OPTION_KEYS = {"label": str, "description": str}
+_KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number of seconds"}
+_LONGEST_DEADLINE = 9
+"""Digits; the limit itself is checked with the question."""
 
 
 class QuestionsError(DocumentError):
-    """A text does not contain valid questions; ``details`` list the problems, each with its place."""
+    """A text does not contain valid questions; ``details`` list the problems."""
 
     code = "BAD_QUESTIONS"
 
-    def __init__(self, source: str, problems: Sequence[tuple[str, str]], *, hint: str | Hint = _HINT) -> None:
-        lines = "".join(f"\n  {where}: {what}" for where, what in problems[:MOST_NAMED])
-        more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
-        one = len(problems) == 1
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        shown = list(problems[:MOST_NAMED])
+        more = [f"and {len(problems) - MOST_NAMED} more"] if len(problems) > MOST_NAMED else []
+        listed = "".join(f"\n  {line}" for line in (*shown, *more))
         super().__init__(
-            problems[0][1] if one else f"{len(problems)} problems in the questions{lines}{more}",
-            hint=hint,
-            place=problems[0][0] if one else source,
-            problems=[{"place": where, "message": what} for where, what in problems[:MOST_NAMED]],
+            problems[0] if len(problems) == 1 else f"{len(problems)} problems in the questions{listed}",
+            hint=_HINT,
+            place=source,
+            problems=shown,
             count=len(problems),
         )
 
@@ -62,45 +64,41 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     ``{"questions": […]}`` or the list, with the keys ``id header text options multi_select default
     deadline`` and ``label description``.
     """
-    if len(text.encode("utf-8", "surrogatepass")) > limits.TEXT_BYTES:
-        raise _only(source, source, f"more than {limits.TEXT_BYTES} bytes")
-    start = text.strip()
-    first = text[: len(text) - len(text.lstrip())].count("\n")
-    if start.startswith("<"):
-        return _read_block(_Tree(source, first).read(start), source)
-    if start.startswith(("{", "[")):
-        return _read_json("\n" * first + start, source)
-    raise _only(source, f"{source}:{first + 1}", "neither a needs_user_input block nor JSON")
+    data = text.strip().encode("utf-8", "surrogatepass")
+    if len(data) > limits.TEXT_BYTES:
+        raise QuestionsError(source, [f"more than {limits.TEXT_BYTES} bytes"])
+    problems = _Problems()
+    if data.startswith(b"<"):
+        items = _read_block(data, source, problems)
+    elif data.startswith((b"{", b"[")):
+        items = _read_json(text, source)
+    else:
+        raise QuestionsError(source, ["neither a needs_user_input block nor JSON"])
+    questions = [_question(item, (index,), problems) for index, item in enumerate(items)]
+    problems.add_those_of(questions)
+    if problems.messages:
+        raise QuestionsError(source, problems.messages)
+    return tuple(questions)
 
 
 class _Problems:
     """Everything that is wrong with the questions of one text."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.lines: dict[Path, int] = {}
-        self.known: set[Path] = set()
-        self.problems: list[tuple[str, str]] = []
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self._paths: set[Path] = set()
 
-    def wrong(self, path: Path, message: str, line: int | None = None) -> None:
+    def add(self, path: Path, message: str) -> None:
         """Add a problem with the value at *path*."""
-        self.known.add(path)
-        self.problems.append((self._place(path, line), f"{_subject(path)}{message}"))
+        self._paths.add(path)
+        self.messages.append(f"{_subject(path)}{message}")
 
-    def finish(self, questions: Sequence[Question]) -> tuple[Question, ...]:
-        """Return *questions* if there are no problems. Problems that only follow from another are left out."""
-        known = frozenset(self.known)
+    def add_those_of(self, questions: Sequence[Question]) -> None:
+        """Add the problems of *questions*, except for those that only follow from another one."""
+        known = frozenset(self._paths)
         for path, message in problems_in(questions):
             if not any(path[:end] in known for end in range(len(path) + 1)):
-                self.wrong(path, message)
-        if self.problems:
-            raise QuestionsError(self.source, self.problems)
-        return tuple(questions)
-
-    def _place(self, path: Path, line: int | None) -> str:
-        near = (self.lines.get(path[:end]) for end in range(len(path), -1, -1))
-        line = line or next((each for each in near if each is not None), None)
-        return self.source if line is None else f"{self.source}:{line}"
+                self.add(path, message)
 
 
 def _subject(path: Path) -> str:
@@ -114,198 +112,115 @@ def _subject(path: Path) -> str:
     return f"{', '.join(words)} " if words else ""
 
 
-def _only(source: str, place: str, message: str) -> QuestionsError:
-    return QuestionsError(source, [(place, message)])
-
-
-def _shown(name: str) -> str:
+def _quoted(name: str) -> str:
     """Return a name from the document as a message may show it."""
     return f"`{in_quotes(name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN]))}`"
 
 
-# --- XML
+class _TreeBuilder(ET.TreeBuilder):
+    def doctype(self, *_: str | None) -> None:
+        """Refuse a document type before its entities are read."""
+        raise ValueError("a document type is not allowed here")
 
 
-class _Element:
-    """One element: its attributes, its content, and its first line."""
-
-    __slots__ = ("attributes", "children", "line", "name", "pieces")
-
-    def __init__(self, name: str, attributes: dict[str, str], line: int) -> None:
-        self.name = name
-        self.attributes = attributes
-        self.line = line
-        self.children: list[_Element] = []
-        self.pieces: list[str] = []
-
-    @property
-    def text(self) -> str:
-        """The characters in the element itself."""
-        return "".join(self.pieces).strip()
-
-
-class _Tree:
-    """Elements and characters as expat reports them, without recursion; anything else is refused."""
-
-    def __init__(self, source: str, first_line: int) -> None:
-        self.source = source
-        self.first_line = first_line
-        self.top = _Element("", {}, 1)
-        self.open = [self.top]
-        self.parser = parser = expat.ParserCreate("utf-8")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = lambda _: self.open.pop()
-        parser.CharacterDataHandler = self._characters
-        parser.StartDoctypeDeclHandler = lambda *_: self._refuse("a document type")
-        parser.XmlDeclHandler = lambda *_: self._refuse("an XML declaration")
-        parser.ProcessingInstructionHandler = lambda *_: self._refuse("a processing instruction")
-        parser.CommentHandler = lambda _: self._refuse("a comment")
-
-    def read(self, text: str) -> _Element:
-        """Return the root element of *text*."""
-        try:
-            self.parser.Parse(text.encode("utf-8", "surrogatepass"), True)
-        except expat.ExpatError as error:
-            place = f"{self.source}:{error.lineno + self.first_line}"
-            raise _only(self.source, place, f"not well-formed XML: {expat.ErrorString(error.code)}") from None
-        return self.top.children[0]
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        node = _Element(name, attributes, self._line)
-        self.open[-1].children.append(node)
-        self.open.append(node)
-
-    def _characters(self, piece: str) -> None:
-        self.open[-1].pieces.append(piece)
-
-    @property
-    def _line(self) -> int:
-        return self.parser.CurrentLineNumber + self.first_line
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise _only(self.source, f"{self.source}:{self._line}", f"{what} is not allowed here")
+def _read_block(data: bytes, source: str, problems: _Problems) -> list[object]:
+    """Return the questions in a block as the same data as JSON."""
+    parser = ET.XMLParser(target=_TreeBuilder(), encoding="utf-8")  # noqa: S314 - refuses document types
+    try:
+        parser.feed(data)
+        block = parser.close()
+    except ET.ParseError as error:
+        raise QuestionsError(source, [f"not well-formed XML: {error}"]) from None
+    except ValueError as error:
+        raise QuestionsError(source, [str(error)]) from None
+    if block.tag != "needs_user_input":
+        raise QuestionsError(source, [f"{_quoted(block.tag)} is used instead of needs_user_input"])
+    for name in block.attrib.keys() - {"answer"}:
+        problems.add(("attribute",), f"{_quoted(name)} is not known")
+    questions = _children(block, ("question",), (), problems)
+    return [_question_data(element, (index,), problems) for index, element in enumerate(questions)]
 
 
-def _read_block(root: _Element, source: str) -> tuple[Question, ...]:
-    if root.name != "needs_user_input":
-        raise _only(
-            source, f"{source}:{root.line}", f"{_shown(root.name)} is used instead of needs_user_input"
-        )
-    found = _Problems(source)
-    found.lines[()] = root.line
-    nodes = _within(root, ("question",), ("answer",), found, ())
-    return found.finish([_question(node, (index,), found) for index, node in enumerate(nodes)])
+def _question_data(element: ET.Element, path: Path, problems: _Problems) -> dict[str, object]:
+    data: dict[str, object] = dict(element.attrib)
+    if "multi" in data:
+        multi = str(data.pop("multi"))
+        data["multi_select"] = {"true": True, "false": False}.get(multi, multi)
+    deadline = str(data.get("deadline", ""))
+    if deadline.isascii() and deadline.isdigit() and len(deadline) <= _LONGEST_DEADLINE:
+        data["deadline"] = int(deadline)
+    children = _children(element, ("text", "option"), path, problems)
+    texts = [child for child in children if child.tag == "text"]
+    if len(texts) > 1:
+        problems.add((*path, "text"), "is given more than once")
+    data["text"] = _text(texts[0], (*path, "text"), problems) if texts else ""
+    options = [child for child in children if child.tag == "option"]
+    data["options"] = [
+        {**option.attrib, "description": _text(option, (*path, "options", index), problems)}
+        for index, option in enumerate(options)
+    ]
+    return data
 
 
-def _question(node: _Element, path: Path, found: _Problems) -> Question:
-    found.lines[path] = node.line
-    children = _within(
-        node, ("text", "option"), ("id", "header", "multi", "default", "deadline"), found, path
-    )
-    texts = [child for child in children if child.name == "text"]
-    for child in texts:
-        _within(child, (), (), found, (*path, "text"))
-        found.lines.setdefault((*path, "text"), child.line)
-    for child in texts[1:]:
-        found.wrong((*path, "text"), "stands twice", child.line)
-    options = [child for child in children if child.name == "option"]
-    given = node.attributes
-    multi = given.get("multi", "false")
-    if multi not in {"true", "false"}:
-        found.wrong((*path, "multi"), "is not true or false")
-    deadline = given.get("deadline")
-    if deadline is not None and not (deadline.isascii() and deadline.isdigit() and len(deadline) < 10):  # noqa: PLR2004
-        found.wrong((*path, "deadline"), "is not a number of seconds")
-        deadline = None
-    return Question(
-        given.get("id", ""),
-        given.get("header", ""),
-        texts[0].text if texts else "",
-        [_option(child, (*path, "options", index), found) for index, child in enumerate(options)],
-        multi == "true",
-        given.get("default"),
-        None if deadline is None else int(deadline),
-    )
+def _children(
+    element: ET.Element, names: Collection[str], path: Path, problems: _Problems
+) -> list[ET.Element]:
+    """Return the allowed children of *element*; other children, and text between them, are problems."""
+    for child in element:
+        if child.tag not in names:
+            problems.add((*path, "element"), f"{_quoted(child.tag)} is not allowed in {_quoted(element.tag)}")
+    texts = [element.text, *(child.tail for child in element)]
+    if names and any(text and text.strip() for text in texts):
+        problems.add((*path, "text between"), f"the elements of {_quoted(element.tag)}")
+    return [child for child in element if child.tag in names]
 
 
-def _option(node: _Element, path: Path, found: _Problems) -> Option:
-    found.lines[path] = node.line
-    _within(node, (), ("label",), found, path)
-    return Option(node.attributes.get("label", ""), node.text)
+def _text(element: ET.Element, path: Path, problems: _Problems) -> str:
+    _children(element, (), path, problems)
+    return (element.text or "").strip()
 
 
-def _within(
-    node: _Element, names: Sequence[str], attributes: Sequence[str], found: _Problems, path: Path
-) -> list[_Element]:
-    """Return the allowed children of *node*; anything else in it is a problem."""
-    for name in node.attributes:
-        if name not in attributes:
-            found.wrong((*path, "attribute"), f"{_shown(name)} is not known", node.line)
-    for child in node.children:
-        if child.name not in names:
-            found.wrong((*path, "element"), f"{_shown(child.name)} is not allowed in {node.name}", child.line)
-    if names and node.text:
-        found.wrong((*path, "text between"), f"the elements of {node.name}", node.line)
-    return [child for child in node.children if child.name in names]
-
-
-# --- JSON
-
-_TEXTS = dict.fromkeys(("id", "header", "text", "default"), str)
-_QUESTION_KEYS = {**_TEXTS, "options": list, "multi_select": bool, "deadline": int}
-_OPTION_KEYS = {"label": str, "description": str}
-_KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number of seconds", dict: "an object"}
-
-
-def _read_json(text: str, source: str) -> tuple[Question, ...]:
+def _read_json(text: str, source: str) -> list[object]:
     try:
         value = strict_json.load(text, source=source)
     except DocumentError as error:
-        raise QuestionsError(source, [(error.place, error.fact)], hint=error.hint) from None
-    found, lines = _Problems(source), dict(lines_of(text))
-    first = f"{source}:{lines.get((), 1)}"
+        raise QuestionsError(error.place, [error.fact]) from None
     if isinstance(value, dict):
         if set(value) != {"questions"}:
-            raise _only(source, first, "the object must have exactly one key, `questions`")
+            raise QuestionsError(source, ["the object must have exactly one key, `questions`"])
         value = value["questions"]
-        lines = {path[1:]: line for path, line in lines.items() if path}
     if not isinstance(value, list):
-        raise _only(source, f"{source}:{lines.get((), 1)}", "`questions` is not a list")
-    found.lines = lines
-    return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
+        raise QuestionsError(source, ["`questions` is not a list"])
+    return value
 
 
-def _from_json(value: object, path: Path, found: _Problems) -> Question:
-    given = _fitting(value, _QUESTION_KEYS, path, found)
-    options = enumerate(given.get("options", []))
+def _question(value: object, path: Path, problems: _Problems) -> Question:
+    fields = _fitting(value, _QUESTION_KEYS, path, problems)
     return Question(
-        given.get("id", ""),
-        given.get("header", ""),
-        given.get("text", ""),
-        [_option_from_json(each, (*path, "options", index), found) for index, each in options],
-        given.get("multi_select", False),
-        given.get("default"),
-        given.get("deadline"),
+        fields.get("id", ""),
+        fields.get("header", ""),
+        fields.get("text", ""),
+        [
+            Option(**{"label": "", **_fitting(option, _OPTION_KEYS, (*path, "options", index), problems)})
+            for index, option in enumerate(fields.get("options", ()))
+        ],
+        fields.get("multi_select", False),
+        fields.get("default"),
+        fields.get("deadline"),
     )
 
 
-def _option_from_json(value: object, path: Path, found: _Problems) -> Option:
-    given = _fitting(value, _OPTION_KEYS, path, found)
-    return Option(given.get("label", ""), given.get("description", ""))
-
-
-def _fitting(value: object, keys: Mapping[str, type], path: Path, found: _Problems) -> dict[str, Any]:
+def _fitting(value: object, keys: Mapping[str, type], path: Path, problems: _Problems) -> dict[str, Any]:
     """Return the part of *value* that has the right kind; the rest is a problem."""
     if not isinstance(value, dict):
-        found.wrong(path, "is not an object")
+        problems.add(path, "is not an object")
         return {}
     fits: dict[str, object] = {}
     for name, item in value.items():
         if name not in keys:
-            found.wrong((*path, "key"), f"{_shown(name)} is not known", found.lines.get((*path, name)))
+            problems.add((*path, "key"), f"{_quoted(name)} is not known")
         elif type(item) is not keys[name]:
-            found.wrong((*path, name), f"is not {_KINDS[keys[name]]}")
+            problems.add((*path, name), f"is not {_KINDS[keys[name]]}")
         else:
             fits[name] = item
     return fits

@@ -14,10 +14,10 @@ from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.outcome import (
     ReviewPendingError,
     blocking_now,
-    in_context,
     name_of,
     names_in,
     round_findings,
+    session_context,
     verdict,
 )
 from flowrail.machines.guidance.evidence import EvidenceView, views
@@ -78,10 +78,7 @@ def _evidence(
     workflow: Workflow, step: StepDef, session: Session, store: str | None
 ) -> Iterator[EvidenceView]:
     if step.evidence:
-        context = in_context(
-            workflow, step, session.params, session.state, session.visit, session.id, session.work
-        )
-        yield from views(step, session, names_in(context), store=store)
+        yield from views(step, session, names_in(session_context(workflow, session, step)), store=store)
 
 
 def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:
@@ -152,9 +149,7 @@ def _name(workflow: Workflow, step_id: str | None, session: Session, more: int =
 
 
 def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> str:
-    return name_of(
-        step, in_context(workflow, step, session.params, session.state, visit, session.id, session.work)
-    )
+    return name_of(step, session_context(workflow, session, step, visit=visit))
 
 
 def _dispatch(

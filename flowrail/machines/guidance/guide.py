@@ -24,8 +24,8 @@ from flowrail.machines.engine.outcome import (
     ReviewPendingError,
     actions_of,
     applies,
-    in_context,
     names_in,
+    session_context,
     title_of,
     verdict,
 )
@@ -225,7 +225,10 @@ def guide(
         revision=session.revision,
         head=head,
         step=_view(workflow, session, step) if step else None,
-        actions=(*_received_work(session, folder), *actions_of(step, _context(workflow, session, step)))
+        actions=(
+            *_received_work(session, folder),
+            *actions_of(step, session_context(workflow, session, step)),
+        )
         if step
         else (),
         next=(),
@@ -335,19 +338,10 @@ def step_command(session: Session, outcome: str, facts: Mapping[str, object], st
     )
 
 
-def _context(
-    workflow: Workflow, session: Session, step: StepDef, facts: Mapping[str, object] | None = None
-) -> Any:
-    state = {**session.state, **facts} if facts else session.state
-    return in_context(
-        workflow, step, session.params, state, session.visits.get(step.id, 0), session.id, session.work
-    )
-
-
 def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
     return StepView(
         id=step.id,
-        title=title_of(step, _context(workflow, session, step)),
+        title=title_of(step, session_context(workflow, session, step)),
         number=workflow.number(step.id),
         total=workflow.total_steps,
         phase=step.phase,
@@ -439,7 +433,7 @@ def _destination(
         source = other.when
         if wanted and (callable(source) or parse(str(source)).names & wanted.keys()):
             raise _UndecidedError
-        return applies(other, _context(workflow, session, other, facts))
+        return applies(other, session_context(workflow, session, other, facts))
 
     try:
         transition = find_transition(workflow, step, session, outcome, judge)
@@ -466,7 +460,7 @@ def _decided(
     if callable(step.handler):
         (*others, last) = step.ways
         return None if others else last
-    values = names_in(_context(workflow, session, step, facts))
+    values = names_in(session_context(workflow, session, step, facts))
     for rule in step.rules:
         if rule.when is not None and _is_open(parse(rule.when), wanted):
             return None

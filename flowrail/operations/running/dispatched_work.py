@@ -18,7 +18,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine.advance import current_step, start, with_default_answers
 from flowrail.machines.engine.dispatched_work import DispatchGoneError, WorkResult
-from flowrail.machines.engine.outcome import in_context, names_in
+from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import (
     EvidenceMissingError,
     SessionEndedError,
@@ -155,11 +155,7 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
 def _handed(
     world: World, opened: OpenedWorkflow, session: Session, step: StepDef, taken: Dispatched
 ) -> Assignment:
-    values = names_in(
-        in_context(
-            opened.workflow, step, session.params, session.state, session.visit, session.id, session.work
-        )
-    )
+    values = names_in(session_context(opened.workflow, session, step))
     prompt = dispatched_work.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
     prompt = str(session_files.for_agents(world, session, prompt))
     token, store = str(taken.token), world.store.address

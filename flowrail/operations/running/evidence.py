@@ -18,7 +18,7 @@ from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import follow
-from flowrail.machines.engine.outcome import Call, in_context, names_in
+from flowrail.machines.engine.outcome import Call, names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.record import RecordNote
@@ -249,8 +249,4 @@ def _dispatch_values(
 def _values(
     workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
 ) -> dict[str, object]:
-    state = {**session.state, **facts}
-    context = in_context(
-        workflow, step, session.params, state, session.visit, session.id, work=session.work_folder
-    )
-    return names_in(context)
+    return names_in(session_context(workflow, session, step, facts))
