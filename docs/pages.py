@@ -27,6 +27,7 @@ from flowrail.discovery.diagnostics import CODES
 from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import FIELDS, META
 from flowrail.errors import FlowError
+from flowrail.machines.definition import findings
 from flowrail.machines.definition.parts import Key
 from flowrail.operations.skills import plugin
 
@@ -152,6 +153,18 @@ def notes() -> None:
         for code, meaning in CODES.items()
     ]
     table("Code", "Severity", "What to do", rows=rows)
+
+
+# --- findings
+
+
+def finding_codes() -> None:
+    """Write every code of `flow check` with a link to its page."""
+    rows = [
+        (f"[{code}](findings/{code}.md)", f"{what[0].upper()}{what[1:]}")
+        for code, what in findings.CODES.items()
+    ]
+    table("Code", "Meaning", rows=rows)
 
 
 # --- errors

@@ -6,9 +6,85 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.mistakes import AREA, CARD, GIVEN, LINE, RULED, TABLE, WORK, write
 
 from flowrail.operations.skills.check import check
+
+CARD = """\
+---
+name: demo
+description: Shows one thing. Use it to see how it is written.
+---
+
+Start: `flow step demo`
+"""
+LINE = """\
+name: demo
+steps:
+  - {id: look, title: Look, actions: [Look around.], next: {ok: tell}}
+  - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
+"""
+RULED = """\
+name: demo
+steps:
+  - id: look
+    title: Look
+    actions: [Look around.]
+    limit: 3
+    reports: {sure: {type: string, choices: [low, high], required: true}}
+    rules: [{if: "sure == 'high'", outcome: ok}, {outcome: iterate}]
+    next: {ok: tell, iterate: look}
+  - {id: tell, title: Tell, actions: ["Tell it: $sure."], next: {ok: null}}
+"""
+GIVEN = """\
+name: demo
+params: {mode: {type: string, choices: [quick, full], default: full}}
+steps:
+  - {id: look, title: Look, actions: ["Look, $mode."], next: {ok: dig}}
+  - {id: dig, title: Dig, actions: [Dig.], when: "mode == 'full'", next: {ok: tell}}
+  - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
+"""
+WORK = """\
+name: demo
+steps:
+  - id: look
+    title: Look
+    actions: [Look around.]
+    reports: {areas: {type: list, required: true, example: [auth]}}
+    next: {ok: work}
+  - id: work
+    title: Work
+    actions: [Hand it out.]
+    dispatch:
+      agent: explore
+      run: demo/area
+      over: areas
+      vars: {area: $item}
+      join: all
+    next: {ok: null, fail: null}
+"""
+AREA = """\
+name: demo/area
+params: {area: {type: string, required: true, example: auth}}
+steps:
+  - {id: look, title: Look, actions: ["Look at $area."], next: {ok: null}}
+"""
+TABLE = """
+<!-- flow:steps -->
+| # | Step | Transitions |
+| --- | --- | --- |
+| 1 | Look | ok → 2 |
+| 2 | Tell | ok → end |
+<!-- /flow:steps -->
+"""
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write a skill's files and return its folder."""
+    for path, text in files.items():
+        full = folder / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(text, encoding="utf-8")
+    return folder
 
 
 def found(folder: Path, files: Mapping[str, str]) -> list[str]:
