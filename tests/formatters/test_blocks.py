@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,8 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.blocks import GATE, SAMPLES, TEXT_SAMPLES
 
+import flowrail.formatters
 from flowrail.formatters.blocks import dispatch, instructions, plain_text, review
 from flowrail.formatters.blocks import (
     step as block_step,
@@ -25,18 +23,7 @@ from flowrail.text.safe_text import Markup, one_line, visible
 
 T = TypeVar("T")
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "blocks"
-
-NAMED = re.findall(
-    r"\w+",
-    """step_header, current_action, invoke_after, next_block, gate_result, xml_mandate, step_output,
-    subagent_dispatch, model_selection, parallel_dispatch, template_dispatch, roster_dispatch,
-    conditional_dispatch, state_banner, qr_banner, expected_output, forbidden, routing, post_qr_routing,
-    resource, detection_questions, verification_checklist, incorrect_behavior, orchestrator_constraint,
-    factored_verification_rationale, open_question_guidance, gate_actions, gate_step, qr_file_output""",
-)
-NAMED_TEXT = ["text_step_header", "text_output", "step", "invoke_command"]
-ROOMS = (instructions, dispatch, plain_text, review, block_step)
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "blocks.md"
 
 
 def tree(text: str) -> ET.Element:
@@ -222,41 +209,6 @@ def test_a_block_that_was_cut_or_joined_is_a_plain_string_again() -> None:
         assert not isinstance(changed, Markup)
 
 
-# --- golden
-
-
-def _golden(name: str, ending: str, text: str) -> None:
-    file = GOLDEN / f"{name}.{ending}"
-    if os.environ.get("FLOWRAIL_GOLDEN") == "write":
-        file.write_text(f"{text}\n", encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == f"{text}\n"
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_block_looks_as_in_its_golden_file(name: str) -> None:
-    made = SAMPLES[name]()
-
-    tree(made)
-    _golden(name, "xml", made)
-
-
-@pytest.mark.parametrize("name", TEXT_SAMPLES)
-def test_a_text_form_looks_as_in_its_golden_file(name: str) -> None:
-    _golden(name, "txt", TEXT_SAMPLES[name]())
-
-
-def test_every_formatter_of_the_design_exists_once_and_has_a_sample() -> None:
-    found = [name for room in ROOMS for name, value in vars(room).items() if _is_own(room, name, value)]
-
-    assert sorted(found) == sorted(f"format_{name}" for name in [*NAMED, *NAMED_TEXT])
-    assert set(NAMED) <= {name.partition(".")[0] for name in SAMPLES}
-    assert set(NAMED_TEXT) <= {name.partition(".")[0] for name in TEXT_SAMPLES}
-
-
-def _is_own(room: Any, name: str, value: Any) -> bool:
-    return name.startswith("format_") and value.__module__ == room.__name__
-
-
 # --- what a block refuses, and what it leaves out
 
 
@@ -283,7 +235,15 @@ def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
     ],
 )
 def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: int, severities: str) -> None:
-    actions = review.format_gate_actions(QRState(iteration, status="fail"), GATE)
+    gate = GateConfig("Plan Review", 1, 4, "The plan holds.")
+
+    actions = review.format_gate_actions(QRState(iteration, status="fail"), gate)
 
     assert actions[1].startswith(f"Findings that block in round {iteration}: {severities}.")
     assert ("do not block" in actions[1]) == (iteration > 2)
+
+
+def test_the_reference_page_shows_every_block() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert [name for name in flowrail.formatters.__all__ if f"{name}(" not in text] == []
