@@ -22,14 +22,22 @@ from key_meanings import MEANINGS
 import flowrail
 import flowrail.formatters
 from flowrail.cli.main import COMMANDS, LazyGroup
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers import mermaid
+from flowrail.diagrams.renderers.markdown import cell as markdown_cell
+from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.discovery.diagnostics import CODES
+from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import FIELDS, META
+from flowrail.discovery.scan.scan import scan
 from flowrail.errors import FlowError
 from flowrail.machines.definition import findings
 from flowrail.machines.definition.parts import Key
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.skills import plugin
+from flowrail.skills.summary import definition_of, items
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -153,6 +161,48 @@ def notes() -> None:
         for code, meaning in CODES.items()
     ]
     table("Code", "Severity", "What to do", rows=rows)
+
+
+# --- bundled skills
+
+
+def skills() -> None:
+    """Write a section for each bundled skill: its purpose, first command, parameters, steps and diagram."""
+    bundled = Path(bundled_folder())
+    declared = {
+        found.skill: found.file.reading.declared
+        for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).found
+    }
+    for item in items(()):
+        name, handoff = item["name"], declared[item["name"]]
+        card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
+        command = re.search(r"^flow step .*$", card, re.MULTILINE)
+        assert command, name
+        workflow = definition_of(name, ())[0]
+        out(f"## {name}", "", workflow.description, "", "```text", command[0], "```", "")
+        if handoff.categories:
+            out(f"Other skills can hand work over to it, as work of {', '.join(handoff.categories)}.", "")
+        if handoff.provides_to:
+            out("Hands its result to a skill that the user chooses.", "")
+        _parameters_and_steps(workflow)
+        out("```mermaid", mermaid.render(picture(workflow)), "```", "")
+        for address in item["workflows"]:
+            workflow = definition_of(address, ())[0]
+            out(f"### {address}", "", workflow.description, "")
+            _parameters_and_steps(workflow)
+
+
+def _parameters_and_steps(workflow: Workflow) -> None:
+    rows: list[tuple[object, ...]] = []
+    for name, arg in workflow.params.items():
+        default = f"default `{arg.default}`" if arg.default not in {None, ""} else ""
+        choices = ", ".join(f"`{choice}`" for choice in arg.choices or ())
+        allowed = "; ".join(filter(None, [choices, "required" if arg.required else default]))
+        rows.append((f"`{name}`", arg.kind, allowed, markdown_cell(arg.description)))
+    if rows:
+        table("Parameter", "Type", "Value", "What it is", rows=rows)
+        out("")
+    out(steps_table(workflow), "")
 
 
 # --- findings
