@@ -121,8 +121,8 @@ def test_unknown_fields_are_listed_as_lost() -> None:
     one = with_(with_(with_(example("1.0"), "mood", 1), "payload.mood", 2), "context.mood", 3)
     two = with_(with_(example("2.0"), "mood", 1), "meta.mood", 3)
 
-    assert convert("1.0", one, "2.0").lost == ("mood", "payload.mood", "context.mood")
-    assert convert("2.0", two, "3.0").lost == ("mood", "meta.mood")
+    assert set(convert("1.0", one, "2.0").lost) == {"mood", "payload.mood", "context.mood"}
+    assert set(convert("2.0", two, "3.0").lost) == {"mood", "meta.mood"}
 
 
 def test_a_long_summary_is_cut_and_kept_in_the_working_tier() -> None:
@@ -153,7 +153,7 @@ def test_converting_3_0_to_2_0_lists_everything_that_is_lost() -> None:
     two = convert("3.0", example("3.0"), "2.0")
 
     assert not errors(two.handoff, sealed=False)
-    assert two.lost == (
+    assert set(two.lost) == {
         "trace_id",
         "source.phase",
         "meta.token_count",
@@ -167,7 +167,7 @@ def test_converting_3_0_to_2_0_lists_everything_that_is_lost() -> None:
         "payload.session.artifacts: now references, without type and checksum",
         "context.problem_type: implementation becomes strategic",
         "payload.working.decision",
-    )
+    }
     assert two.added == ("expires_at: an hour after the timestamp; 3.0 had none",)
     assert [file["path"] for file in two.handoff["references"]["files"]] == [
         "/tmp/skill-editor-k3x9qa/spec.md",

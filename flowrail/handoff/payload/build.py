@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
 from flowrail.handoff.payload.integrity import LIFETIME, plain, sealed, stamp
 from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
-from flowrail.storage.files import sha256_hex
+from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import moment
 
@@ -34,29 +34,31 @@ CARRIED_FACTS = (
 )  # fmt: skip
 """What the user asked. It stays with the work, even if a skill on the way does not report it again."""
 
-_SUMMARIES = ("synthesis_summary", "summary")
-_REFRAMED = ("reframed_challenge", "reframed")
-_UNCERTAINTIES = ("uncertainties", "key_uncertainties", "known_gaps")
-_BLIND_SPOTS = ("blind_spots", "blind_spots_identified")
-_TERMS = ("suggested_terms", "suggested_search_terms")
 META = ("perspectives_completed", "convergence_level", "user_feedback")
-_LISTS = ("convergent_insights", "divergent_insights", "open_questions", "focus_areas", "success_criteria")
-_WITH_FIELD = {
-    *_SUMMARIES, *_REFRAMED, *_UNCERTAINTIES, *_BLIND_SPOTS, *_TERMS, *META, *_LISTS, "problem_type",
-}  # fmt: skip
-FACT_OF_FIELD = {
-    "context.original_prompt": PROMPTS[0],
-    "context.problem_type": "problem_type",
-    "context.reframed_challenge": _REFRAMED[0],
-    "context.synthesis_summary": _SUMMARIES[0],
-    "context.summary": _SUMMARIES[0],
-    "context.known_gaps": _UNCERTAINTIES[0],
-    "insights.convergent": "convergent_insights",
-    "insights.divergent": "divergent_insights",
-    "insights.uncertainties": _UNCERTAINTIES[0],
-    "insights.blind_spots": _BLIND_SPOTS[0],
-    "research_seeds.suggested_terms": _TERMS[0],
-    "research_seeds.open_questions": "open_questions",
+_REFRAMED = ("reframed_challenge", "reframed")
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "context.original_prompt": PROMPTS,
+    "context.reframed_challenge": _REFRAMED,
+    "context.synthesis_summary": ("synthesis_summary", "summary"),
+}
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "insights.convergent": ("convergent_insights",),
+    "insights.divergent": ("divergent_insights",),
+    "insights.uncertainties": ("uncertainties", "key_uncertainties", "known_gaps"),
+    "insights.blind_spots": ("blind_spots", "blind_spots_identified"),
+    "research_seeds.suggested_terms": ("suggested_terms", "suggested_search_terms"),
+    "research_seeds.open_questions": ("open_questions",),
+}
+_LISTS_OF_3 = ("focus_areas", "success_criteria")
+_WITH_FIELD = {"problem_type", *META, *_LISTS_OF_3}.union(
+    *(names for names in (*_TEXTS.values(), *_LISTS.values()) if names is not PROMPTS)
+)
+"""The facts that have a field of their own."""
+
+_FACT_OF_FIELD = {
+    **{field: names[0] for field, names in (*_TEXTS.items(), *_LISTS.items())},
+    "context.summary": "synthesis_summary",
+    "context.known_gaps": "uncertainties",
 }
 """The fact that fills a field, if it does not have the field's own name."""
 
@@ -64,29 +66,6 @@ _FILE_ENDINGS = ("_file", "_files", "_path", "_paths")
 _MAX_ARTIFACT = 64 * 1024 * 1024
 _EMPTY: tuple[object, ...] = (None, "", (), [])
 _CONFIDENCE_SCALE, _INSIGHT_SCALE = 10, 5
-
-
-class FileArtifact(NamedTuple):
-    """A file that a fact names: the fact, the path, and the checksum."""
-
-    fact: str
-    path: str
-    checksum: str
-
-    def as_payload(self) -> dict[str, object]:
-        """Return the artifact as it is written in a payload."""
-        many = self.fact.endswith(("_files", "_paths"))
-        return {
-            "name": os.path.basename(self.path),
-            "path": self.path,
-            "type": "analysis" if many else "documentation",
-            "description": self.fact.replace("_", " "),
-            "checksum": self.checksum,
-        }
-
-    def as_reference(self) -> dict[str, object]:
-        """Return the file as a reference, for versions that have no artifacts."""
-        return {"path": self.path, "description": self.fact.replace("_", " ")}
 
 
 class SourceWork(NamedTuple):
@@ -139,12 +118,12 @@ def build(work: SourceWork, handoff: Handoff, *, now: str) -> BuiltPayload:
         for name, value in facts.items()
         if name not in _WITH_FIELD and name != prompt and value not in _EMPTY
     }
-    artifacts = list(_artifacts(others, work.project))
-    for artifact in artifacts:
-        others.pop(artifact.fact, None)
-    content = {"version": "2.0", "timestamp": now, **_version_2(facts, work, handoff)}
+    artifacts = _artifacts(others, work.project)
+    others = {name: value for name, value in others.items() if name not in artifacts}
+    files = [file for named in artifacts.values() for file in named]
+    content = _version_2(facts, work, handoff, now)
     if handoff.schema == "3.0":
-        return BuiltPayload(sealed("3.0", _version_3(content, facts, others, artifacts, work, handoff)))
+        return BuiltPayload(sealed("3.0", _version_3(content, facts, others, files, work, handoff)))
     created = moment(now)
     if created is not None:
         content["expires_at"] = stamp(created + LIFETIME["2.0"])
@@ -152,17 +131,17 @@ def build(work: SourceWork, handoff: Handoff, *, now: str) -> BuiltPayload:
     content = put(content, "context.problem_type", convert.narrowed(problem_type))
     workflow_id = convert.published_workflow_id(handoff.source, work.id, now)
     content = put(content, "source.workflow_id", workflow_id)
-    if files := [*(artifact.as_reference() for artifact in artifacts), *_received_file(work)]:
-        content["references"] = {"files": files}
+    if references := [*map(convert.as_reference, files), *_received_file(work)]:
+        content["references"] = {"files": references}
     lost = [f"the fact `{name}`" for name in others]
-    lost += [f"context.{name}" for name in ("focus_areas", "success_criteria") if _list(facts, (name,))]
+    lost += [f"context.{name}" for name in _LISTS_OF_3 if _list(facts, (name,))]
     return BuiltPayload(sealed("2.0", content), (*lost, *convert.narrowed_loss(problem_type)))
 
 
 def fact_for(field: str) -> str:
     """Return the name of the fact that fills a field of a payload of any version."""
     bare = field.removeprefix("handoff.").removeprefix("payload.working.")
-    fact = next((fact for path, fact in FACT_OF_FIELD.items() if f"{bare}.".startswith(f"{path}.")), None)
+    fact = next((fact for path, fact in _FACT_OF_FIELD.items() if f"{bare}.".startswith(f"{path}.")), None)
     return fact or bare.rpartition(".")[2]
 
 
@@ -173,7 +152,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
     """
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
     foreign_origin = HASHED if handoff.payload_hash else UNHASHED
-    asked = {name: _carried_fact(content, name) for name in CARRIED_FACTS}
+    asked = {name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS}
     return ReceivedWork(
         handoff=handoff.id,
         source=text_at(content, "source.skill"),
@@ -194,27 +173,24 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
 def facts_of(payload: Payload) -> dict[str, object]:
     """Return the facts from which a payload like *payload* is built."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    working = dict(get(content, "payload.working") or {})
-    insights, seeds = working.pop("insights", {}), working.pop("research_seeds", {})
-    artifacts = get(content, "payload.session.artifacts") or ()
-    references = get(content, "payload.references.files") or ()
+    files = [get(content, f"payload.{place}") or () for place in ("session.artifacts", "references.files")]
     facts = {
         "summary": text_at(content, "context.summary"),
         "known_gaps": texts_at(content, "context.known_gaps"),
-        **{name: get(content, f"context.{name}") for name in CARRIED_FACTS},
-        "convergent_insights": get(insights, "convergent"),
-        "divergent_insights": get(insights, "divergent"),
-        **{name: get(insights, name) for name in ("uncertainties", "blind_spots")},
-        **{name: get(seeds, name) for name in ("suggested_terms", "open_questions")},
-        "reference_files": [item["path"] for item in (*artifacts, *references)],
-        **(working.pop("facts", None) or {}),
+        **{names[0]: _in_tiers(content, field) for field, names in (*_TEXTS.items(), *_LISTS.items())},
+        **{name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS},
+        "reference_files": [file["path"] for named in files for file in named],
+        **(get(content, "payload.working.facts") or {}),
     }
-    return {name: value for name, value in {**facts, **working}.items() if value not in _EMPTY}
+    in_fields = {"insights", "research_seeds", "facts"}
+    rest = {name: value for name, value in get(content, "payload.working").items() if name not in in_fields}
+    return {name: value for name, value in {**facts, **rest}.items() if value not in _EMPTY}
 
 
-def _carried_fact(content: Mapping[str, object], name: str) -> object:
-    value = get(content, f"context.{name}")
-    return get(content, f"payload.working.{name}") if value is None else value
+def _in_tiers(content: Mapping[str, object], field: str) -> object:
+    """Return the value of a field of 2.0 in a 3.0 payload."""
+    value = get(content, field)
+    return get(content, f"payload.working.{field.removeprefix('context.')}") if value is None else value
 
 
 def _known_facts(
@@ -232,46 +208,41 @@ def _known_facts(
     }
 
 
-def _version_2(facts: Mapping[str, object], work: SourceWork, handoff: Handoff) -> dict[str, object]:
-    """Return the content of a 2.0 payload, without version and time. The problem type may be one of 3.0."""
-    context = _filled(
-        original_prompt=_text(facts, PROMPTS),
-        problem_type=str(facts.get("problem_type") or "").strip().lower(),
-        reframed_challenge=_text(facts, _REFRAMED),
-        synthesis_summary=_text(facts, _SUMMARIES),
-    )
-    insights = _filled(
-        convergent=[_convergent(item) for item in _list(facts, ("convergent_insights",))],
-        divergent=[_divergent(item) for item in _list(facts, ("divergent_insights",))],
-        uncertainties=_list(facts, _UNCERTAINTIES),
-        blind_spots=_list(facts, _BLIND_SPOTS),
-    )
-    seeds = _filled(
-        suggested_terms=[_term(item) for item in _list(facts, _TERMS)],
-        open_questions=_list(facts, ("open_questions",)),
-    )
-    meta = {name: facts[name] for name in META if facts.get(name) not in (None, "")}
-    count = meta.get("perspectives_completed")
-    if isinstance(count, str) and count.isdecimal():
-        meta["perspectives_completed"] = int(count)  # given on the command line
-    return {
+def _version_2(
+    facts: Mapping[str, object], work: SourceWork, handoff: Handoff, now: str
+) -> dict[str, object]:
+    """Return the content of a 2.0 payload. The problem type may be one of 3.0."""
+    content: dict[str, object] = {
+        "version": "2.0",
+        "timestamp": now,
         "source": {
             "skill": handoff.source,
             "workflow_id": work.id,
             "session_path": os.path.join(work.folder, ""),
         },
         "target": {"skill": handoff.target, "invocation": handoff.trigger},
-        "context": context,
-        **_filled(insights=insights, research_seeds=seeds),
-        "meta": {**meta, **_filled(handoff_reason=handoff.reason), "handoff_chain": list(handoff.chain)},
+        "context": {"problem_type": str(facts.get("problem_type") or "").strip().lower()},
     }
+    for field, names in _TEXTS.items():
+        if text := _text(facts, names):
+            content = put(content, field, text)
+    for field, names in _LISTS.items():
+        read = _ITEMS.get(field)
+        if items := _list(facts, names):
+            content = put(content, field, [read(i) if read and isinstance(i, str) else i for i in items])
+    meta = {name: facts[name] for name in META if facts.get(name) not in (None, "")}
+    count = meta.get("perspectives_completed")
+    if isinstance(count, str) and count.isdecimal():
+        meta["perspectives_completed"] = int(count)  # given on the command line
+    meta |= {**_filled(handoff_reason=handoff.reason), "handoff_chain": list(handoff.chain)}
+    return {**content, "meta": meta}
 
 
 def _version_3(
     content: Mapping[str, object],
     facts: Mapping[str, object],
     others: Mapping[str, object],
-    artifacts: Sequence[FileArtifact],
+    artifacts: Sequence[Mapping[str, object]],
     work: SourceWork,
     handoff: Handoff,
 ) -> dict[str, object]:
@@ -282,11 +253,11 @@ def _version_3(
     new = put(new, "source.phase", work.phase)
     if others:
         new = put(new, "payload.working.facts", plain(others))
-    for name in ("focus_areas", "success_criteria"):
+    for name in _LISTS_OF_3:
         if items := _list(facts, (name,)):
             new = put(new, f"context.{name}", items)
     if artifacts:
-        new = put(new, "payload.session.artifacts", [artifact.as_payload() for artifact in artifacts])
+        new = put(new, "payload.session.artifacts", artifacts)
     if work.state:
         new = put(new, "payload.session.state", dict(work.state))
     if handoff.approved:
@@ -313,30 +284,26 @@ def _received_file(work: SourceWork) -> Iterator[dict[str, object]]:
         }
 
 
-def _artifacts(facts: Mapping[str, object], project: str) -> Iterator[FileArtifact]:
-    """Yield the files that facts name and that exist."""
+def _artifacts(facts: Mapping[str, object], project: str) -> dict[str, list[dict[str, object]]]:
+    """Return the existing files that facts name, by fact. Links are not followed."""
+    artifacts: dict[str, list[dict[str, object]]] = {}
     for name, value in facts.items():
         if not name.endswith(_FILE_ENDINGS):
             continue
         many = name.endswith(("_files", "_paths"))
-        for path in _as_list(value) if many else [value]:
-            full = os.path.join(project, str(path))
-            with suppress(OSError, ValueError):
-                if checksum := _checksum(full):
-                    yield FileArtifact(name, full, checksum)
-
-
-def _checksum(path: str) -> str:
-    """Return the hash of a regular file, or an empty text if the path is another kind of file or very large."""
-    with open(path, "rb", opener=_open_without_waiting) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_ARTIFACT:
-            return ""
-        return f"sha256:{sha256_hex(file.read(_MAX_ARTIFACT))}"
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+        for named in _as_list(value) if many else [value]:
+            path = os.path.join(project, str(named))
+            with suppress(DocumentError):
+                data = read_bounded(path, limit=_MAX_ARTIFACT, what="the artifact")
+                artifact: dict[str, object] = {
+                    "name": os.path.basename(path),
+                    "path": path,
+                    "type": "analysis" if many else "documentation",
+                    "description": name.replace("_", " "),
+                    "checksum": f"sha256:{sha256_hex(data)}",
+                }
+                artifacts.setdefault(name, []).append(artifact)
+    return artifacts
 
 
 def _text(facts: Mapping[str, object], names: Sequence[str]) -> str:
@@ -366,11 +333,9 @@ def _filled(**values: object) -> dict[str, object]:
     return {name: value for name, value in values.items() if value}
 
 
-def _convergent(value: object) -> object:
+def _convergent(text: str) -> dict[str, object]:
     """THEME | ARCHETYPES | CONFIDENCE | EVIDENCE; EVIDENCE."""
-    if not isinstance(value, str):
-        return value
-    theme, archetypes, confidence, evidence = _parts(value, 4)
+    theme, archetypes, confidence, evidence = _parts(text, 4)
     score = _score(confidence, _CONFIDENCE_SCALE)
     return {
         "theme": theme,
@@ -379,11 +344,9 @@ def _convergent(value: object) -> object:
     }
 
 
-def _divergent(value: object) -> object:
+def _divergent(text: str) -> dict[str, object]:
     """ARCHETYPE | INSIGHT | CONFIDENCE."""
-    if not isinstance(value, str):
-        return value
-    archetype, insight, confidence = _parts(value, 3)
+    archetype, insight, confidence = _parts(text, 3)
     if not insight:
         archetype, insight = "unnamed", archetype
     score = _score(confidence, _INSIGHT_SCALE)
@@ -394,12 +357,18 @@ def _divergent(value: object) -> object:
     }
 
 
-def _term(value: object) -> object:
+def _term(text: str) -> dict[str, object]:
     """TERM | RATIONALE."""
-    if not isinstance(value, str):
-        return value
-    term, rationale = _parts(value, 2)
+    term, rationale = _parts(text, 2)
     return {"term": term, **_filled(rationale=rationale)}
+
+
+_ITEMS: Mapping[str, Callable[[str], object]] = {
+    "insights.convergent": _convergent,
+    "insights.divergent": _divergent,
+    "research_seeds.suggested_terms": _term,
+}
+"""How an item of a list is read if it is a text."""
 
 
 def _parts(text: str, count: int) -> list[str]:

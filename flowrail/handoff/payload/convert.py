@@ -2,15 +2,15 @@
 
     1.0 → 2.0 → 3.0      3.0 → 2.0      1.2 → 3.0 (lossy)
 
-3.0 cannot be converted to 1.2 or 1.0. Added values are derived from the document, so that the same document
-always gives the same result.
+3.0 cannot be converted to 1.2 or 1.0. A table for each conversion says where every field goes; the fields that it does
+not name are lost. Added values are derived from the document, so that the same document always gives the same result.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
@@ -35,16 +35,70 @@ NARROWED_PROBLEM_TYPES = {
 """What the problem types that 2.0 does not have become."""
 
 _CONFIDENCE = {"high": "high", "medium": "medium", "low": "low", "none": "low"}
-_IN_WORKING_TIER = {
-    "reframed_challenge": "context.reframed_challenge",
-    "synthesis_summary": "context.synthesis_summary",
-    "insights": "insights",
-    "research_seeds": "research_seeds",
-    "perspectives_completed": "meta.perspectives_completed",
-    "convergence_level": "meta.convergence_level",
-    "user_feedback": "meta.user_feedback",
+
+_1_TO_2 = {
+    **{field: field for field in ("source.skill", "source.session_path", "target.skill")},
+    "payload.original_prompt": "context.original_prompt",
+    "payload.reframed_challenge": "context.reframed_challenge",
+    "payload.problem_type": "context.problem_type",
+    "payload.synthesis_summary": "context.synthesis_summary",
+    "payload.convergent_insights": "insights.convergent",
+    "payload.divergent_insights": "insights.divergent",
+    "payload.key_uncertainties": "insights.uncertainties",
+    "payload.blind_spots_identified": "insights.blind_spots",
+    "payload.suggested_search_terms": "research_seeds.suggested_terms",
+    "context.perspectives_completed": "meta.perspectives_completed",
+    "context.convergence_level": "meta.convergence_level",
+    "context.user_feedback": "meta.user_feedback",
 }
-"""Fields of 2.0 that 3.0 stores under `payload.working`: key there, path in 2.0."""
+_IN_BOTH_2_AND_3 = {
+    field: field
+    for field in (
+        "source.skill",
+        "source.session_path",
+        "target.skill",
+        "target.invocation",
+        "target.category",
+        "context.original_prompt",
+        "context.problem_type",
+        "meta.handoff_chain",
+        "meta.handoff_reason",
+    )
+}
+_IN_WORKING_TIER = {
+    "context.reframed_challenge": "payload.working.reframed_challenge",
+    "context.synthesis_summary": "payload.working.synthesis_summary",
+    "insights": "payload.working.insights",
+    "research_seeds": "payload.working.research_seeds",
+    "meta.perspectives_completed": "payload.working.perspectives_completed",
+    "meta.convergence_level": "payload.working.convergence_level",
+    "meta.user_feedback": "payload.working.user_feedback",
+}
+"""Fields of 2.0 that 3.0 stores in its working tier."""
+_2_TO_3 = {**_IN_BOTH_2_AND_3, **_IN_WORKING_TIER, "references": "payload.references"}
+_3_TO_2 = {**_IN_BOTH_2_AND_3, "payload.references": "references"}
+_1_2_TO_3 = {
+    "producer": "source.skill",
+    "session.session_dir": "source.session_path",
+    "consumer": "target.skill",
+    "context.focus_areas": "context.focus_areas",
+    "context.known_gaps": "context.known_gaps",
+    "context.description": "context.original_prompt",
+    "quality": "payload.working.quality",
+    "context.task_id": "payload.working.task_id",
+}
+_DERIVED = frozenset(
+    {
+        "version",
+        "schema_type",
+        "timestamp",
+        "expires_at",
+        "source.workflow_id",
+        "meta.payload_hash",
+        "meta.payload_size_bytes",
+    }
+)
+"""Fields that every conversion writes, so none of them is lost."""
 
 
 class ConvertedPayload(NamedTuple):
@@ -108,6 +162,12 @@ def narrowed(problem_type: str) -> str:
     return NARROWED_PROBLEM_TYPES.get(problem_type, problem_type)
 
 
+def narrowed_loss(problem_type: str) -> list[str]:
+    """Return what 2.0 loses of a problem type."""
+    new = narrowed(problem_type)
+    return [] if new == problem_type else [f"context.problem_type: {problem_type} becomes {new}"]
+
+
 def published_workflow_id(skill: str, workflow_id: str, timestamp: str) -> str:
     """Return a workflow id that the published 2.0 schema accepts for its one source; others stay as they are."""
     time = moment(timestamp)
@@ -118,148 +178,69 @@ def published_workflow_id(skill: str, workflow_id: str, timestamp: str) -> str:
 
 def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
     """Return 1.0 as 2.0: the same work in other fields."""
-    work, context, source = old["payload"], old.get("context") or {}, old["source"]
-    expires = expiry("2.0", old)
-    new = {
-        "version": "2.0",
-        "timestamp": written_time(old["timestamp"]),
-        **({"expires_at": stamp(expires)} if expires else {}),
-        "source": {
-            "skill": source["skill"],
-            "workflow_id": _published_id(source, old["timestamp"]),
-            "session_path": source["session_path"],
-        },
-        "target": {"skill": old["target"]["skill"]},
-        "context": _pick(work, models.ContextV2.model_fields),
-        "insights": {
-            "convergent": work.get("convergent_insights", []),
-            "divergent": work.get("divergent_insights", []),
-            "uncertainties": work.get("key_uncertainties", []),
-            "blind_spots": work.get("blind_spots_identified", []),
-        },
-        "research_seeds": {"suggested_terms": work.get("suggested_search_terms", [])},
-        "meta": {**_pick(context, models.ContextV1.model_fields), "handoff_chain": [source["skill"]]},
-    }
-    lost = [
-        *_others(old, "", models.HandoffV1.model_fields),
-        *_others(work, "payload.", models.WorkV1.model_fields),
-        *_others(context, "context.", models.ContextV1.model_fields),
-        *_others(source, "source.", models.SourceV1.model_fields),
-    ]
+    new = _moved(old, _1_TO_2, {"version": "2.0", **_times(old)})
+    new = put(new, "source.workflow_id", _published_id(old))
+    new = put(new, "meta.handoff_chain", [old["source"]["skill"]])
     added = ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"]
-    if not text_at(source, "workflow_id"):
+    if not text_at(old, "source.workflow_id"):
         added.append("source.workflow_id: from the session's folder")
-    return ConversionStep(new, added, lost)
+    return ConversionStep(new, added, list(_left(old, _1_TO_2)))
 
 
 def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     """Return 2.0 as 3.0: insights and seeds move to the working tier, no defined field is lost."""
     level = text_at(old, "meta.convergence_level")
     summary, was_cut = _summary(old)
-    gaps = texts_at(old, "insights.uncertainties")
-    new: dict[str, object] = {
-        "version": "3.0",
-        "schema_type": "universal",
-        "timestamp": written_time(old["timestamp"]),
-        "trace_id": _trace_id(old),
-        **_expires_at(old),
-        "source": {
-            "skill": old["source"]["skill"],
-            "workflow_id": _workflow_id(old["source"]),
-            "session_path": text_at(old, "source.session_path"),
-            "phase": PHASE,
-        },
-        "target": _pick(old["target"], ("skill", "invocation", "category")),
-        "context": {
-            "summary": summary,
-            **_pick(old["context"], ("problem_type", "original_prompt")),
-            **({"known_gaps": gaps} if gaps else {}),
-        },
-        "payload": {
-            "working": {
-                key: get(old, place) for key, place in _IN_WORKING_TIER.items() if get(old, place) is not None
-            },
-            **_pick(old, ("references",)),
-        },
-        "meta": {
-            "token_count": 0,
-            "confidence": _CONFIDENCE.get(level, "medium"),
-            "handoff_chain": texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]],
-            **_pick(old.get("meta") or {}, ("handoff_reason",)),
-        },
-    }
+    new = _moved(old, _2_TO_3, _start_of_3(old, PHASE))
+    new = put(new, "source.workflow_id", _workflow_id(old))
+    new = put(new, "context.summary", summary)
+    new = put(new, "payload.working", get(new, "payload.working") or {})
+    new = put(new, "meta.confidence", _CONFIDENCE.get(level, "medium"))
+    new = put(new, "meta.handoff_chain", _chain(old))
+    if gaps := texts_at(old, "insights.uncertainties"):
+        new = put(new, "context.known_gaps", gaps)
     added = [f"trace_id: from the content, source.phase: {PHASE}", "meta.token_count: counted"]
     if not old.get("expires_at"):
         added.append("expires_at: an hour after the timestamp, as in 2.0")
     added.append("meta.confidence: " + (f"from the convergence, {level}" if level else "medium"))
     added.append(f"context.summary: {'cut to' if was_cut else 'at most'} {models.MAX_SUMMARY} characters")
-    lost = [
-        *_others(old, "", models.HandoffV2.model_fields),
-        *_others(old["source"], "source.", models.SourceV2.model_fields),
-        *_others(old["target"], "target.", models.TargetV2.model_fields),
-        *_others(old.get("meta") or {}, "meta.", models.MetaV2.model_fields),
-    ]
-    return ConversionStep(with_token_count(new), added, lost)
+    return ConversionStep(with_token_count(new), added, list(_left(old, _2_TO_3)))
 
 
 def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
     """Return 3.0 as 2.0: the trace, the session's state and working content without a field are lost."""
-    working = get(old, "payload.working") or {}
-    problem_type = text_at(old, "context.problem_type")
-    prompt = text_at(old, "context.original_prompt")
-    prompt = prompt if prompt.strip() else ""
-    new: dict[str, Any] = {
-        "version": "2.0",
-        "timestamp": written_time(old["timestamp"]),
-        **_expires_at(old),
-        "source": {
-            "skill": old["source"]["skill"],
-            "workflow_id": _published_id(old["source"], old["timestamp"]),
-            "session_path": old["source"]["session_path"],
-        },
-        "target": _pick(old["target"], ("skill", "invocation", "category")),
-        "context": {
-            "original_prompt": prompt or text_at(old, "context.summary"),
-            "problem_type": narrowed(problem_type),
-        },
-        "meta": {
-            **_pick(old["meta"], ("handoff_reason",)),
-            "handoff_chain": texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]],
-        },
-    }
-    if not new["target"].get("category", "-").strip():
-        del new["target"]["category"]
-    movable = {key for key in _IN_WORKING_TIER if _fits_2(key, working.get(key))}
-    for key, place in _IN_WORKING_TIER.items():
-        if key in movable:
-            new = put(new, place, working[key])
-    if "synthesis_summary" not in new["context"]:
-        new = put(new, "context.synthesis_summary", text_at(old, "context.summary"))
+    problem_type, summary = text_at(old, "context.problem_type"), text_at(old, "context.summary")
+    has_prompt = bool(text_at(old, "context.original_prompt").strip())
+    if not text_at(old, "target.category").strip():
+        old = put(old, "target.category", None)  # 2.0 refuses an empty one
+    in_working = {place: field for field, place in _IN_WORKING_TIER.items() if get(old, place) is not None}
+    fitting = {place: field for place, field in in_working.items() if _fits_2(field, get(old, place))}
+    new = _moved(old, {**_3_TO_2, **fitting}, {"version": "2.0", **_times(old)})
+    new = put(new, "source.workflow_id", _published_id(old))
+    new = put(new, "context.problem_type", narrowed(problem_type))
+    new = put(new, "meta.handoff_chain", _chain(old))
+    if not has_prompt:
+        new = put(new, "context.original_prompt", summary)
+    if get(new, "context.synthesis_summary") is None:
+        new = put(new, "context.synthesis_summary", summary)
     gaps = texts_at(old, "context.known_gaps")
     if gaps and not texts_at(new, "insights.uncertainties"):
         new = put(new, "insights.uncertainties", gaps)
-    files = [*_artifacts_as_references(old), *(get(old, "payload.references.files") or ())]
-    references = {**(get(old, "payload.references") or {}), **({"files": files} if files else {})}
-    if references:
-        new["references"] = references
-    added = [] if prompt else ["context.original_prompt: the summary"]
+    artifacts = get(old, "payload.session.artifacts") or ()
+    if files := [*map(as_reference, artifacts), *(get(old, "payload.references.files") or ())]:
+        new = put(new, "references.files", files)
+    added = [] if has_prompt else ["context.original_prompt: the summary"]
     if not old.get("expires_at"):
         added.append("expires_at: an hour after the timestamp; 3.0 had none")
-    lost = ["trace_id", "source.phase", "meta.token_count", "meta.confidence"]
-    optional = (
-        "tracing",
-        "payload.session.state",
-        "target.expected_phase",
-        "meta.user_approved",
-        "context.focus_areas",
-        "context.success_criteria",
-    )
-    lost += [field for field in optional if get(old, field) not in (None, {}, [], "")]
-    if get(old, "payload.session.artifacts"):
+    moved = {*_3_TO_2, *in_working, "context.summary", "context.known_gaps", "payload.session.artifacts"}
+    lost = [
+        *_left(old, moved),
+        *(place for place in in_working if place not in fitting),
+        *narrowed_loss(problem_type),
+    ]
+    if artifacts:
         lost.append("payload.session.artifacts: now references, without type and checksum")
-    lost += narrowed_loss(problem_type)
-    lost += [f"payload.working.{key}" for key in working if key not in movable]
-    if gaps and texts_at(working, "insights.uncertainties") not in ([], gaps):
+    if gaps and texts_at(new, "insights.uncertainties") != gaps:
         lost.append("context.known_gaps: replaced by insights.uncertainties")
     return ConversionStep(new, added, lost)
 
@@ -267,8 +248,6 @@ def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
 def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     """Return 1.2 as 3.0, tagged as lossy: what both versions have in common."""
     folder, deliverable = text_at(old, "session.session_dir"), old["deliverable"]
-    description = text_at(old, "context.description").strip()
-    task_id = text_at(old, "context.task_id")
     confidence = str(get(old, "quality.confidence") or "").lower()
     kind, checksum = deliverable.get("type"), text_at(deliverable, "checksum")
     has_checksum = re.fullmatch(r"sha256:[0-9a-f]{64}", checksum) is not None
@@ -278,48 +257,25 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         "type": kind if kind in models.ARTIFACT_TYPES else "report",
         **({"checksum": checksum} if has_checksum else {}),
     }
-    working = {"quality": old.get("quality"), "task_id": task_id}
-    new: dict[str, object] = {
-        "version": "3.0",
-        "schema_type": "universal",
-        "timestamp": written_time(old["timestamp"]),
-        "trace_id": _trace_id(old),
-        "source": {
-            "skill": old["producer"],
-            "workflow_id": task_id or _folder_name(folder),
-            "session_path": folder,
-            "phase": "delivery",
-        },
-        "target": {"skill": old["consumer"]},
-        "context": {
-            "summary": description[: models.MAX_SUMMARY],
-            "problem_type": "implementation",
-            "original_prompt": description,
-            **_pick(old["context"], ("focus_areas", "known_gaps")),
-        },
-        "payload": {
-            "working": {key: value for key, value in working.items() if value},
-            "session": {"artifacts": [artifact]},
-        },
-        "meta": {
-            "token_count": 0,
-            "confidence": confidence if confidence in {"high", "medium", "low"} else "medium",
-            "handoff_chain": [old["producer"]],
-        },
-        "tracing": {"tags": {"conversion": "lossy", "converted_from": "1.2"}},
-    }
+    new = _moved(old, _1_2_TO_3, _start_of_3(old, "delivery"))
+    for place, value in (
+        ("source.workflow_id", text_at(old, "context.task_id") or _folder_name(folder)),
+        ("context.summary", text_at(old, "context.description").strip()[: models.MAX_SUMMARY]),
+        ("context.problem_type", "implementation"),
+        ("payload.working", get(new, "payload.working") or {}),
+        ("payload.session.artifacts", [artifact]),
+        ("meta.confidence", confidence if confidence in {"high", "medium", "low"} else "medium"),
+        ("meta.handoff_chain", [old["producer"]]),
+        ("tracing.tags", {"conversion": "lossy", "converted_from": "1.2"}),
+    ):
+        new = put(new, place, value)
     added = [
         "trace_id: from the content, source.phase: delivery",
         "context.problem_type: implementation",
         "meta.handoff_chain: the producer alone",
     ]
-    lost = [
-        "every field that 3.0 does not have, hence the tag `conversion: lossy`",
-        *_others(old, "", ("version", *models.HandoffV12.model_fields)),
-        *_others(old["session"], "session.", models.SessionV12.model_fields),
-        *_others(deliverable, "deliverable.", models.DeliverableV12.model_fields),
-        *_others(old["context"], "context.", models.ContextV12.model_fields),
-    ]
+    moved = {*_1_2_TO_3, *(f"deliverable.{name}" for name in models.DeliverableV12.model_fields)}
+    lost = ["every field that 3.0 does not have, hence the tag `conversion: lossy`", *_left(old, moved)]
     if kind and kind not in models.ARTIFACT_TYPES:
         lost.append(f"deliverable.type: {kind} becomes {artifact['type']}")
     if checksum and not has_checksum:
@@ -335,30 +291,55 @@ _STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, object]], ConversionStep
 }
 
 
-def narrowed_loss(problem_type: str) -> list[str]:
-    """Return what 2.0 loses of a problem type."""
-    new = narrowed(problem_type)
-    return [] if new == problem_type else [f"context.problem_type: {problem_type} becomes {new}"]
+def _moved(old: Mapping[str, Any], fields: Mapping[str, str], new: dict[str, Any]) -> dict[str, Any]:
+    """Return *new* with the values of *old* in their new places."""
+    for source, target in fields.items():
+        if (value := get(old, source)) is not None:
+            new = put(new, target, value)
+    return new
 
 
-def _artifacts_as_references(old: Mapping[str, object]) -> list[dict[str, object]]:
-    artifacts = get(old, "payload.session.artifacts") or ()
-    return [
-        {"path": artifact["path"], "description": artifact.get("description") or artifact["name"]}
-        for artifact in artifacts
-    ]
+def _left(part: Mapping[str, object], moved: Collection[str], prefix: str = "") -> Iterator[str]:
+    """Yield the fields that are not empty and that have no place in the new version."""
+    known = _DERIVED.union(moved)
+    for name, value in part.items():
+        field = f"{prefix}{name}"
+        if field in known or value in (None, "", [], {}):
+            continue
+        if isinstance(value, Mapping) and any(other.startswith(f"{field}.") for other in known):
+            yield from _left(value, known, f"{field}.")
+        else:
+            yield field
 
 
-def _expires_at(old: Mapping[str, Any]) -> dict[str, str]:
-    """Return when a payload expires; a 2.0 payload that does not say so expires after an hour."""
-    if old.get("expires_at"):
-        return {"expires_at": written_time(old["expires_at"])}
+def _times(old: Mapping[str, Any]) -> dict[str, str]:
+    """Return the times of a payload. One that does not say when it expires does so an hour after its timestamp."""
     expires = expiry("2.0", old)
-    return {"expires_at": stamp(expires)} if expires else {}
+    written = written_time(old["expires_at"]) if old.get("expires_at") else stamp(expires) if expires else ""
+    return {"timestamp": written_time(old["timestamp"]), **({"expires_at": written} if written else {})}
 
 
-def _published_id(source: Mapping[str, Any], timestamp: str) -> str:
-    return published_workflow_id(source["skill"], _workflow_id(source), timestamp)
+def _start_of_3(old: Mapping[str, Any], phase: str) -> dict[str, Any]:
+    return {
+        "version": "3.0",
+        "schema_type": "universal",
+        **_times(old),
+        "trace_id": str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace"))),
+        "source": {"phase": phase},
+    }
+
+
+def _chain(old: Mapping[str, Any]) -> list[str]:
+    return texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]]
+
+
+def as_reference(artifact: Mapping[str, Any]) -> dict[str, object]:
+    """Return an artifact as a reference, for versions that have no artifacts."""
+    return {"path": artifact["path"], "description": artifact.get("description") or artifact["name"]}
+
+
+def _published_id(old: Mapping[str, Any]) -> str:
+    return published_workflow_id(old["source"]["skill"], _workflow_id(old), old["timestamp"])
 
 
 def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
@@ -368,31 +349,15 @@ def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
     return text[: models.MAX_SUMMARY].strip(), len(text) > models.MAX_SUMMARY
 
 
-def _trace_id(old: Mapping[str, object]) -> str:
-    return str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace")))
-
-
-def _workflow_id(source: Mapping[str, object]) -> str:
-    return text_at(source, "workflow_id") or _folder_name(text_at(source, "session_path"))
+def _workflow_id(old: Mapping[str, object]) -> str:
+    return text_at(old, "source.workflow_id") or _folder_name(text_at(old, "source.session_path"))
 
 
 def _folder_name(path: str) -> str:
     return os.path.basename(path.rstrip("/")) or "unknown"
 
 
-def _fits_2(key: str, value: object) -> bool:
-    """Whether 2.0 accepts a value of the working tier."""
-    if value is None:
-        return False
-    place = _IN_WORKING_TIER[key]
+def _fits_2(place: str, value: object) -> bool:
+    """Whether 2.0 accepts *value* at *place*."""
     fields = {problem.field for problem in shape_problems("2.0", put({}, place, value))}
     return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in fields)
-
-
-def _pick(part: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
-    return {name: part[name] for name in names if part.get(name) is not None}
-
-
-def _others(part: Mapping[str, object], prefix: str, names: Iterable[str]) -> list[str]:
-    known = set(names)
-    return [f"{prefix}{name}" for name in part if name not in known]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -15,7 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
 from flowrail.handoff.payload.integrity import MAX_TOKENS
 
-MAX_PROBLEMS, _MAX_NAME = 10_000, 200
+Content = TypeVar("Content", bound=BaseModel)
+_MAX_NAME = 200
 
 
 def _timestamp(text: str) -> str:
@@ -119,8 +120,6 @@ def problems_of(model: type[BaseModel], value: object) -> list[PayloadProblem]:
     try:
         model.model_validate(value)
     except ValidationError as error:
-        if (number := error.error_count()) > MAX_PROBLEMS:
-            return [PayloadProblem("handoff", f"has {number} problems, too many to list")]
         found = error.errors(include_url=False, include_input=False)
         return list(dict.fromkeys(_problem(detail) for detail in found))
     return []
@@ -203,12 +202,6 @@ class HandoffV1(PayloadPart):
     context: Annotated[ContextV1, Field(default_factory=ContextV1)]
 
 
-class DocumentV1(PayloadPart):
-    """The whole file."""
-
-    handoff: HandoffV1
-
-
 class SessionV12(PayloadPart):
     """Where the work was done."""
 
@@ -252,23 +245,15 @@ class HandoffV12(PayloadPart):
     quality: Annotated[QualityV12, Field(default_factory=QualityV12)]
 
 
-class DocumentV12(PayloadPart):
-    """The whole file."""
-
-    handoff: HandoffV12
-
-
 STRICT_SOURCE = "perspective-swarm"
 STRICT_WORKFLOW_ID = r"swarm-session-[0-9]{8}-[0-9]{6}-[a-f0-9]{8}"
 """The only source, and the form of its workflow ids, that the published 2.0 schema allows; required with `--strict-v2`."""
 
 
-class SourceV2(PayloadPart):
+class SourceV2(SourceV1):
     """The skill that hands off, and the folder of its session."""
 
-    skill: Filled
     workflow_id: Filled
-    session_path: Filled
 
 
 class TargetV2(PayloadPart):
@@ -353,12 +338,6 @@ class HandoffV2(PayloadPart):
     references: ReferenceTier = optional("Files that the work refers to. Not in the published schema.")
 
 
-class DocumentV2(PayloadPart):
-    """The whole file."""
-
-    handoff: HandoffV2
-
-
 MAX_SUMMARY = 500
 
 ArtifactType = Literal["specification", "analysis", "code", "documentation", "data", "model", "report"]
@@ -366,12 +345,9 @@ ARTIFACT_TYPES: frozenset[str] = frozenset(get_args(ArtifactType))
 Summary = Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY), AfterValidator(filled)]
 
 
-class SourceV3(PayloadPart):
+class SourceV3(SourceV2):
     """The skill that hands off, the phase it was in, and the folder of its session."""
 
-    skill: Filled
-    workflow_id: Filled
-    session_path: Filled
     phase: Filled
 
 
@@ -467,17 +443,17 @@ class HandoffV3(PayloadPart):
     tracing: Tracing = OPTIONAL
 
 
-class DocumentV3(PayloadPart):
+class Document(PayloadPart, Generic[Content]):
     """The whole file."""
 
-    handoff: HandoffV3
+    handoff: Content
 
 
 MODELS: Mapping[str, type[BaseModel]] = {
-    "1.0": DocumentV1,
-    "1.2": DocumentV12,
-    "2.0": DocumentV2,
-    "3.0": DocumentV3,
+    "1.0": Document[HandoffV1],
+    "1.2": Document[HandoffV12],
+    "2.0": Document[HandoffV2],
+    "3.0": Document[HandoffV3],
 }
 PUBLISHED = ("1.0", "2.0", "3.0")
 """The versions with a published JSON Schema."""
