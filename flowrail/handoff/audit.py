@@ -6,8 +6,9 @@ only the id is listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
@@ -27,11 +28,10 @@ from flowrail.handoff.handoff import (
 from flowrail.handoff.store import ForeignHandoffError, HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.definition.evidence import tally
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.text.phrases import moment
 
-T = TypeVar("T")
+R = TypeVar("R", HandoffRecord, Record)
 TRACE_EVENTS = {
     DISCOVERY: "created",
     "arrival": "received",
@@ -149,6 +149,9 @@ class SessionTimeline(NamedTuple):
     events: tuple[SessionEvent, ...]
 
 
+T = TypeVar("T", HandoffTimeline, SessionTimeline)
+
+
 class UnreadableJournal(NamedTuple):
     """A journal that cannot be read, and why."""
 
@@ -178,83 +181,51 @@ def audit(
 
     A session comes with the handoffs that it sent or received.
     """
-    reader = _JournalReader(store, handoffs, wanted)
-    found = [h for h in reader.handoffs() if wanted is None or _is_about(h, wanted)]
-    found = sorted((h for h in found if _is_recent(h.ended_at, since)), key=lambda h: h.started_at)
-    sessions = list(reader.sessions()) if with_sessions else []
-    sessions = sorted((s for s in sessions if _is_recent(s.ended_at, since)), key=lambda s: s.started_at)
-    if wanted is not None and not (found or sessions or reader.unreadable or reader.foreign):
+    unreadable: list[UnreadableJournal] = []
+    foreign: list[str] = []
+    handoff_journals = _journals(handoffs.ids(), handoffs.records, unreadable, foreign)
+    handoff_timelines = [_handoff_timeline(store, records) for records in handoff_journals]
+    session_ids = [id_ for id_ in store.ids() if wanted in {None, id_}] if with_sessions else []
+    session_journals = _journals(session_ids, store.records, unreadable, foreign)
+    session_timelines = [_session_timeline(records) for records in session_journals]
+    report = AuditReport(
+        tuple(h for h in _recent(handoff_timelines, since) if wanted is None or _is_about(h, wanted)),
+        tuple(_recent(session_timelines, since)),
+        tuple(journal for journal in unreadable if wanted in {None, journal.id}),
+        tuple(id_ for id_ in foreign if wanted in {None, id_}),
+    )
+    if wanted is not None and not any(report):
         raise UnknownHandoffError(
             f"no handoff and no session has the id `{wanted[:80]}`",
             hint=Hint("see all: ", Command("audit", all=True)),
             id=wanted[:80],
         )
-    return AuditReport(tuple(found), tuple(sessions), tuple(reader.unreadable), tuple(reader.foreign))
+    return report
 
 
-class _JournalReader:
-    """Reads the timelines of a store, and collects the ids of journals that are unreadable or foreign."""
-
-    def __init__(self, store: Store, handoffs: Handoffs, wanted: str | None) -> None:
-        self._store = store
-        self._handoffs = handoffs
-        self._wanted = wanted
-        self.unreadable: list[UnreadableJournal] = []
-        self.foreign: list[str] = []
-
-    def handoffs(self) -> Iterator[HandoffTimeline]:
-        """Yield the timeline of every handoff. The caller selects, since a session's id selects handoffs too."""
-        return self._timelines(
-            self._handoffs.ids(),
-            lambda handoff_id: _handoff_timeline(self._store, self._handoffs.records(handoff_id)),
-        )
-
-    def sessions(self) -> Iterator[SessionTimeline]:
-        """Yield the timeline of every wanted session."""
-        wanted = (session_id for session_id in self._store.ids() if self._wanted in {None, session_id})
-        return self._timelines(wanted, lambda session_id: _session_timeline(self._store.records(session_id)))
-
-    def _timelines(self, ids: Iterable[str], read: Callable[[str], T | None]) -> Iterator[T]:
-        for journal_id in ids:
-            is_wanted = self._wanted in {None, journal_id}
-            try:
-                timeline = read(journal_id)
-            except (UnknownHandoffError, UnknownSessionError):
-                continue  # its creation was interrupted
-            except (ForeignHandoffError, ForeignSessionError):
-                self.foreign += [journal_id] if is_wanted else []
-                continue
-            except FlowError as error:
-                if is_wanted:
-                    self.unreadable.append(UnreadableJournal(journal_id, error.code, error.message))
-                continue
-            if timeline is not None:
-                yield timeline
+def _journals(
+    ids: Iterable[str],
+    records: Callable[[str], Iterable[R]],
+    unreadable: list[UnreadableJournal],
+    foreign: list[str],
+) -> Iterator[list[R]]:
+    """Yield the records of every journal, and add those that are foreign or cannot be read to the lists."""
+    for journal_id in ids:
+        try:
+            found = list(records(journal_id))
+        except (UnknownHandoffError, UnknownSessionError):
+            continue  # its creation was interrupted
+        except (ForeignHandoffError, ForeignSessionError):
+            foreign.append(journal_id)
+        except FlowError as error:
+            unreadable.append(UnreadableJournal(journal_id, error.code, error.message))
+        else:
+            if found:
+                yield found
 
 
-def _handoff_timeline(store: Store, entries: Iterable[HandoffRecord]) -> HandoffTimeline | None:
-    events: list[HandoffEvent] = []
-    failures: list[RecordedFailure] = []
-    handoff = None
-    for entry in entries:
-        handoff = entry.handoff
-        before = moment(events[-1].at) if events else moment(entry.at)
-        if entry.kind in {FAILED, REJECTED} and handoff.failure is not None:
-            failures.append(RecordedFailure(entry.at, handoff.failure.code, handoff.failure.message))
-        events.append(
-            HandoffEvent(
-                entry.at,
-                entry.by,
-                entry.kind,
-                handoff.phase,
-                TRACE_EVENTS.get(entry.kind),
-                _seconds(before, moment(entry.at)),
-                entry.note,
-                entry.hash,
-            )
-        )
-    if handoff is None:
-        return None
+def _handoff_timeline(store: Store, records: Sequence[HandoffRecord]) -> HandoffTimeline:
+    handoff, first, last = records[-1].handoff, records[0], records[-1]
     return HandoffTimeline(
         handoff=handoff.id,
         phase=handoff.phase,
@@ -274,14 +245,63 @@ def _handoff_timeline(store: Store, entries: Iterable[HandoffRecord]) -> Handoff
         sha256=handoff.digest or None,
         payload_hash=handoff.payload_hash or None,
         missing=tuple(part.message for part in missing_parts(store, handoff)),
-        started_at=events[0].at,
-        ended_at=events[-1].at,
-        seconds=_seconds(moment(events[0].at), moment(events[-1].at)),
+        started_at=first.at,
+        ended_at=last.at,
+        seconds=_seconds(first, last),
         attempts=handoff.attempts,
-        retries=sum(event.kind == "retry" for event in events),
-        failures=tuple(failures),
+        retries=sum(record.kind == "retry" for record in records),
+        failures=tuple(
+            RecordedFailure(record.at, record.handoff.failure.code, record.handoff.failure.message)
+            for record in records
+            if record.kind in {FAILED, REJECTED} and record.handoff.failure is not None
+        ),
         checks=handoff.checks,
-        events=tuple(events),
+        events=tuple(
+            HandoffEvent(
+                record.at,
+                record.by,
+                record.kind,
+                record.handoff.phase,
+                TRACE_EVENTS.get(record.kind),
+                _seconds(before, record),
+                record.note,
+                record.hash,
+            )
+            for before, record in pairwise((first, *records))
+        ),
+    )
+
+
+def _session_timeline(records: Sequence[Record]) -> SessionTimeline:
+    session, first, last = records[-1].session, records[0], records[-1]
+    return SessionTimeline(
+        session=session.id,
+        skill=session.skill,
+        topic=session.shown.topic,
+        status=session.status,
+        revision=session.revision,
+        trace_id=session.received.trace_id if session.received else None,
+        handoff=session.received.handoff if session.received else None,
+        started_at=first.at,
+        ended_at=last.at,
+        seconds=_seconds(first, last),
+        events=tuple(_session_event(*pair) for pair in pairwise((first, *records))),
+    )
+
+
+def _session_event(before: Record, record: Record) -> SessionEvent:
+    session = record.session
+    move = session.last if record.kind == "move" else None
+    return SessionEvent(
+        record.at,
+        record.by,
+        record.kind,
+        move.step if move else session.step,
+        move.outcome if move else None,
+        session.step,
+        _seconds(before, record),
+        record.hash,
+        _checked(record),
     )
 
 
@@ -293,52 +313,18 @@ def _checked(record: Record) -> str:
     return tally(record.session.last.evidence) if record.kind == "move" and record.session.last else ""
 
 
-def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
-    events: list[SessionEvent] = []
-    session: Session | None = None
-    for record in records:
-        session = record.session
-        before = moment(events[-1].at) if events else moment(record.at)
-        move = session.last if record.kind == "move" else None
-        events.append(
-            SessionEvent(
-                record.at,
-                record.by,
-                record.kind,
-                move.step if move else session.step,
-                move.outcome if move else None,
-                session.step,
-                _seconds(before, moment(record.at)),
-                record.hash,
-                _checked(record),
-            )
-        )
-    if session is None:
-        return None
-    return SessionTimeline(
-        session=session.id,
-        skill=session.skill,
-        topic=session.shown.topic,
-        status=session.status,
-        revision=session.revision,
-        trace_id=session.received.trace_id if session.received else None,
-        handoff=session.received.handoff if session.received else None,
-        started_at=events[0].at,
-        ended_at=events[-1].at,
-        seconds=_seconds(moment(events[0].at), moment(events[-1].at)),
-        events=tuple(events),
-    )
-
-
 def _is_about(handoff: HandoffTimeline, wanted: str) -> bool:
     receiver = handoff.receiver.session if handoff.receiver is not None else ""
     return wanted in {handoff.handoff, handoff.session, receiver}
 
 
-def _is_recent(ended_at: str, since: datetime | None) -> bool:
-    ended = moment(ended_at)
-    return since is None or ended is None or ended >= since
+def _recent(timelines: Iterable[T], since: datetime | None) -> list[T]:
+    """Return the timelines that changed since a time, in the order in which they started."""
+    times = [(moment(timeline.ended_at), timeline) for timeline in timelines]
+    recent = [timeline for ended, timeline in times if since is None or ended is None or ended >= since]
+    return sorted(recent, key=lambda timeline: timeline.started_at)
 
 
-def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+def _seconds(before: R, after: R) -> float | None:
+    start, end = moment(before.at), moment(after.at)
     return None if start is None or end is None else round(max(0.0, (end - start).total_seconds()), 3)
