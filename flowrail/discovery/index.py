@@ -10,13 +10,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.git import superproject
-from flowrail.discovery.locations import AskGit, Locations, Root, Scope, look
+from flowrail.discovery.locations import Locations, Root, Scope, look
 from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
 from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
@@ -145,11 +143,9 @@ def discover(
     environ: Mapping[str, str],
     *,
     extra: Iterable[str] = (),
-    ask_git: AskGit | None = None,
 ) -> Discovery:
     """Return the skills that can take over work here, and everything else that was found."""
-    ask_git = ask_git or partial(superproject, environ=environ)
-    places = look(cwd, home, environ, extra, ask_git=ask_git)
+    places = look(cwd, home, environ, extra)
     scanned = scan(places.usable)
     registry = read_registry(registry_path(home, environ), home)
     elsewhere = visit(_elsewhere(scanned, registry))
@@ -177,8 +173,7 @@ def combine(
     skipped = [
         *scanned.skipped, *elsewhere.skipped, *(first for first in firsts if isinstance(first, Skipped)),
     ]  # fmt: skip
-    silent = [Note("GIT_SILENT", places.problem)] if places.problem else []
-    notes = [*silent, *scanned.notes, *registry.notes, *(note for group in decided for note in group.notes)]
+    notes = [*registry.notes, *(note for group in decided for note in group.notes)]
     return Discovery(
         candidates=tuple(candidates),
         hidden=tuple(candidate for group in decided for candidate in group.hidden),

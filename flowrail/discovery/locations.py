@@ -2,8 +2,7 @@
 
 The current folder, each folder above it up to the git root, home, then folders named by the user. The git root is found
 by walking up. Inside a submodule it is the root of the superproject, so that the skills of the outer repository are
-found too. No process is started here: if files cannot distinguish a submodule from a clone inside another repository,
-the caller's `ask_git` is used, if given.
+found too. No process is started: the `.gitmodules` of the outer repository names its submodules.
 
 `flow step` runs this code each time, so it uses only `os` and few system calls.
 """
@@ -12,7 +11,7 @@ the caller's `ask_git` is used, if given.
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,13 +19,10 @@ OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""
 FOLDERS = (".claude/skills", ".agents/skills")
 """The folders in which a project keeps its skills: that of one host, and the one that hosts share."""
-_POINTER_LIMIT = 4096
+_GITMODULES_LIMIT = 1024 * 1024
 
 BUNDLED = "bundled"
 """The source of a bundled skill."""
-
-AskGit = Callable[[str], tuple[str | None, str]]
-"""Returns the superproject of a working tree, or `None` and why git could not answer."""
 
 
 class Scope(StrEnum):
@@ -70,12 +66,11 @@ class Root(NamedTuple):
 
 
 class Locations(NamedTuple):
-    """Every location in order, usable or not, the git root, and why git could not answer."""
+    """Every location in order, usable or not, and the git root."""
 
     roots: tuple[Root, ...]
     git_root: str | None = None
     superproject: str | None = None
-    problem: str = ""
 
     @property
     def usable(self) -> tuple[Root, ...]:
@@ -90,21 +85,14 @@ def skill_roots(
     return look(cwd, home, environ, extra).usable
 
 
-def look(
-    cwd: str,
-    home: str,
-    environ: Mapping[str, str],
-    extra: Iterable[str] = (),
-    *,
-    ask_git: AskGit | None = None,
-) -> Locations:
+def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] = ()) -> Locations:
     """Return every location, with the problem of those that cannot be used.
 
     Outside a git repository, only *cwd* belongs to the project: a folder above it may belong to anyone.
     """
     here = os.path.realpath(cwd)
     work_tree = _repository(here)
-    superproject, problem = _superproject(work_tree, ask_git) if work_tree else (None, "")
+    superproject = _superproject(work_tree) if work_tree else None
     top = superproject or work_tree
     project = [
         (os.path.join(folder, name), *_standing(folder, here, top, superproject))
@@ -113,7 +101,7 @@ def look(
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
     asked = [(named(path, here, home), Scope.EXTRA, "--root") for path in extra]
-    return Locations(_judge([*project, *personal, *asked]), top, superproject, problem)
+    return Locations(_judge([*project, *personal, *asked]), top, superproject)
 
 
 def find_project_root(cwd: str) -> str:
@@ -185,39 +173,24 @@ def _repository(start: str) -> str | None:
     return next((folder for folder in _ancestors(start) if _is_repository(folder, owners)), None)
 
 
-def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, str]:
-    """Return the working tree that *work_tree* is a submodule of, and why git could not answer."""
-    data = git_folder(work_tree)
-    linked = data != os.path.join(work_tree, ".git")
-    if linked and _exists(os.path.join(data, "commondir")):
-        return None, ""  # a linked worktree is not a submodule
-    if not linked and ask_git is None:
-        return None, ""
+def _superproject(work_tree: str) -> str | None:
+    """Return the repository whose `.gitmodules` names *work_tree*, or `None`."""
     parent = os.path.dirname(work_tree)
     outer = _repository(parent) if parent != work_tree else None
     if outer is None:
-        return None, ""
-    modules = os.path.join(os.path.realpath(git_folder(outer)), "modules", "")
-    if linked and os.path.realpath(data).startswith(modules):
-        return outer, ""
-    answer, problem = ask_git(work_tree) if ask_git else (None, "")
-    return (outer if answer and os.path.realpath(answer) == outer else None), problem
-
-
-def git_folder(work_tree: str) -> str:
-    """Return the folder with the data of the repository: `.git`, or the one that a `.git` file names."""
-    path = os.path.join(work_tree, ".git")
+        return None
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
-            pointer = os.read(fd, _POINTER_LIMIT)
-        finally:
-            os.close(fd)
+        with open(os.path.join(outer, ".gitmodules"), "rb", opener=_open_without_waiting) as file:
+            lines = os.fsdecode(file.read(_GITMODULES_LIMIT)).splitlines()
     except OSError:
-        return path
-    if not pointer.startswith(b"gitdir:") or b"\0" in pointer:
-        return path
-    return os.path.normpath(os.path.join(work_tree, os.fsdecode(pointer[7:].strip())))
+        return None
+    settings = [line.partition("=") for line in lines]
+    paths = {value.strip().strip('"') for name, _, value in settings if name.strip() == "path"}
+    return outer if os.path.relpath(work_tree, outer) in paths else None
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _is_repository(folder: str, owners: Collection[int]) -> bool:
@@ -239,14 +212,6 @@ def _owner(path: str) -> int | None:
         return os.stat(path).st_uid
     except OSError:
         return None
-
-
-def _exists(path: str) -> bool:
-    try:
-        os.stat(path)
-    except OSError:
-        return False
-    return True
 
 
 def _ancestors(folder: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from flowrail.discovery import git
+from flowrail import git
 from flowrail.evidence.project_files import LARGEST_FILE, UnreadableError
 from flowrail.text.safe_text import shortened
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from flowrail.discovery.git import GitFailedError, output_of
 from flowrail.evidence import project_files
 from flowrail.evidence.project_files import UnreadableError
+from flowrail.git import GitFailedError, output_of
 from flowrail.storage.files import sha256_hex
 
 _ENTRY = re.compile(rb"\d+ blob ([0-9a-f]+)\t(.*)", re.DOTALL)

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from flowrail import approval
 from flowrail.approval import FolderContent
 from flowrail.command import Command, Hint
-from flowrail.discovery.git import output_of
 from flowrail.errors import TrustError
+from flowrail.git import output_of
 from flowrail.storage.files import MissingFileError, make_private_dir, read_bounded, sha256_hex
 
 HOST_FILES = (

@@ -13,11 +13,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail import approval
-from flowrail.discovery.git import GitFailedError, output_of
 from flowrail.errors import TrustError
 from flowrail.evidence import baseline, commands
 from flowrail.evidence.evaluate import Context, Records, evaluate, state_of_run
 from flowrail.evidence.project_files import UnreadableError
+from flowrail.git import GitFailedError, output_of
 from flowrail.machines.definition.evidence import CommandRun, EvidenceCheck, Level, StepEvidence, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow

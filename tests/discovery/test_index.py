@@ -111,14 +111,6 @@ def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
         Discovery().find("five")
 
 
-def test_what_kept_git_from_answering_is_told(home: Path, project: Path) -> None:
-    (project / "inner/.git").mkdir(parents=True)
-
-    found = discover(str(project / "inner"), str(home), {}, ask_git=lambda _: (None, "git is gone"))
-
-    assert [(note.code, note.reason) for note in found.notes] == [("GIT_SILENT", "git is gone")]
-
-
 # --- nothing found --------------------------------------------------------------------------------
 
 
@@ -146,6 +138,3 @@ def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path
     assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_FITS", 1, 1)
     assert nothing.message == "1 skill accepts handoffs, none fits the request."
     assert found.nothing(1) is None
-
-
-# --- the public names, as the documents call them -------------------------------------------------

@@ -2,13 +2,11 @@
 
 import errno
 import os
-from functools import partial
 from pathlib import Path
 
 import pytest
 from support.skills import git, repository
 
-from flowrail.discovery.git import superproject
 from flowrail.discovery.locations import Scope, find_project_root, look, skill_roots
 
 
@@ -133,21 +131,19 @@ def test_a_worktree_is_a_root_of_its_own_even_inside_another_repository(tree: Pa
     outer, main = repository(tree / "outer"), repository(tree / "main")
     git(main, "worktree", "add", "-q", str(outer / "tree"))
 
-    places = look(str(outer / "tree"), "/nowhere", {}, ask_git=lambda *_: pytest.fail("git was asked"))
+    places = look(str(outer / "tree"), "/nowhere", {})
 
     assert (places.git_root, places.superproject) == (str(outer / "tree"), None)
 
 
-def test_only_git_can_tell_a_submodule_with_a_git_folder_of_its_own(tree: Path) -> None:
+def test_a_submodule_with_a_git_folder_of_its_own_is_not_taken_for_a_clone(tree: Path) -> None:
     outer = repository(tree / "outer")
-    inner, clone = repository(outer / "inner"), repository(outer / "clone")
-    git(outer, "submodule", "add", "-q", "./inner")
-    ask = partial(superproject, environ=os.environ)
+    inner, clone = repository(outer / "an inner"), repository(outer / "clone")
+    git(outer, "submodule", "add", "-q", "./an inner")
 
     assert (inner / ".git").is_dir()
-    assert look(str(inner), "/nowhere", {}, ask_git=ask).superproject == str(outer)
-    assert look(str(clone), "/nowhere", {}, ask_git=ask).superproject is None
-    assert look(str(inner), "/nowhere", {}).superproject is None
+    assert look(str(inner), "/nowhere", {}).superproject == str(outer)
+    assert look(str(clone), "/nowhere", {}).superproject is None
 
 
 def test_a_git_file_that_points_nowhere_still_marks_the_root(tree: Path) -> None:

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.declaration import (
-    LONGEST_TEXT,
-    MOST_NAMES,
     Reading,
     SkillFile,
     read_metadata,
@@ -324,16 +322,3 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
             "UNSUPPORTED_VERSION",
         }
         assert found.reason
-
-
-def test_of_a_long_text_and_of_many_names_so_much_counts_and_it_is_told() -> None:
-    long = reading(
-        f"categories: [{', '.join(f'c{n}' for n in range(300))}]\nhandoff: {{}}\n", description="d" * 9_000
-    )
-    names = reading(f"handoff:\n  accepts_from: [a, {'b' * 300}]\n  health_check: {'x' * 5_000}\n")
-
-    assert long.declared.summary == "d" * LONGEST_TEXT
-    assert long.declared.categories == tuple(f"c{n}" for n in range(MOST_NAMES))
-    assert names.declared.accepts_from == ("a",)
-    assert names.declared.health_check is None
-    assert [note.code for each in (long, names) for note in each.notes] == ["INVALID_FIELD"] * 4

@@ -128,14 +128,3 @@ def test_a_file_named_from_outside_is_visited(tree: Path) -> None:
 
     assert [(each.skill, each.root.scope) for each in found.found] == [("elsewhere", Scope.REGISTRY)]
     assert codes(found) == {"gone": "DANGLING_LINK", "empty": "NO_SKILL_FILE"}
-
-
-def test_a_scan_ends_after_so_many_folders(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flowrail.discovery.scan.scan.MOST_FOLDERS", 3)
-    for number in range(4):
-        put(tree, f"skill-{number}")
-
-    found = scanned(tree)
-
-    assert len(found.found) == 3
-    assert [note.code for note in found.notes] == ["TOO_MANY_FOLDERS"]

@@ -67,11 +67,7 @@ class SkillFile(NamedTuple):
 
 _TRUE = frozenset({"true", "yes", "on", "y"})
 _FALSE = frozenset({"false", "no", "off", "n"})
-_PROSE = frozenset({"description", "handoff_description"})
 _NULL = frozenset({"", "~", "null"})
-
-LONGEST_TEXT, MOST_NAMES, LONGEST_NAME = 4_000, 100, 200
-"""The limits of a text, a list of names, and a name. More is cut or ignored, with a note."""
 
 Path = tuple[str, ...]
 
@@ -253,12 +249,6 @@ class _DeclarationReader:
     def _text(self, path: Path, value: object) -> str | None:
         if value is None or isinstance(value, str):
             text = (value or "").strip()
-            if len(text) > LONGEST_TEXT:
-                is_prose = path[-1] in _PROSE  # a command that was cut would be another one
-                effect = "the rest is cut off" if is_prose else "it is ignored"
-                message = f"has {len(text)} characters, more than {LONGEST_TEXT}; {effect}"
-                self._note("INVALID_FIELD", message, path)
-                text = text[:LONGEST_TEXT] if is_prose else ""
             return None if text.lower() in _NULL else text
         self._note("INVALID_FIELD", f"is {_type_of(value)}; expected text", path)
         return None
@@ -278,23 +268,12 @@ class _DeclarationReader:
             texts = [item.strip() for item in value if isinstance(item, str)]
             if len(texts) < len(value):
                 self._note("INVALID_FIELD", "contains an entry that is not text; it is ignored", path)
-            return self._counting(path, texts)
+            return tuple(dict.fromkeys(filter(None, texts)))
         text = self._text(path, value)
         if text is None:
             return None
         self._note("NOT_A_LIST", "is text, not a list", path)
-        return self._counting(path, list(_parts(text)))
-
-    def _counting(self, path: Path, texts: list[str]) -> tuple[str, ...]:
-        """Return the names among *texts*, each once, within the limits."""
-        names = dict.fromkeys(filter(None, texts))
-        fitting = [name for name in names if len(name) <= LONGEST_NAME][:MOST_NAMES]
-        if len(fitting) < len(names):
-            message = (
-                f"has {len(names)} names; at most {MOST_NAMES} of up to {LONGEST_NAME} characters are used"
-            )
-            self._note("INVALID_FIELD", message, path)
-        return tuple(fitting)
+        return tuple(dict.fromkeys(_parts(text)))
 
     def _skills(self, path: Path, value: object) -> tuple[str, ...] | None:
         word = value.strip().lower() if isinstance(value, str) else ""

@@ -19,7 +19,6 @@ from flowrail.errors import DocumentError
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
-_FIRST_READ = 8_192  # nearly every frontmatter ends within it
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 Path = tuple[str | int, ...]
@@ -58,12 +57,7 @@ def read_file(path: str) -> Frontmatter:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", path)
-        data = os.read(descriptor, _FIRST_READ)
-        if len(data) == _FIRST_READ and not _is_complete(data):
-            while len(data) < limits.TEXT_BYTES and (
-                more := os.read(descriptor, limits.TEXT_BYTES - len(data))
-            ):
-                data += more
+        data = os.read(descriptor, limits.TEXT_BYTES)
     finally:
         os.close(descriptor)
     return read_frontmatter(data, path)
@@ -143,15 +137,6 @@ def _quote_colons(text: str) -> tuple[str, dict[int, str]]:
             lines[number - 1] = f"{found[1]}{found[2]}'{value}'"
             keys[number] = found[1]
     return "\n".join(lines), keys
-
-
-def _is_complete(data: bytes) -> bool:
-    """Return whether *data* has the end of the frontmatter, or no frontmatter at all."""
-    start = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
-    opening = _OPENING.match(data, start)
-    if opening is None:
-        return bool(data[start:].strip())
-    return _CLOSING.search(data, opening.end() - 1) is not None
 
 
 def _line_breaks(data: bytes) -> int:

@@ -19,8 +19,6 @@ from flowrail.discovery.scan.declaration import SkillFile, read_metadata
 from flowrail.discovery.scan.frontmatter import read_file
 
 SKILL_FILE = "SKILL.md"
-MOST_FOLDERS = 50_000
-"""Folders that are read in one scan."""
 
 
 class ScannedSkill(NamedTuple):
@@ -37,7 +35,6 @@ class ScanResult(NamedTuple):
 
     found: tuple[ScannedSkill, ...]
     skipped: tuple[Skipped, ...] = ()
-    notes: tuple[Note, ...] = ()
 
 
 def scan(roots: Iterable[Root]) -> ScanResult:
@@ -45,7 +42,7 @@ def scan(roots: Iterable[Root]) -> ScanResult:
     scanner = _Scanner()
     for root in roots:
         scanner.scan(root)
-    return ScanResult(tuple(scanner.found), tuple(scanner.skipped), tuple(scanner.notes))
+    return ScanResult(tuple(scanner.found), tuple(scanner.skipped))
 
 
 def read_skill(path: str) -> SkillFile:
@@ -72,8 +69,6 @@ class _Scanner:
     def __init__(self) -> None:
         self.found: list[ScannedSkill] = []
         self.skipped: list[Skipped] = []
-        self.notes: list[Note] = []
-        self._folders = MOST_FOLDERS
         self._seen: dict[tuple[int, int], str] = {}
 
     def scan(self, root: Root) -> None:
@@ -84,10 +79,6 @@ class _Scanner:
             self.skip(root, root.path, *_refusal(error))
             return
         for entry in entries:
-            if self._folders == 0:
-                reason = f"{root.path} was not searched completely: too many folders"
-                self.notes.append(Note("TOO_MANY_FOLDERS", reason, root.path))
-                return
             if self._is_new_folder(root, entry) and not self.take(root, entry.path, entry.name):
                 self.skip(root, entry.path, *_NO_FILE)
 
@@ -105,7 +96,6 @@ class _Scanner:
             if entry.name.lower().endswith(".md") and not entry.name.lower().startswith("readme"):
                 self.skip(root, entry.path, "NOT_A_FOLDER", "a skill is a folder, and this is a file")
             return False
-        self._folders -= 1
         first = self._seen.get(identity)
         if first is not None:
             self.skip(root, entry.path, "SAME_FOLDER", f"the same folder as {first}")

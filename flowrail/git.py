@@ -1,20 +1,17 @@
-"""Ask git for what the files alone do not show: the superproject of a submodule, and what changed.
+"""Ask git what changed in a repository.
 
 git runs with a time limit. It fetches nothing, and it starts no program that a repository configures.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 
 from flowrail import processes
 from flowrail.errors import UsageError
 
-#: Git and the processes that it starts get this many seconds in total.
-TIME_LIMIT = 5.0
-#: A large repository may be slow.
-LARGE_TIME_LIMIT = 10.0
+#: Git and the processes that it starts get this many seconds in total: a large repository may be slow.
+TIME_LIMIT = 10.0
 LARGEST_OUTPUT = 64 * 1024 * 1024
 _HINT = "run git in a repository that it can read"
 _COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -27,12 +24,13 @@ class GitFailedError(UsageError):
 
 
 def output_of(
-    folder: str, words: Iterable[str], environ: Mapping[str, str], *, seconds: float = LARGE_TIME_LIMIT
+    folder: str, words: Iterable[str], environ: Mapping[str, str], *, seconds: float = TIME_LIMIT
 ) -> bytes:
     """Return what git prints for *words* in *folder*; `GitFailedError` if it fails or takes longer."""
     done = ended(folder, words, environ, seconds=seconds)
     if done.status:
-        raise GitFailedError(f"git failed: {_complaint(done)}", hint=_HINT)
+        complaint = done.errors.decode("utf-8", "replace").strip()[:200]
+        raise GitFailedError(f"git failed: {complaint}", hint=_HINT)
     return done.output
 
 
@@ -41,7 +39,7 @@ def ended(
     words: Iterable[str],
     environ: Mapping[str, str],
     *,
-    seconds: float = LARGE_TIME_LIMIT,
+    seconds: float = TIME_LIMIT,
     settings: Mapping[str, str] | None = None,
 ) -> processes.EndedProcess:
     """Return how git ended for *words* in *folder*; `GitFailedError` if it cannot be started or takes longer.
@@ -64,18 +62,6 @@ def ended(
     return done
 
 
-def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None, str]:
-    """Return the working tree that *work_tree* is a submodule of, and why git could not answer."""
-    words = ("rev-parse", "--show-superproject-working-tree")
-    try:
-        done = ended(work_tree, words, environ, seconds=TIME_LIMIT)
-    except GitFailedError as error:
-        return None, error.message
-    if done.status:
-        return None, f"git failed: {_complaint(done)}"
-    return os.fsdecode(done.output.removesuffix(b"\n")) or None, ""
-
-
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for git in a repository of another author.
 
@@ -84,7 +70,3 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     inherited = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     offline = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
     return {**inherited, **offline, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
-
-
-def _complaint(done: processes.EndedProcess) -> str:
-    return done.errors.decode("utf-8", "replace").strip()[:200]
