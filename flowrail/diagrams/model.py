@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.machines.definition.parts import Frozen
 from flowrail.text.phrases import duration, times
@@ -84,31 +84,8 @@ class Arrow(NamedTuple):
         return f"{outcomes}{bound}"
 
 
-class TraceEntry(NamedTuple):
-    """One record of a session: what was reported, where it led, and how long it took.
-
-    ``note`` describes a record that is not a move, such as a finding.
-    """
-
-    seq: int
-    kind: str
-    at: str
-    by: str
-    revision: int
-    step: str | None
-    reported: str | None
-    outcome: str | None
-    to: str | None
-    status: str
-    path: tuple[tuple[str, str], ...] = ()
-    seconds: float | None = None
-    capped: bool = False
-    facts: Mapping[str, Any] = Frozen()
-    note: str = ""
-
-
 class Trace(NamedTuple):
-    """A session on its workflow: where it is, its path, and what is left.
+    """A session on its workflow: where it is, which transitions it took, and what is left.
 
     ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
     still be reached. Labels contain no counts unless the trace is ``counted``. ``claims`` has the last outcome of each
@@ -122,7 +99,6 @@ class Trace(NamedTuple):
     seconds: Mapping[str, float]
     taken: Mapping[tuple[str, str], int]
     left: frozenset[str]
-    entries: tuple[TraceEntry, ...] = ()
     counted: bool = True
     claims: Mapping[str, str] = Frozen()
 

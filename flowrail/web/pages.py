@@ -12,13 +12,14 @@ from markupsafe import Markup
 
 from flowrail.command import Command
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import MEANING, Node, Picture, TraceEntry
+from flowrail.diagrams.model import MEANING, Node, Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError
 from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
+from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
 from flowrail.handoff.store import Handoffs
@@ -353,7 +354,7 @@ def _targets(shown: SessionPage) -> Mapping[str, str]:
     return targets
 
 
-def _path(records: Sequence[TraceEntry]) -> list[Mapping[str, object]]:
+def _path(records: Sequence[HistoryEntry]) -> list[Mapping[str, object]]:
     """Return a row for each record, for the timeline."""
     longest = max((record.seconds or 0.0 for record in records), default=0.0) or 1.0
     return [

@@ -146,7 +146,7 @@ def test_history_tells_each_record() -> None:
     assert len({each["hash"] for each in steps}) == 5
     text = flow("history", session).out
     assert text.splitlines()[0].split() == ["rev", "at", "by", "step", "outcome", "to", "took"]
-    assert "done sure=low where=['a'] → iterate" in text
+    assert "done sure=low where=a → iterate" in text
     assert "(at the limit)" in text
 
 

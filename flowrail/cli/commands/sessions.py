@@ -17,7 +17,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.as_data import broken_item, session_item
-from flowrail.formatters.reports.history import done_text, items, plan_data, plan_report, report
+from flowrail.formatters.reports.history import done_text, entries, plan_data, plan_report, report
 from flowrail.formatters.reports.trace import otlp
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.hosts.conversation import short_id
@@ -152,7 +152,7 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
         raise damage
     told = chain(first, told)
     if as_json:
-        output.listed("steps", items(told), ended)
+        output.listed("steps", (entry.data for entry in entries(told)), ended)
         return damage.exit_status if damage else 0
     output.report(report(told))
     return output.refuse(damage, as_json=False) if ended() and damage else 0

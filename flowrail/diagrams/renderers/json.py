@@ -58,25 +58,4 @@ def _session_data(picture: Picture, trace: Trace) -> dict[str, object]:
         "taken": [
             {"from": source, "to": target, "times": times} for (source, target), times in trace.taken.items()
         ],
-        "path": path_data(trace),
     }
-
-
-def path_data(trace: Trace) -> list[dict[str, object]]:
-    """Return the records of a session as plain data."""
-    return [
-        {
-            "seq": entry.seq,
-            "kind": entry.kind,
-            "at": entry.at,
-            "revision": entry.revision,
-            "step": entry.step,
-            "reported": entry.reported,
-            "outcome": entry.outcome,
-            "to": entry.to,
-            "status": entry.status,
-            "capped": entry.capped,
-            "seconds": entry.seconds,
-        }
-        for entry in trace.entries
-    ]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces, plain
-from flowrail.machines.guidance.guide import Guidance, OfferedTransition
+from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.store import ForeignSessionError, StoredSession
 
-if TYPE_CHECKING:
-    from flowrail.machines.guidance.views import QuestionView
+_NOT_IN_DATA = frozenset({"resources", "texts_read", "result"})
+"""Parts of the guidance that are in its texts."""
+_OF_BRIEFING = ("done", "earlier", "found", "remember")
 
 
 def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, Any]:
@@ -19,98 +20,22 @@ def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, 
 
     *keep* converts commands in the data, *show* those in texts.
     """
-    return {name: plain(part, keep) for name, part in _parts(guidance, show).items()}
-
-
-def _parts(guidance: Guidance, show: Show) -> dict[str, object]:
-    step = guidance.step
-    return {
-        "session": guidance.session,
-        "skill": guidance.skill,
-        "topic": guidance.topic,
-        "source": guidance.source,
-        "status": guidance.status,
-        "revision": guidance.revision,
-        "head": guidance.head,
-        "step": step._asdict() if step else None,
-        "actions": _told(guidance, show),
-        "dispatches": [each._asdict() for each in guidance.dispatches],
-        "questions": [_question(each) for each in guidance.questions],
-        "replayed": guidance.replayed,
-        "resumed": guidance.resumed,
-        "next": [_way(way) for way in guidance.next],
-        "started_at": guidance.started_at,
-        "params": guidance.params,
-        "briefing": _briefing(guidance),
-        "join": _join(guidance),
-        "findings": [each._asdict() for each in guidance.findings],
-        "parent": guidance.parent._asdict() if guidance.parent else None,
-        "then_command": guidance.then_command,
-        "finding_command": guidance.finding_command,
-        "findings_command": guidance.findings_command,
-        "loop": guidance.loop._asdict() if guidance.loop else None,
-        "ask_command": guidance.ask_command,
-        "launcher_command": guidance.launcher_command,
-        "work_folder": guidance.work_folder,
-        "results": [file._asdict() for file in guidance.results],
-        "sent": [sent._asdict() for sent in guidance.sent],
-        "working_files": [each._asdict() for each in guidance.working_files],
-        "take_over_command": guidance.take_over_command,
-        "answers": [answer._asdict() for answer in guidance.answers],
-        "forbids": guidance.forbids,
+    briefing, join = guidance.briefing, guidance.join
+    values = {
+        **guidance._asdict(),
+        "actions": _instructions(guidance, show),
+        "briefing": {name: getattr(briefing, name) for name in _OF_BRIEFING} if briefing else None,
+        "join": {**join._asdict(), "met": join.met} if join else None,
         "claim": guidance.claim or None,
-        "evidence": [check._asdict() for check in guidance.evidence],
     }
+    return {name: plain(value, keep) for name, value in values.items() if name not in _NOT_IN_DATA}
 
 
-def _briefing(guidance: Guidance) -> dict[str, object] | None:
-    briefing = guidance.briefing
-    if briefing is None:
-        return None
-    return {
-        "done": [step._asdict() for step in briefing.done],
-        "earlier": briefing.earlier,
-        "found": list(briefing.found),
-        "remember": list(briefing.remember),
-    }
-
-
-def _question(question: QuestionView) -> dict[str, object]:
-    return {**question._asdict(), "options": [option._asdict() for option in question.options]}
-
-
-def _told(guidance: Guidance, show: Show) -> list[str]:
+def _instructions(guidance: Guidance, show: Show) -> list[str]:
     before, after = around(guidance, show)
     if not any(FENCE in action for action in guidance.actions):
         return [*before, *guidance.actions, *after]
     return [*before, "\n".join(own_pieces(guidance, show)), *after]
-
-
-def _join(guidance: Guidance) -> dict[str, object] | None:
-    join = guidance.join
-    if join is None:
-        return None
-    return {
-        "needed": join.needed,
-        "succeeded": join.succeeded,
-        "total": join.total,
-        "open": list(join.open),
-        "met": join.met,
-    }
-
-
-def _way(way: OfferedTransition) -> dict[str, object]:
-    return {
-        "outcome": way.outcome,
-        "facts": way.facts,
-        "wants": [want._asdict() for want in way.wants],
-        "to": way.to,
-        "ends": way.ends,
-        "capped": way.capped,
-        "routes": [route._asdict() for route in way.routes],
-        "waits_for": way.waits_for,
-        "command": way.command,
-    }
 
 
 def session_item(

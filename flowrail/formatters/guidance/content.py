@@ -332,7 +332,9 @@ def _blocks() -> ModuleType:
 
 
 def plain(value: object, keep: Keep = str) -> Any:
-    """Return *value* with tuples as lists, mappings as dicts, and commands converted by *keep*."""
+    """Return *value* with named tuples and mappings as dicts, other tuples as lists, and commands converted by *keep*."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {key: plain(item, keep) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -43,7 +43,7 @@ def show_data(view: StepEvidenceView) -> dict[str, object]:
 
 def result_data(result: EvidenceResult) -> dict[str, object]:
     """Return one result."""
-    values: dict[str, object] = plain(result._asdict())
+    values: dict[str, object] = plain(result)
     return {**values, "passed": result.passed, "run": line_of(result.command) if result.command else None}
 
 
@@ -57,7 +57,7 @@ def run_text(run: CommandRun) -> str:
 
 def run_data(session: str, run: CommandRun) -> dict[str, object]:
     """Return the same as plain data."""
-    values: dict[str, object] = plain(run._asdict())
+    values: dict[str, object] = plain(run)
     return {"session": session, **values, "run": line_of(run.command)}
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import Node, Picture, TraceEntry
+from flowrail.diagrams.model import Node, Picture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
+from flowrail.formatters.reports.history import HistoryEntry, entries
 from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -29,7 +30,7 @@ class StepAttempt(NamedTuple):
 
     number: int
     shown_at: int
-    move: TraceEntry
+    move: HistoryEntry
     refusals: int
 
 
@@ -58,7 +59,7 @@ class SessionPage(NamedTuple):
     now: Session
     then: Session
     seq: int
-    records: tuple[TraceEntry, ...]
+    records: tuple[HistoryEntry, ...]
     picture: Picture
     repeated: tuple[RepeatedStep, ...]
     checks: tuple[tuple[str, EvidenceResult], ...]
@@ -76,7 +77,7 @@ class SessionPage(NamedTuple):
         return self.seq == self.newest
 
     @property
-    def record(self) -> TraceEntry:
+    def record(self) -> HistoryEntry:
         """The shown record."""
         return self.records[self.seq]
 
@@ -93,8 +94,7 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
             session=session_id,
         )
     drawing = _with_titles(picture(subject.workflow), records[shown].session)
-    trace = with_trace(drawing, records).trace
-    entries = trace.entries if trace else ()
+    history = tuple(entries(records))
     then = records[shown]
     guidance, why = _guidance(store, subject.workflow, then, computed=_has_functions(store, session_id))
     return SessionPage(
@@ -102,9 +102,9 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         now=records[-1].session,
         then=then.session,
         seq=shown,
-        records=entries,
+        records=history,
         picture=with_trace(drawing, records[: shown + 1]),
-        repeated=tuple(_repeated(subject.workflow, entries)),
+        repeated=tuple(_repeated(subject.workflow, history)),
         checks=tuple(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,
@@ -124,7 +124,7 @@ def _with_titles(drawing: Picture, session: Session) -> Picture:
     return drawing._replace(nodes=tuple(titled(node) for node in drawing.nodes))
 
 
-def _repeated(workflow: Workflow, records: Sequence[TraceEntry]) -> Iterator[RepeatedStep]:
+def _repeated(workflow: Workflow, records: Sequence[HistoryEntry]) -> Iterator[RepeatedStep]:
     """Yield the steps with more than one attempt, in the order in which they were first left."""
     attempts: dict[str, list[StepAttempt]] = {}
     refusals = 0
