@@ -42,7 +42,8 @@ class Environment:
 
     *tell* gets a line for the user, such as that an incomplete record was removed. *conversation* is the
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
-    *in_program* means that the store is named by a Python program, not on a command line.
+    *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
+    skills and the project are searched, by default the current one.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Environment:
         tell: Callable[[str], object] = lambda _line: None,
         conversation: str | None = None,
         in_program: bool = False,
+        cwd: str | None = None,
     ) -> None:
         self._in_program = in_program
+        self._cwd = cwd
         self._store = store
         self._tell = tell
         self._conversation = conversation
@@ -65,7 +68,7 @@ class Environment:
     def cwd(self) -> str:
         """The folder the command was called in."""
         try:
-            return os.getcwd()
+            return self._cwd or os.getcwd()
         except OSError:
             raise UsageError("the current folder is gone", hint="change to one that exists") from None
 

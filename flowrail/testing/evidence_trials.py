@@ -21,6 +21,7 @@ from flowrail.git import GitFailedError, output_of
 from flowrail.machines.definition.evidence import CommandRun, EvidenceCheck, Level, StepEvidence, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.operations.environment import Environment
 
 _OF_FILES = frozenset({"file", "files", "json"})
 _SAYS_NOTHING = "{}"
@@ -57,17 +58,17 @@ class Trials(NamedTuple):
 
 
 class _Trier:
-    def __init__(self, folder: str, state: str, project: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, folder: str, environment: Environment) -> None:
         self.folder = folder
-        self.state = state
-        self.project = project
-        self.environ = environ
+        self.environment = environment
+        self.environ = environment.environ
 
     def may_run(self, workflow: Workflow, check: EvidenceCheck) -> bool:
-        """Return whether a person approved the command of *check*."""
+        """Return whether a person approved the command of *check* for the project."""
         name = workflow.name.partition("/")[0]
+        project, state = self.environment.project, self.environment.state
         try:
-            approval.require_command(self.folder, self.project, check.run, self.state, skill=name)
+            approval.require_command(self.folder, project, check.run, state, skill=name)
         except TrustError:
             return False
         return True
@@ -106,11 +107,9 @@ class _Trier:
         return CommandRun(check.id, Level.CHECKED, done.verdict, tuple(check.run), folder, name, state)
 
 
-def try_evidence(
-    workflow: Workflow, folder: str, *, state: str, project: str, environ: Mapping[str, str]
-) -> Trials:
-    """Try every check of *workflow*, whose skill is in *folder*. *project* is the one that commands are approved for."""
-    trier = _Trier(folder, state, project, environ)
+def try_evidence(workflow: Workflow, folder: str, environment: Environment) -> Trials:
+    """Try every check of *workflow*, whose skill is in *folder*."""
+    trier = _Trier(folder, environment)
     passed: list[Trial] = []
     untried: list[str] = []
     for step in workflow.steps:
@@ -124,7 +123,7 @@ def try_evidence(
 
 def has_evidence(workflow: Workflow) -> bool:
     """Return whether any step of *workflow* demands evidence."""
-    return any(True for step in workflow.steps for _ in _checks(step))
+    return any(any(_checks(step)) for step in workflow.steps)
 
 
 def _checks(step: StepDef) -> Iterator[EvidenceCheck]:

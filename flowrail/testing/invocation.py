@@ -15,10 +15,10 @@ from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_ar
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
 from flowrail.machines.engine.reports import check_facts, check_params
+from flowrail.machines.exploration.actions import with_results
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session
-from flowrail.testing.record.replay import finished
 
 SECONDS = 120.0
 TIMED_OUT = 124
@@ -76,7 +76,7 @@ def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
     guide(workflow, session)
     if session.questions or step.gate is not None:
         return
-    session = session._replace(dispatches=tuple(finished(each, "ok") for each in session.dispatches))
+    session = with_results(session, ["ok"] * len(session.dispatches))
     for outcome in reportable_outcomes(workflow, step, session):
         advance(workflow, session, Report(outcome, facts))
 

@@ -1,4 +1,4 @@
-"""The pytest items of a skill: one for `flow check`, one per walk, one for transitions without a walk, one for evidence.
+"""The pytest items of a skill: one for `flow check`, one for its evidence, and one per walk.
 
 `pytest_plugin` imports this module only if skills are collected.
 """
@@ -6,74 +6,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import FlowError
 from flowrail.formatters.blocks.fences import fence_problems
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import call_plainly
 from flowrail.machines.exploration.walks import Walk
 from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
-from flowrail.storage.ownership import state_folder
 from flowrail.testing.evidence_trials import has_evidence, try_evidence
-from flowrail.testing.run import Run, current_time, load, stage_in
-from flowrail.testing.walks.play import PlayedWalk, Player
-from flowrail.testing.walks.reproduce import WorkflowName, name_of, reproduction
-from flowrail.testing.walks.run import SKIPPED, WorkflowResult, plan_walks, stage_for
-from flowrail.testing.walks.stage import Stage
+from flowrail.testing.walks.play import Player
+from flowrail.testing.walks.run import SKIPPED, WorkflowResult, name_of, plan_walks, stage_for
 from flowrail.text.safe_text import one_line, visible
-
-
-def begin_run(top: str, workflow: str | Workflow, /, **params: object) -> Run:
-    """Return a run of a workflow, or of a skill that is searched from the folder *top*."""
-    return Run(load(workflow, start=top) if isinstance(workflow, str) else workflow, **params)
-
-
-def begin_stage(top: str, folder: str) -> Stage:
-    """Return a stage with its store in *folder*; skills are searched from *top*."""
-    return stage_in(folder, top)
 
 
 class SkillCollector:
     """Hooks that let pytest collect the workflows of skills."""
 
     def __init__(self, config: pytest.Config, named: Sequence[str]) -> None:
-        self.strict = bool(config.getoption("flow_strict"))
         self.top = str(config.rootpath)
-        home = os.path.expanduser("~")
-        self.roots: tuple[Root, ...] = skill_roots(self.top, home, os.environ)
-        self.state = state_folder(os.environ, home)
+        self.environment = Environment(cwd=self.top)
         self.files: Mapping[str, WorkflowFile] = self._files(config, named)
         config.addinivalue_line("markers", "flow: a skill's test, made by `pytest --flow`")
         if not named:
-            folders = [_folder(arg.partition("::")[0]) for arg in config.args]
+            folders = [os.path.join(os.path.realpath(arg.partition("::")[0]), "") for arg in config.args]
             config.args.extend(path for path in self.files if not path.startswith(tuple(folders)))
-        self._parents = {folder for path in self.files for folder in _parents(path)}
+        self._parents = {str(folder) for path in self.files for folder in Path(path).parents}
         self._exit_stack = ExitStack()
-        self._stage: Stage | None = None
-        self._player: Player | None = None
 
-    @property
-    def stage(self) -> Stage:
-        """The stage for all walks, created for the first one."""
-        if self._stage is None:
-            files = list(self.files.values())
-            stage = stage_for(files, self.roots, self.state, now=current_time)
-            self._stage = self._exit_stack.enter_context(stage)
-        return self._stage
-
-    @property
+    @cached_property
     def player(self) -> Player:
         """The player for all walks."""
-        self._player = self._player or Player(self.stage)
-        return self._player
+        return Player(self._exit_stack.enter_context(stage_for(self.files.values(), self.environment)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> object:
@@ -84,7 +55,11 @@ class SkillCollector:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> object:
         """Collect workflows."""
         file = self.files.get(os.path.realpath(file_path))
-        return None if file is None else WorkflowFileItems.of(parent, file_path, self, file)
+        if file is None:
+            return None
+        is_inside = file_path.is_relative_to(parent.config.rootpath)  # pytest shows no path outside the root
+        nodeid = None if is_inside else one_line(file.address)
+        return WorkflowFileItems.from_parent(parent, path=file_path, nodeid=nodeid, collector=self, file=file)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Enter the hidden folders of skills, and collect nothing else in them."""
@@ -100,33 +75,18 @@ class SkillCollector:
         self._exit_stack.close()
 
     def _files(self, config: pytest.Config, named: Sequence[str]) -> dict[str, WorkflowFile]:
+        targets = list(named or config.getini("flow_skills") or self._of_the_project())
         cwd = str(config.invocation_params.dir) if named else self.top
-        targets = [arg.partition("::")[0] for arg in named]
-        if not named:
-            targets = list(config.getini("flow_skills")) or self._of_the_project()
         try:
-            files = check.files(targets, self.roots, cwd) if targets else []
+            files = check.files(targets, self.environment.roots, cwd) if targets else []
         except FlowError as error:
             raise pytest.UsageError(visible(f"flow_skills: {error.message}; {error.hint}")) from None
         return {os.path.realpath(os.path.join(file.folder, file.path)): file for file in files}
 
     def _of_the_project(self) -> list[str]:
+        folders = [skill.folder for skill in listing(self.environment.roots)]
         top = os.path.join(os.path.realpath(self.top), "")
-        return [
-            skill.folder for skill in listing(self.roots) if os.path.realpath(skill.folder).startswith(top)
-        ]
-
-
-def _folder(arg: str) -> str:
-    """Return *arg* as the prefix of the paths in it."""
-    return os.path.join(os.path.realpath(arg), "")
-
-
-def _parents(path: str) -> Iterator[str]:
-    """Yield every parent folder of *path*."""
-    while path != os.path.dirname(path):
-        path = os.path.dirname(path)
-        yield path
+        return [folder for folder in folders if os.path.realpath(folder).startswith(top)]
 
 
 class NoTestsFile(pytest.File):
@@ -140,58 +100,68 @@ class NoTestsFile(pytest.File):
 class WorkflowFileItems(pytest.File):
     """One workflow, with its tests."""
 
-    collector: SkillCollector
-    file: WorkflowFile
-
-    @classmethod
-    def of(
-        cls, parent: pytest.Collector, path: Path, collector: SkillCollector, file: WorkflowFile
-    ) -> WorkflowFileItems:
-        """Return the collector of the tests of *file*."""
-        inside = path.is_relative_to(parent.config.rootpath)  # pytest shows no path outside the root
-        made: WorkflowFileItems = cls.from_parent(
-            parent, path=path, nodeid=None if inside else one_line(file.address)
-        )
-        made.collector, made.file = collector, file
-        return made
+    def __init__(self, *, collector: SkillCollector, file: WorkflowFile, **options: Any) -> None:
+        super().__init__(**options)
+        self.collector = collector
+        self.file = file
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test for `flow check`, and one for each walk."""
-        yield CheckItem.of(self, "check")
-        plan, result = plan_walks(self.collector.stage.workflow, self.file.address, call_plainly)
+        """Yield a test for `flow check`, one for the evidence, and one for each walk."""
+        address = self.file.address
+        yield self._item("check", self._check)
+        stage = self.collector.player.stage
+        plan, result = plan_walks(stage, address)
         if plan is None:
-            yield LoadItem.of(self, "load", result=result)
+            yield self._item("load", partial(_report_failed_load, result))
             return
-        if self.collector.strict:
-            yield LoadItem.of(self, "every-transition", result=_fail_on_gaps(result))
-        if has_evidence(self.collector.stage.workflow(self.file.address)):
-            yield EvidenceItem.of(self, "evidence")
+        if has_evidence(stage.workflow(address)):
+            yield self._item("evidence", self._try_evidence)
         for walk in plan.walks:
-            yield WalkItem.of(self, walk.name, walk=walk)
+            yield self._item(walk.name, partial(self._play, walk))
+
+    def _item(self, name: str, run: Callable[[], None]) -> pytest.Item:
+        item: pytest.Item = WorkflowItem.from_parent(self, name=name, run=run)
+        item.add_marker("flow")
+        return item
+
+    def _check(self) -> None:
+        """Fail with every error of `flow check`."""
+        path = os.path.join(self.file.folder, self.file.path)
+        roots = self.collector.environment.roots
+        reports = check.check([path], roots, self.collector.top, problems=fence_problems)
+        findings = [finding for report in reports for finding in report.findings]
+        if errors := [finding.line for finding in findings if finding.severity == "error"]:
+            raise AssertionError("\n".join(errors))
+
+    def _try_evidence(self) -> None:
+        """Fail with every check that cannot fail."""
+        workflow = self.collector.player.stage.workflow(self.file.address)
+        trials = try_evidence(workflow, self.file.folder, self.collector.environment)
+        if trials.passed:
+            raise AssertionError("\n".join(trial.problem for trial in trials.passed))
+
+    def _play(self, walk: Walk) -> None:
+        """Play a walk through the real engine, store and formatters."""
+        played = self.collector.player.play(self.file.address, walk)
+        if not played.passed:
+            place = f"at step {played.step}: " if played.step else ""
+            cwd = str(self.config.invocation_params.dir)
+            name = name_of(self.file, self.collector.environment.roots, cwd)
+            raise AssertionError("\n".join([f"{place}{played.problem}", *name.reproduction(played)]))
 
 
-class _FlowItem(pytest.Item):
+class WorkflowItem(pytest.Item):
     """A test of one workflow."""
 
     parent: WorkflowFileItems
-    walk: Walk
-    result: WorkflowResult
 
-    @classmethod
-    def of(
-        cls,
-        parent: WorkflowFileItems,
-        name: str,
-        walk: Walk | None = None,
-        result: WorkflowResult | None = None,
-    ) -> _FlowItem:
-        made: _FlowItem = cls.from_parent(parent, name=name)
-        if walk is not None:
-            made.walk = walk
-        if result is not None:
-            made.result = result
-        made.add_marker("flow")
-        return made
+    def __init__(self, *, run: Callable[[], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._run = run
+
+    def runtest(self) -> None:
+        """Run the test."""
+        self._run()
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the file and the name of the test for reports."""
@@ -203,65 +173,8 @@ class _FlowItem(pytest.Item):
         return visible(str(excinfo.value))
 
 
-class CheckItem(_FlowItem):
-    """`flow check` of a workflow."""
-
-    def runtest(self) -> None:
-        """Fail with every error, and under `--flow-strict` with every warning too."""
-        collector, file = self.parent.collector, self.parent.file
-        path = os.path.join(file.folder, file.path)
-        reports = check.check([path], collector.roots, collector.top, problems=fence_problems)
-        findings = [finding for report in reports for finding in report.findings]
-        failing = [finding.line for finding in findings if collector.strict or finding.severity == "error"]
-        if failing:
-            raise AssertionError("\n".join(failing))
-
-
-class LoadItem(_FlowItem):
-    """A workflow that cannot be walked, or not through every transition."""
-
-    def runtest(self) -> None:
-        """Skip a workflow that is not approved, and fail with the reason otherwise."""
-        if self.result.status == SKIPPED:
-            pytest.skip(visible(self.result.reason))
-        if self.result.reason:
-            raise AssertionError(self.result.reason)
-
-
-class EvidenceItem(_FlowItem):
-    """The evidence of a workflow, tried where it must not pass."""
-
-    def runtest(self) -> None:
-        """Fail with every check that cannot fail."""
-        collector, file = self.parent.collector, self.parent.file
-        trials = try_evidence(
-            collector.stage.workflow(file.address),
-            file.folder,
-            state=collector.state,
-            project=find_project_root(collector.top),
-            environ=os.environ,
-        )
-        if trials.passed:
-            raise AssertionError("\n".join(trial.problem for trial in trials.passed))
-
-
-class WalkItem(_FlowItem):
-    """One walk through a workflow."""
-
-    def runtest(self) -> None:
-        """Play the walk through the real engine, store and formatters."""
-        address = self.parent.file.address
-        collector = self.parent.collector
-        played = collector.player.play(address, self.walk)
-        if not played.passed:
-            name = name_of(self.parent.file, collector.roots, str(self.config.invocation_params.dir))
-            raise AssertionError("\n".join(_failure(name, played)))
-
-
-def _failure(name: WorkflowName, played: PlayedWalk) -> Iterator[str]:
-    yield f"at step {played.step}: {played.problem}" if played.step else played.problem
-    yield from reproduction(name, played).text
-
-
-def _fail_on_gaps(result: WorkflowResult) -> WorkflowResult:
-    return result._replace(reason=f"no walk {result.gaps}" if result.gaps else "")
+def _report_failed_load(result: WorkflowResult) -> None:
+    """Skip a workflow that is not approved, and fail with the reason if it cannot be loaded or walked."""
+    if result.status == SKIPPED:
+        pytest.skip(visible(result.reason))
+    raise AssertionError(result.reason)

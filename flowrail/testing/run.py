@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.parts import freeze_deep
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions, reviews
+from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.exploration.actions import REASON
+from flowrail.machines.exploration.actions import with_answers, with_results
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Report, Session
-from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.load_workflow import open_skill
-from flowrail.storage.ownership import Owner, state_folder
-from flowrail.testing.record.replay import finished
-from flowrail.testing.walks.stage import Stage
 
 
 def load(address: str, *, root: str | None = None, start: str | None = None) -> Workflow:
@@ -28,31 +21,8 @@ def load(address: str, *, root: str | None = None, start: str | None = None) -> 
     The search begins in the folder *start* (default: the current one), after the folder of skills *root*. Python
     of a project must be approved, as for `flow step`.
     """
-    home = os.path.expanduser("~")
-    roots = skill_roots(start or os.getcwd(), home, os.environ, () if root is None else (root,))
-    return open_skill(address, roots, state_folder(os.environ, home)).workflow
-
-
-def stage_in(folder: str, start: str) -> Stage:
-    """Return a stage with its store in *folder*; skills are searched from *start*."""
-    home = os.path.expanduser("~")
-    store = os.path.join(folder, "store")
-    return Stage(
-        World(
-            store=Store(store, Owner(os.path.join(folder, "state"))),
-            roots=skill_roots(start, home, os.environ),
-            state=state_folder(os.environ, home),
-            now=current_time,
-            by="a test",
-            shown_store=store,
-            demands_evidence=False,
-        )
-    )
-
-
-def current_time() -> str:
-    """Return the current time as ISO 8601, as records have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    environment = Environment(roots=() if root is None else (root,), cwd=start)
+    return open_skill(address, environment.roots, environment.state).workflow
 
 
 class Run:
@@ -93,19 +63,8 @@ class Run:
 
     def answer(self, **answers: str | Sequence[str]) -> Run:
         """Answer questions: each by its id, with one label of its options or several."""
-        asked = self.session.questions
-        unknown = answers.keys() - {question.id for question in asked}
-        if unknown:
-            raise ValueError(f"step {self.step!r} does not ask {min(unknown)!r}")
-        answered = [
-            questions.answer_question(
-                question, _labels(answers[question.id]), at="", by="test", reason=REASON
-            )
-            if question.id in answers
-            else question
-            for question in asked
-        ]
-        self.session = questions.with_questions(self.session, answered)
+        labels = {name: [words] if isinstance(words, str) else words for name, words in answers.items()}
+        self.session = with_answers(self.session, labels)
         return self
 
     def agents(self, *outcomes: str) -> Run:
@@ -113,12 +72,8 @@ class Run:
 
         An empty text leaves a dispatch unfinished.
         """
-        dispatches = list(self.session.dispatches)
-        if len(outcomes) > len(dispatches):
-            raise ValueError(f"step {self.step!r} has {len(dispatches)} dispatches")
-        for position, outcome in enumerate(outcomes):
-            dispatches[position] = finished(dispatches[position], str(outcome))
-        self.session = self.session._replace(dispatches=tuple(dispatches))
+        unfinished = [""] * (len(self.session.dispatches) - len(outcomes))
+        self.session = with_results(self.session, [*map(str, outcomes), *unfinished])
         return self
 
     def finding(self, severity: str, text: str = "something is wrong") -> Run:
@@ -130,7 +85,3 @@ class Run:
         """Resolve a finding by its id; ``F1`` is the first."""
         self.session, _ = reviews.resolve(self.workflow, self.session, finding)
         return self
-
-
-def _labels(answer: str | Sequence[str]) -> Sequence[str]:
-    return [answer] if isinstance(answer, str) else answer

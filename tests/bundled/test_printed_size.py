@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
@@ -12,10 +10,9 @@ import pytest
 from support.sandbox import BUNDLED
 
 from flowrail.command import Command
-from flowrail.machines.engine.outcome import call_plainly
 from flowrail.machines.engine.transitions import TransitionKey
 from flowrail.machines.exploration.walks import Walk
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment, World
 from flowrail.skills.catalog import listing, workflows
 from flowrail.testing.walks.play import Player
 from flowrail.testing.walks.run import plan_walks, stage_for
@@ -60,24 +57,20 @@ class MeasuringStage(Stage):
         return reply
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat()
-
-
 def _bytes(text: str) -> int:
     return len(text.encode())
 
 
-def measured(skill: str, state: Path) -> dict[str, Printed]:
+def measured(skill: str) -> dict[str, Printed]:
     """Return the longest answer of each step, from walks that take every transition."""
     files = [file for found in listing(()) if found.name == skill for file in workflows(found)]
     longest: dict[str, Printed] = {}
 
-    with stage_for(files, (), str(state), now=_now) as plain:
+    with stage_for(files, Environment()) as plain:
         stage = MeasuringStage(plain.world._replace(shown_store=None), longest)
         player = Player(stage)
         for file in files:
-            plan, result = plan_walks(stage.workflow, file.address, call_plainly)
+            plan, result = plan_walks(stage, file.address)
             assert plan is not None, result
             for walk in covering(plan.walks):
                 played = player.play(file.address, walk)
@@ -95,9 +88,8 @@ def covering(walks: Sequence[Walk]) -> Iterator[Walk]:
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Printed]]:
-    state = tmp_path_factory.mktemp("state")
-    return {skill: measured(skill, state) for skill in BUNDLED}
+def printed() -> dict[str, dict[str, Printed]]:
+    return {skill: measured(skill) for skill in BUNDLED}
 
 
 def test_no_answer_is_longer_than_the_limit(printed: dict[str, dict[str, Printed]]) -> None:

@@ -10,27 +10,9 @@ from pathlib import Path
 
 from support.sandbox import ASKING, SMALL, allow, clean_environment, put_python, put_skill
 
-WARNED = SMALL.replace("[Do the second thing.]", '["Do what step `frist` says."]')
 OWN = """\
-from flowrail.command import Command
-
-
-def test_a_run_in_memory(flow_run):
-    run = flow_run("asking", topic="cats")
-    assert run.instructions == "Look at it, 3 times."
-    assert run.report(sure="high", where=["src"]).step == "tell"
-    assert flow_run(run.workflow).step == "look"
-
-
-def test_commands_as_printed(flow_stage):
-    begun = flow_stage.run(Command("start", "asking"))
-    command = begun.data["next"][0]["command"]
-    facts = {**command.options["facts"], "where": ["src"]}
-    assert flow_stage.run(command.with_options(facts=facts)).data["revision"] == 1
-
-
-def test_another_one_has_no_session(flow_stage):
-    assert flow_stage.world.store.ids() == []
+def test_of_the_project():
+    pass
 """
 
 
@@ -67,13 +49,13 @@ def own_tests() -> None:
     (folder / "test_own.py").write_text(OWN)
 
 
-def test_without_being_asked_nothing_is_collected_and_fixtures_step_workflows() -> None:
+def test_without_an_option_nothing_is_collected() -> None:
     put_skill("asking", ASKING)
     own_tests()
 
     status, out = run_pytest("-q", "--strict-markers", "--strict-config")
 
-    assert (status, "3 passed" in out) == (0, True), out
+    assert (status, "1 passed" in out) == (0, True), out
 
 
 def test_evidence_that_cannot_fail_is_a_failing_test() -> None:
@@ -100,7 +82,7 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert {f"{skills}/workflow.yaml::check", f"{skills}/workflows/part.yaml::check"} <= set(ids)
     assert f"{skills}/workflow.yaml::look-entered-3-times" in ids
     assert ".claude/skills/py/workflow.py::load" in ids
-    assert sum(each.startswith("tests/") for each in ids) == 3
+    assert sum(each.startswith("tests/") for each in ids) == 1
     assert status == 0, out
     assert f"{len(ids) - 1} passed, 1 skipped" in out
     assert "flow skill trust py" in out
@@ -117,7 +99,7 @@ def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
     assert any(each.startswith("more/small/workflow.yaml::") for each in ids)
     assert "problem-analysis::check" in ids
     assert not any("skills/asking" in each for each in ids)
-    assert len(collected("tests")) == 3
+    assert len(collected("tests")) == 1
     mine = ".claude/skills/asking/workflow.yaml::look-entered-3-times"
     assert collected(mine) == [mine]
 
@@ -134,17 +116,3 @@ def test_what_is_wrong_is_told_without_our_own_stack() -> None:
     assert "at step first: " in out
     assert "flow test py --walk " in out
     assert "flowrail/testing" not in out
-
-
-def test_strictly_warnings_and_ways_that_no_walk_takes_fail() -> None:
-    put_skill("warned", WARNED)
-    put_python("py", "return Outcome.OK")
-    allow("py")
-
-    assert run_pytest("--flow", "-q")[0] == 0
-    status, out = run_pytest("--flow", "--flow-strict", "-q")
-
-    assert status == 1
-    assert "FR166" in out
-    assert "no walk takes first fail" in out
-    assert "2 failed" in out

@@ -58,22 +58,10 @@ def test_command(
     `pytest --flow --junitxml FILE`.
     """
     del run_code  # walks run the code in any case
-    here = world(store=None, roots=roots)
-    about = Environment(roots=roots)
-    files = check.files(targets, about.roots, about.cwd)
+    here = Environment(roots=roots)
+    files = check.files(targets, here.roots, here.cwd)
     with ProgressBar("Walking") as bar:
-        results = list(
-            run_walks(
-                files,
-                about.roots,
-                here.state,
-                cwd=about.cwd,
-                now=here.now,
-                call=call_limited,
-                only=walk,
-                progress=bar,
-            )
-        )
+        results = list(run_walks(files, here, call=call_limited, only=walk, progress=bar))
     if walk is not None and not any(result.played for result in results):
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     if as_json:

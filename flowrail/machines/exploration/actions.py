@@ -1,15 +1,16 @@
-"""The possible actions at a session's step: dispatches finished, findings recorded, questions answered, a report.
+"""Actions at a session's step: dispatches finished, findings recorded, questions answered, a report.
 
-An act is plain data, so that a walk of acts can be planned in memory and then run with commands. Which values
-are tried follows from the comparisons in the workflow's expressions.
+An act is plain data, so that acts can be planned or recorded, performed in memory, and run with commands. Which
+values are tried follows from the comparisons in the workflow's expressions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from flowrail.errors import UsageError
 from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen, freeze_deep
@@ -22,7 +23,7 @@ from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, assumed_evidence, current_step, reportable_outcomes
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.reads import reads_of
-from flowrail.machines.sessions.session import FINISHED, Dispatched, Report, Session
+from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
 
 MOST_VALUES = 12
 """A value with more than so many is tried at its bounds and around what it is compared with."""
@@ -37,17 +38,26 @@ Literals = Mapping[str, frozenset[object]]
 
 
 class Act(NamedTuple):
-    """Everything that is done at one step, in this order; ``ended`` has an outcome for each dispatch.
+    """Everything that is done at one step, and the report.
 
-    ``lacks_evidence`` says that the checks of the step have not passed.
+    ``findings`` are pairs of severity and text, ``resolved`` the ids of resolved findings. ``agents`` has a result for
+    each dispatch: an outcome, `cancelled`, or nothing if it has not finished. ``answers`` are pairs of a question's id
+    and its labels. ``lacks_evidence`` says that the checks of the step have not passed.
     """
 
     report: str
     facts: Mapping[str, Any] = Frozen()
-    ended: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    answers: tuple[tuple[str, str], ...] = ()
+    agents: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
+    resolved: tuple[str, ...] = ()
+    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     lacks_evidence: bool = False
+
+
+class ChangedStepError(UsageError):
+    """An act has results or answers for dispatches or questions that the step does not have."""
+
+    code = "CHANGED_STEP"
 
 
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
@@ -58,14 +68,12 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     if limit is not None:
         yield from (Act("done", answers=given) for given in answers)
         return
-    found: list[tuple[str, ...]] = [(), (Severity.MUST.value,)] if step.id in reviews(workflow) else [()]
+    found = [(), ((Severity.MUST.value, FOUND),)] if step.id in reviews(workflow) else [()]
     facts = list(_facts(workflow, session, step))
-    for ended, open_now in _endings(workflow, step, session):
-        for outcome in open_now:
-            for given, values, findings in product(answers, facts, found):
-                yield Act(outcome, values, ended, findings, given)
-                if step.evidence and _reads_evidence(step):
-                    yield Act(outcome, values, ended, findings, given, lacks_evidence=True)
+    lacks = [False, True] if step.evidence and _reads_evidence(step) else [False]
+    for agents, outcomes in _results(workflow, step, session):
+        for outcome, given, values, findings, lacking in product(outcomes, answers, facts, found, lacks):
+            yield Act(outcome, values, agents, findings, answers=given, lacks_evidence=lacking)
 
 
 def _reads_evidence(step: StepDef) -> bool:
@@ -87,24 +95,53 @@ def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
 
 def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
     """Perform *act* in memory and return the next session."""
-    for severity in act.findings:
-        session, _ = engine_reviews.record(workflow, session, severity=severity, text=FOUND)
-    if act.ended:
-        pairs = zip(session.dispatches, act.ended, strict=True)
-        session = session._replace(dispatches=tuple(_ended(each, outcome) for each, outcome in pairs))
+    for severity, text in act.findings:
+        session, _ = engine_reviews.record(workflow, session, severity=severity, text=text)
+    for finding in act.resolved:
+        session, _ = engine_reviews.resolve(workflow, session, finding)
+    if act.agents:
+        session = with_results(session, act.agents)
     if act.answers:
-        given = dict(act.answers)
-        answered = [
-            questions.answer_question(each, [given[each.id]], at="", by="", reason=REASON)
-            if each.id in given
-            else each
-            for each in session.questions
-        ]
-        session = questions.with_questions(session, answered)
+        session = with_answers(session, dict(act.answers))
     evidence = None
     if act.lacks_evidence:
         evidence = assumed_evidence(current_step(workflow, session), passed=False)
     return advance(workflow, session, Report(act.report, act.facts), call=call, evidence=evidence)
+
+
+def with_results(session: Session, results: Sequence[str]) -> Session:
+    """Return *session* with a result for each dispatch; see `Act`."""
+    if len(session.dispatches) != len(results):
+        raise ChangedStepError(
+            f"the step has {len(session.dispatches)} dispatches, and {len(results)} results were given",
+            hint="give one result for each dispatch",
+        )
+    pairs = zip(session.dispatches, results, strict=True)
+    return session._replace(dispatches=tuple(_finished(dispatch, result) for dispatch, result in pairs))
+
+
+def with_answers(session: Session, answers: Mapping[str, Sequence[str]]) -> Session:
+    """Return *session* with answers to its open questions: labels by the id of the question."""
+    unknown = answers.keys() - {question.id for question in session.questions}
+    if unknown:
+        raise ChangedStepError(
+            f"the step does not ask `{min(unknown)}`", hint="answer only questions of the step"
+        )
+    answered = [
+        questions.answer_question(question, answers[question.id], at="", by="", reason=REASON)
+        if question.id in answers and question.is_open
+        else question
+        for question in session.questions
+    ]
+    return questions.with_questions(session, answered)
+
+
+def _finished(dispatch: Dispatched, result: str) -> Dispatched:
+    if not result:
+        return dispatch
+    if result == CANCELLED:
+        return dispatch._replace(status=CANCELLED)
+    return dispatch._replace(status=FINISHED, outcome=result)
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
@@ -239,33 +276,28 @@ def _combined(tried: Mapping[str, list[object]]) -> Iterator[dict[str, object]]:
         yield from ({**first, name: value} for value in values[1:])
 
 
-def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
-    waiting = [each for each in session.questions if each.is_open]
-    ways = [
-        [*(option.label for option in each.options), *([OTHER] if each.other else [])] for each in waiting
+def _answers(session: Session) -> Iterator[tuple[tuple[str, tuple[str, ...]], ...]]:
+    waiting = [question for question in session.questions if question.is_open]
+    choices = [
+        [*(option.label for option in question.options), *([OTHER] if question.other else [])]
+        for question in waiting
     ]
-    for labels in product(*ways):
-        yield tuple((each.id, label) for each, label in zip(waiting, labels, strict=True))
+    for labels in product(*choices):
+        yield tuple((question.id, (label,)) for question, label in zip(waiting, labels, strict=True))
 
 
-def _endings(
+def _results(
     workflow: Workflow, step: StepDef, session: Session
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Yield the possible results of the step's agents, each with the outcomes that are then open."""
     outcomes = reportable_outcomes(workflow, step, session)
-    dispatches = session.dispatches
-    count = len(dispatches)
+    count = len(session.dispatches)
     if not count:
         yield (), outcomes
         return
     ok, fail = str(Outcome.OK), str(Outcome.FAIL)
-    needed = dispatched_work.join_of(step, dispatches).needed
+    needed = dispatched_work.join_of(step, session.dispatches).needed
     tries = [(ok,) * count, (ok,) * needed + (fail,) * (count - needed), (fail,) * count]
-    for ended in dict.fromkeys(tries):
-        pairs = zip(dispatches, ended, strict=True)
-        join = dispatched_work.join_of(step, [_ended(each, outcome) for each, outcome in pairs])
-        yield ended, dispatched_work.open_outcomes(join, outcomes)
-
-
-def _ended(dispatch: Dispatched, outcome: str) -> Dispatched:
-    return dispatch._replace(status=FINISHED, outcome=outcome)
+    for results in dict.fromkeys(tries):
+        join = dispatched_work.join_of(step, with_results(session, results).dispatches)
+        yield results, dispatched_work.open_outcomes(join, outcomes)

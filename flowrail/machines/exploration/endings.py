@@ -1,4 +1,4 @@
-"""Find a short way from a session's step to an end, in memory, within a limit on what is tried."""
+"""Find a short path from a session's step to an end, in memory, within a limit on what is tried."""
 
 from __future__ import annotations
 
@@ -13,52 +13,67 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.actions import Act, acts, perform
 from flowrail.machines.sessions.session import Session
 
-MOST_LOOKED_AT = 600
+MOST_SESSIONS = 600
 """After so many sessions the search gives up."""
+EFFORT = 1_500_000
+"""For a workflow of a few steps, 20,000 moves: a hundred times what the bundled workflows need."""
+MOVE = 75
+"""What a move costs, beside the values that the session holds after it."""
 
 
-def to_end(workflow: Workflow, session: Session, status: str | None = None) -> tuple[Act, ...] | None:
-    """Return the acts that bring *session* to an end with that *status*; `None` if none were found."""
-    found = way_out(workflow, session, status)
-    return None if found is None else tuple(act for act, _ in found)
+class Effort:
+    """How much may still be tried of one workflow, in time and memory."""
+
+    def __init__(self) -> None:
+        self.left = EFFORT
+
+    def spend(self, session: Session) -> None:
+        """Count a start, or a move that led to *session*."""
+        self.left -= MOVE + len(session.visits) + len(session.state) + len(session.params)
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the limit is reached."""
+        return self.left <= 0
 
 
-def way_out(
+def to_end(
     workflow: Workflow,
     session: Session,
     status: str | None = None,
+    *,
     call: Call = call_plainly,
     effort: Effort | None = None,
 ) -> list[tuple[Act, Session]] | None:
-    """Return a short way to an end; steps that are closer to an end in the graph are tried first.
+    """Return the acts that bring *session* to an end with that *status*, each with the session after it.
 
-    Each try counts as *effort*; the search gives up at the limit.
+    Steps that are closer to an end in the graph are tried first. Returns `None` if no path was found.
     """
-    far = _distances(workflow)
-    effort = Effort(workflow) if effort is None else effort
+    distances = _distances(workflow)
+    effort = effort or Effort()
     order = count()
-    seen: set[object] = set()
+    seen: set[str] = set()
     heap: list[tuple[int, int, Session, list[tuple[Act, Session]]]] = [(0, next(order), session, [])]
-    while heap and len(seen) < MOST_LOOKED_AT and not effort.is_used_up:
-        _, _, here, gone = heapq.heappop(heap)
-        if not here.is_open:
-            if status is None or here.status == status:
-                return gone
+    while heap and len(seen) < MOST_SESSIONS and not effort.is_used_up:
+        _, _, current, path = heapq.heappop(heap)
+        if not current.is_open:
+            if status in {None, current.status}:
+                return path
             continue
-        for act in acts(workflow, here):
+        for act in acts(workflow, current):
             try:
-                after = perform(workflow, here, act, call=call)
+                after = perform(workflow, current, act, call=call)
             except FlowError:
-                effort.move(here)
+                effort.spend(current)
                 continue
-            effort.move(after)
+            effort.spend(after)
             mark = repr(
                 (after.step, after.status, after.visits, after.state, after.questions, after.findings)
             )
             if mark not in seen:
                 seen.add(mark)
-                left = far.get(after.step, len(workflow.steps)) if after.step is not None else 0
-                heapq.heappush(heap, (len(gone) + 1 + left, next(order), after, [*gone, (act, after)]))
+                left = 0 if after.step is None else distances.get(after.step, len(workflow.steps))
+                heapq.heappush(heap, (len(path) + 1 + left, next(order), after, [*path, (act, after)]))
     return None
 
 
@@ -68,45 +83,13 @@ def _distances(workflow: Workflow) -> dict[str | None, int]:
     if known is not None:
         return known
     _, before, ends = graph.adjacency(graph.edges(workflow))
-    far: dict[str | None, int] = dict.fromkeys(ends, 1)
-    ahead = deque(ends)
-    while ahead:
-        step = ahead.popleft()
-        for each in before.get(step, ()):
-            if each not in far:
-                far[each] = far[step] + 1
-                ahead.append(each)
-    workflow.derived["distances"] = far
-    return far
-
-
-MOST = 20_000
-"""A hundred times what the bundled workflow with the most ways needs."""
-_HELD, _WAYS = 500, 5
-"""So many values or visits of a session, and ways of a workflow, cost as much as a move."""
-
-
-class Effort:
-    """The effort spent on one workflow."""
-
-    def __init__(self, workflow: Workflow) -> None:
-        self.left = MOST
-        self._machine = sum(len(step.ways) for step in workflow.steps) // _WAYS
-
-    def begin(self, session: Session) -> None:
-        """Count a start, which needs a new machine."""
-        self.left -= 1 + held_by(session) // _HELD + self._machine
-
-    def move(self, after: Session) -> None:
-        """Count a move that led to *after*. A machine that has ended cannot be used again, so a new one is made."""
-        self.left -= 1 + held_by(after) // _HELD + (0 if after.is_open else self._machine)
-
-    @property
-    def is_used_up(self) -> bool:
-        """Whether the limit is reached."""
-        return self.left <= 0
-
-
-def held_by(session: Session) -> int:
-    """Return the number of attempts and values in a session."""
-    return len(session.visits) + len(session.state) + len(session.params)
+    distances: dict[str | None, int] = dict.fromkeys(ends, 1)
+    waiting = deque(ends)
+    while waiting:
+        step = waiting.popleft()
+        for source in before.get(step, ()):
+            if source not in distances:
+                distances[source] = distances[step] + 1
+                waiting.append(source)
+    workflow.derived["distances"] = distances
+    return distances

@@ -3,7 +3,7 @@
 A breadth-first search over acts. It continues from a session only if that shows something
 new: a transition or a pair never taken, an attempt never counted, a value never seen at a step. So its cost
 follows from the size of the workflow, not from the number of its runs, and what it finds first is shortest.
-Of a very large workflow so much is walked, and the plan says that there is more.
+Of a very large workflow only a part is walked, and the plan says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flowrail.machines.engine.outcome import Call, call_plainly, caller
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.exploration.actions import Act, acts, perform, read_in, starts
-from flowrail.machines.exploration.endings import Effort, held_by, way_out
+from flowrail.machines.exploration.endings import Effort, to_end
 from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
 from flowrail.machines.sessions.session import Session
 
@@ -31,11 +31,10 @@ ROUNDS = 3
 """How often a step without a limit is entered before it counts as seen."""
 MOST_SEARCHES = 6
 """How often a search begins again because functions read names that were not varied."""
-MOST_NODES = 4_000
-MOST_HELD = 1_500_000
-"""Values and visits that the sessions of all nodes have together, and what was new in them."""
-MOST_TURNS = 10_000
-"""Acts of all walks together."""
+MOST_ACTS = 10_000
+"""Acts of all walks together; a bundled workflow takes at most a thousand."""
+STEPS_PER_ACT = 40
+"""A command reads the whole workflow; this many steps take as long to read as a command takes to run."""
 
 Atom = tuple[Any, ...]
 STOP = "stop"
@@ -79,11 +78,6 @@ class _SearchNode(NamedTuple):
     """In an order that is the same in every process: walks are named after them."""
     error: str | None = None
     given: Mapping[str, Any] = Frozen()
-
-
-class _Tail(NamedTuple):
-    acts: tuple[Act, ...]
-    ways: tuple[TransitionKey, ...]
 
 
 def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
@@ -142,9 +136,8 @@ class _Search:
         self.call = call
         self.nodes: list[_SearchNode] = []
         self.first: dict[Atom, int] = {}
-        self.tails: dict[bytes, _Tail | None] = {}
-        self.effort = Effort(workflow)
-        self.held = 0
+        self.tails: dict[bytes, list[tuple[Act, Session]] | None] = {}
+        self.effort = Effort()
         self.values: dict[tuple[str | None, str], set[str]] = {}
         self.is_part = False
 
@@ -152,22 +145,18 @@ class _Search:
         waiting: deque[int] = deque()
         for params in starts(self.workflow):
             self._put(self._begin(params), waiting)
-            if self._is_full:
+            if self.effort.is_used_up:
                 break
-        while waiting and not self._is_full:
-            here = waiting.popleft()
-            session = self.nodes[here].session
+        while waiting and not self.effort.is_used_up:
+            number = waiting.popleft()
+            session = self.nodes[number].session
             if session is not None and session.is_open:
                 for act in acts(self.workflow, session):
-                    node = self._next(here, session, act)
+                    node = self._next(number, session, act)
                     if node.error != EvidenceMissingError.code:  # evidence is missing as it should be
                         self._put(node, waiting)
         self.is_part = bool(waiting)
-        self.effort = Effort(self.workflow)
-
-    @property
-    def _is_full(self) -> bool:
-        return len(self.nodes) >= MOST_NODES or self.held > MOST_HELD or self.effort.is_used_up
+        self.effort = Effort()
 
     def wants(self, atom: Atom) -> bool:
         """Return whether a walk must show *atom*: of many equal rounds, the first few and the last."""
@@ -178,53 +167,56 @@ class _Search:
         visit = int(atom[-1])
         return visit < ROUNDS or visit >= bound > 0
 
-    def path(self, number: int) -> list[_SearchNode]:
-        found: list[_SearchNode] = []
-        at: int | None = number
-        while at is not None:
-            found.append(self.nodes[at])
-            at = self.nodes[at].before
-        return found[::-1]
+    def path(self, number: int | None) -> list[_SearchNode]:
+        """Return the nodes from the start to a node."""
+        nodes: list[_SearchNode] = []
+        while number is not None:
+            nodes.append(self.nodes[number])
+            number = nodes[-1].before
+        return nodes[::-1]
 
     def walk(self, number: int, name: str) -> Walk | None:
         """Return the walk to a node and from there to the nearest end; `None` if the limit is reached."""
         nodes = self.path(number)
-        last = nodes[-1]
+        session = nodes[-1].session
         acts_taken = [node.act for node in nodes if node.act is not None]
         ways = [way for node in nodes for way in node.ways]
-        params = nodes[0].given
-        if last.error is not None or last.session is None:
-            return Walk(name, params, tuple(acts_taken), tuple(ways), error=last.error)
-        tail = self._tail(last.session)
-        if tail is None:
-            loose = Walk(name, params, tuple(acts_taken), tuple(ways), loose=True)
-            return None if self.effort.is_used_up else loose
-        return Walk(name, params, (*acts_taken, *tail.acts), (*ways, *tail.ways))
+        tail: list[tuple[Act, Session]] | None = []
+        if session is not None:
+            tail = self._tail(session)
+            for act, after in tail or ():
+                acts_taken.append(act)
+                ways += transitions_between(session, after, self.workflow)
+                session = after
+        if tail is None and self.effort.is_used_up:
+            return None
+        return Walk(
+            name,
+            nodes[0].given,
+            tuple(acts_taken),
+            tuple(ways),
+            error=nodes[-1].error,
+            loose=tail is None,
+        )
 
-    def _tail(self, session: Session) -> _Tail | None:
-        """Return the way from *session* to the nearest end, searched once for equivalent sessions."""
+    def _tail(self, session: Session) -> list[tuple[Act, Session]] | None:
+        """Return the acts from *session* to the nearest end, searched once for equivalent sessions."""
         mark = _mark(session)
         if mark not in self.tails:
-            out = way_out(self.workflow, session, None, self.call, self.effort)
-            ways: list[TransitionKey] = []
-            before = session
-            for _, after in out or ():
-                ways += transitions_between(before, after, self.workflow)
-                before = after
-            self.tails[mark] = None if out is None else _Tail(tuple(act for act, _ in out), tuple(ways))
+            self.tails[mark] = to_end(self.workflow, session, call=self.call, effort=self.effort)
         return self.tails[mark]
 
     def _begin(self, params: Mapping[str, object]) -> _SearchNode:
         session = start(self.workflow, params)
-        self.effort.begin(session)
+        self.effort.spend(session)
         return _SearchNode(session, None, None, (), tuple(self._atoms(session, ())), given=params)
 
-    def _next(self, here: int, session: Session, act: Act) -> _SearchNode:
+    def _next(self, number: int, session: Session, act: Act) -> _SearchNode:
         after = self._performed(session, act)
         if not isinstance(after, Session):
-            return _SearchNode(None, here, act, (), (("error", str(session.step), after),), after)
+            return _SearchNode(None, number, act, (), (("error", str(session.step), after),), after)
         ways = transitions_between(session, after, self.workflow)
-        before = self.nodes[here].ways
+        before = self.nodes[number].ways
         atoms = [*self._atoms(after, ways, session)]
         if ways and before:
             atoms.append(("pair", before[-1], ways[0]))
@@ -232,18 +224,18 @@ class _Search:
         visit = min(session.visit, _most(step))
         if not ways:
             atoms.append(("asks", session.step, visit))
-        atoms += [("answer", session.step, *given, visit) for given in act.answers]
-        atoms += [("found", session.step, *act.findings, visit)] if act.findings else []
-        atoms += [("ended", session.step, tuple(sorted(set(act.ended))), act.report)] if act.ended else []
-        return _SearchNode(after, here, act, ways or before, tuple(atoms))
+        atoms += [("answer", session.step, name, *labels, visit) for name, labels in act.answers]
+        atoms += [("found", session.step, visit)] if act.findings else []
+        atoms += [("ended", session.step, tuple(sorted(set(act.agents))), act.report)] if act.agents else []
+        return _SearchNode(after, number, act, ways or before, tuple(atoms))
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:
             after = perform(self.workflow, session, act, call=self.call)
         except FlowError as error:
-            self.effort.move(session)
+            self.effort.spend(session)
             return error.code
-        self.effort.move(after)
+        self.effort.spend(after)
         return after
 
     def _atoms(
@@ -279,7 +271,6 @@ class _Search:
         number = len(self.nodes)
         self.nodes.append(node._replace(atoms=tuple(atom for atom in node.atoms if atom[0] not in _MEANS)))
         self.first.update(dict.fromkeys(new, number))
-        self.held += len(new) + (held_by(node.session) if node.session is not None else 0)
         waiting.append(number)
 
 
@@ -305,21 +296,20 @@ def _covering(search: _Search) -> list[Walk]:
     wanted = {atom: number for atom, number in search.first.items() if search.wants(atom)}
     shown: set[Atom] = set()
     walks: list[Walk] = []
-    turns = 0
-    for atom, number in sorted(wanted.items(), key=lambda each: -each[1]):
+    acts_left = MOST_ACTS // (1 + search.workflow.total_steps // STEPS_PER_ACT)
+    for atom, number in sorted(wanted.items(), key=lambda item: -item[1]):
         if atom in shown:
             continue
         walk = search.walk(number, _purpose(atom))
-        turns += 0 if walk is None else len(walk.acts)
-        if walk is None or (walks and turns > MOST_TURNS):
+        acts_left -= len(walk.acts) if walk is not None else 0
+        if walk is None or (walks and acts_left < 0):
             search.is_part = True
             break
         walks.append(walk)
         for node in search.path(number):
             shown.update(node.atoms)
-        ways = walk.ways
-        shown |= {("way", way) for way in ways}
-        shown |= {("pair", *pair) for pair in pairwise(ways)}
+        shown |= {("way", way) for way in walk.ways}
+        shown |= {("pair", *pair) for pair in pairwise(walk.ways)}
     return walks
 
 

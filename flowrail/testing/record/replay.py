@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError, TrustError, without_traceback
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions, reviews
-from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
+from flowrail.machines.exploration.actions import perform
 from flowrail.machines.sessions.store import SESSION_ID, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.skills.catalog import find, workflow_file
-from flowrail.testing.record.script import NOT_FINISHED, Script, Turn, script
+from flowrail.testing.record.script import Script, Turn, script
 from flowrail.testing.walks.report import paragraph
 from flowrail.text.report import Part, Span, Style, Table, columns, paragraphs
 from flowrail.text.report import Report as TextReport
@@ -64,12 +63,6 @@ class ReplayResult(NamedTuple):
         return SKIPPED if self.skipped else DIFFERS if self.divergence else SAME
 
 
-class ChangedStepError(FlowError):
-    """A step no longer has the dispatches or questions that were recorded."""
-
-    code = "CHANGED_STEP"
-
-
 def replay_all(world: World, targets: Sequence[str], *, call: Call = call_plainly) -> Iterator[ReplayResult]:
     """Yield the result of each session of *targets*, which are ids or workflows; without any, of all sessions.
 
@@ -103,7 +96,7 @@ def replay(workflow: Workflow, script: Script, *, call: Call = call_plainly) -> 
         return Divergence(0, None, "", script.entry, session.step)
     for number, turn in enumerate(script.turns, start=1):
         try:
-            session = repeat_turn(workflow, session, turn, call=call)
+            session = perform(workflow, session, turn.act, call=call)
         except FlowError as error:
             return _divergence(number, turn, None, _with_code(error))
         except Exception as error:  # noqa: BLE001 - an author's handler may raise anything
@@ -111,28 +104,6 @@ def replay(workflow: Workflow, script: Script, *, call: Call = call_plainly) -> 
         if (session.step, session.status) != (turn.to, turn.status):
             return _divergence(number, turn, session.step or session.status)
     return None
-
-
-def repeat_turn(workflow: Workflow, session: Session, turn: Turn, *, call: Call = call_plainly) -> Session:
-    """Return *session* after one recorded turn."""
-    for severity, text in turn.findings:
-        session, _ = reviews.record(workflow, session, severity=severity, text=text)
-    for finding in turn.resolved:
-        session, _ = reviews.resolve(workflow, session, finding)
-    if turn.agents or session.dispatches:
-        session = _with_agents(session, turn)
-    if turn.answers:
-        session = _with_answers(session, turn)
-    return advance(workflow, session, Report(turn.report, turn.facts), call=call)
-
-
-def finished(dispatch: Dispatched, outcome: str) -> Dispatched:
-    """Return *dispatch* finished with an outcome, or cancelled; unchanged for `NOT_FINISHED`."""
-    if outcome == NOT_FINISHED:
-        return dispatch
-    if outcome == CANCELLED:
-        return dispatch._replace(status=CANCELLED)
-    return dispatch._replace(status=FINISHED, outcome=outcome)
 
 
 def report(results: Sequence[ReplayResult]) -> TextReport:
@@ -198,35 +169,6 @@ def _result(
     if isinstance(workflow, FlowError):
         return result._replace(divergence=Divergence(0, None, "", recorded.entry, None, _with_code(workflow)))
     return result._replace(divergence=replay(workflow, recorded, call=call))
-
-
-def _with_agents(session: Session, turn: Turn) -> Session:
-    dispatches = session.dispatches
-    if len(dispatches) != len(turn.agents):
-        raise ChangedStepError(
-            f"the step has {len(dispatches)} dispatches; it had {len(turn.agents)}",
-            hint="record the session again with the changed workflow",
-        )
-    results = zip(dispatches, turn.agents, strict=True)
-    return session._replace(dispatches=tuple(finished(dispatch, outcome) for dispatch, outcome in results))
-
-
-def _with_answers(session: Session, turn: Turn) -> Session:
-    answers = dict(turn.answers)
-    asked = session.questions
-    missing = answers.keys() - {question.id for question in asked}
-    if missing:
-        raise ChangedStepError(
-            f"the step no longer asks `{min(missing)}`",
-            hint="record the session again with the changed workflow",
-        )
-    answered = [
-        questions.answer_question(question, answers[question.id], at="", by="", reason="as recorded")
-        if question.id in answers and question.is_open
-        else question
-        for question in asked
-    ]
-    return questions.with_questions(session, answered)
 
 
 def _divergence(number: int, turn: Turn, today: str | None, reason: str = "") -> Divergence:

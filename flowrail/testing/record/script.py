@@ -6,10 +6,8 @@ renamed have their newest name.
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -18,22 +16,16 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, from_plain
 from flowrail.machines.engine import dispatched_work as engine_work
+from flowrail.machines.exploration.actions import Act
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import BY_AGENT, CANCELLED, FINISHED, Dispatched, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.storage.file_store import JOURNAL
-from flowrail.storage.journal import DamagedError
-
-MOST_FORKS = 50
-NOT_FINISHED = ""
-"""The result of an agent that had not finished when its step was reported."""
 
 
 class Turn(NamedTuple):
     """One report, what happened at its step before it, and where the session was afterwards.
 
-    ``agents`` has a result for each dispatch. ``findings`` are pairs of severity and text, ``resolved`` the ids
-    of resolved findings. ``moved`` is false if a limit asked the user instead.
+    The fields that it shares with `Act` have the same meaning. ``moved`` is false if a limit asked the user instead.
     """
 
     revision: int
@@ -47,6 +39,11 @@ class Turn(NamedTuple):
     to: str | None = None
     status: str = ""
     moved: bool = True
+
+    @property
+    def act(self) -> Act:
+        """What was done, to do it again."""
+        return Act(self.report, self.facts, self.agents, self.findings, self.resolved, self.answers)
 
 
 class Script(NamedTuple):
@@ -67,72 +64,74 @@ class _Line(NamedTuple):
     before: _Line | None
 
 
-def script(store: Store, session_id: str) -> Script:
-    """Return what a session did; `StorageError` if its journal cannot be read."""
-    return _read(store, session_id, MOST_FORKS)
+def script(store: Store, session_id: str, *, into: str = "", revision: int | None = None) -> Script:
+    """Return what a session did, or what it did up to the *revision* at which it was forked *into* another one.
 
-
-def _read(store: Store, session_id: str, depth: int, *, into: str = "", revision: int = -1) -> Script:
-    """Return what a session did, or what it did up to the *revision* at which it was forked *into* another one."""
+    Raises `StorageError` if its journal cannot be read.
+    """
     definition = _definition(store, session_id)
-    names, later = _renamings(store, session_id, into)
-    records = _records(store, session_id, into)
-    first = next(records, None)
-    if first is None:
-        raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "the journal is empty")
-    started_at, entry = first.session.started_at, _newest(first.session.step, names)
+    records = [record.shown for record in store.records(session_id)]
+    forks = (index for index, record in enumerate(records) if into and record.note.get("into") == into)
+    names = _StepNames(records, next(forks, len(records)))
+    begun = last = records[0].session
+    source = _source(store, records[0])
     line: _Line | None = None
-    if first.kind == "fork":
-        source = _source(store, first, depth)
-        started_at, entry = source.started_at, _newest(source.entry, names)
-        for turn in source.turns:
-            line = _Line(_renamed(turn, names), line)
-    at = {first.session.revision: line}
-    begun = last = first.session
-    for before, after in pairwise(chain([first], records)):
+    for turn in source.turns:
+        line = _Line(names.renamed(turn, 0), line)
+    at = {begun.revision: line}
+    for index, (before, after) in enumerate(pairwise(records[: names.end]), start=1):
         last = after.session
         if after.kind in {"move", "limit"}:
-            step = definition.get(_newest(before.session.step, [*names, *later]))
-            line = _Line(_renamed(_turn(step, begun, before, after), names), line)
+            step = definition.get(names.newest(before.session.step, index, len(records)))
+            line = _Line(names.renamed(_turn(step, begun, before, after), index), line)
         elif after.kind == "rewind":
             line = at.get(int(after.note["to"]))
         if after.kind in {"move", "limit", "rewind"}:
             begun = last
-        if _names_in(after):
-            names.popleft()
         if last.revision != before.session.revision:
             at[last.revision] = line
-    turns = _turns(at.get(revision, line))
-    return Script(session_id, first.session.skill, _given(definition, last), entry, turns, started_at)
+    turns = _turns(line if revision is None else at.get(revision, line))
+    entry, params = names.newest(source.entry, 0), _given(definition, last)
+    return Script(session_id, last.skill, params, entry, turns, source.started_at)
 
 
-def _source(store: Store, fork: Record, depth: int) -> Script:
-    origin = fork.note["from"]
-    assert isinstance(origin, dict)  # noqa: S101 - so a fork is recorded
-    if not depth:
-        raise StorageError(
-            f"session `{fork.session.id}` is a fork of a fork, more than {MOST_FORKS} times",
-            hint="record its source instead",
-        )
-    return _read(store, origin["session"], depth - 1, into=fork.session.id, revision=origin["revision"])
+def _source(store: Store, first: Record) -> Script:
+    """Return what happened before the *first* record of a session: the moves of the session that it was forked from."""
+    origin = first.note.get("from")
+    if first.kind == "fork" and isinstance(origin, dict):
+        return script(store, origin["session"], into=first.session.id, revision=origin["revision"])
+    return Script("", "", {}, first.session.step, (), first.session.started_at)
+
+
+class _StepNames:
+    """The names that migrations gave to steps, up to the record *end*."""
+
+    def __init__(self, records: Sequence[Record], end: int) -> None:
+        self.end = end
+        self._given = [
+            (index, record.note.get("renamed") or {})
+            for index, record in enumerate(records)
+            if record.kind == "migrate"
+        ]
+
+    def newest(self, step: str | None, index: int, end: int | None = None) -> str | None:
+        """Return the name at the record *end* of a step of the record at *index*."""
+        for number, names in self._given:
+            if step is not None and index <= number < (end or self.end):
+                step = names.get(step, step)
+        return step
+
+    def renamed(self, turn: Turn, index: int) -> Turn:
+        """Return a turn of the record at *index* with the newest names of its steps."""
+        return turn._replace(step=str(self.newest(turn.step, index)), to=self.newest(turn.to, index))
 
 
 def _turns(line: _Line | None) -> tuple[Turn, ...]:
-    found: list[Turn] = []
+    turns: list[Turn] = []
     while line is not None:
-        found.append(line.turn)
+        turns.append(line.turn)
         line = line.before
-    return tuple(reversed(found))
-
-
-def _newest(step: str | None, renamings: Iterable[Mapping[str, str]]) -> str | None:
-    for names in renamings:
-        step = names.get(step, step) if step is not None else None
-    return step
-
-
-def _renamed(turn: Turn, renamings: Iterable[Mapping[str, str]]) -> Turn:
-    return turn._replace(step=str(_newest(turn.step, renamings)), to=_newest(turn.to, renamings))
+    return tuple(reversed(turns))
 
 
 def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
@@ -143,36 +142,6 @@ def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
         for name, value in session.params.items()
         if name not in declared or not declared[name].has_default or declared[name].default != value
     }
-
-
-def _records(store: Store, session_id: str, into: str) -> Iterator[Record]:
-    """Yield the records of a session up to the one that forks it *into* another session."""
-    for stored in store.records(session_id):
-        if _is_fork(stored, into):
-            return
-        yield stored.shown
-
-
-def _renamings(
-    store: Store, session_id: str, into: str
-) -> tuple[deque[Mapping[str, str]], list[Mapping[str, str]]]:
-    """Return the new names of steps, oldest first: those up to that record, and those after it."""
-    found, later = deque[Mapping[str, str]](), list[Mapping[str, str]]()
-    is_later = False
-    for record in store.records(session_id):
-        is_later = is_later or _is_fork(record, into)
-        if names := _names_in(record):
-            (later if is_later else found).append(names)
-    return found, later
-
-
-def _is_fork(record: Record, into: str) -> bool:
-    return record.kind == "fork" and bool(into) and record.note.get("into") == into
-
-
-def _names_in(record: Record) -> Mapping[str, str]:
-    """Return the names that a migration gave to steps."""
-    return (record.note.get("renamed") or {}) if record.kind == "migrate" else {}
 
 
 def _definition(store: Store, session_id: str) -> Workflow:
@@ -221,7 +190,7 @@ def _agent_results(dispatches: Sequence[Dispatched]) -> Iterator[str]:
         if dispatch.status == CANCELLED:
             yield CANCELLED
         else:
-            yield str(dispatch.outcome) if dispatch.status == FINISHED else NOT_FINISHED
+            yield str(dispatch.outcome) if dispatch.status == FINISHED else ""
 
 
 def _resolved(session: Session) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration.actions import FOUND, REASON, Act
+from flowrail.machines.exploration.actions import REASON, Act
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
@@ -19,18 +19,11 @@ from flowrail.testing.walks.stage import Reply, Stage
 ENDS = frozenset({COMPLETED, FAILED, ABANDONED})
 
 
-class PlayedCommand(NamedTuple):
-    """A command of a walk, and the step that the session was at afterwards."""
-
-    command: Command
-    step: str | None
-
-
 class PlayedWalk(NamedTuple):
-    """The result of a walk; ``problem`` is empty if the walk passed."""
+    """The result of a walk: its commands as they ran, and a ``problem``, empty if it passed, at a ``step``."""
 
     walk: Walk
-    commands: tuple[PlayedCommand, ...]
+    commands: tuple[Command, ...]
     problem: str = ""
     step: str | None = None
 
@@ -44,41 +37,33 @@ class _WalkFailedError(Exception):
     """The walk cannot continue; its text says why."""
 
 
-class CommandLimitError(Exception):
-    """The player has run as many commands as it may; the current walk is given up."""
-
-
 class Player:
     """Plays walks on one stage.
 
     A workflow of sub-agents is walked once to each of its ends. Later dispatches of it are completed or
-    abandoned at once. ``commands_left`` limits how many commands it runs.
+    abandoned at once.
     """
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.commands_left: int | None = None
         self._walked: set[tuple[str, bool]] = set()
-        self._ends: dict[tuple[str, str, bool], tuple[Act, ...] | None] = {}
-        self._commands: list[PlayedCommand] = []
+        self._ends: dict[tuple[str, str, bool], list[Act] | None] = {}
+        self._commands: list[Command] = []
         self._step: str | None = None
 
     def play(self, address: str, walk: Walk) -> PlayedWalk:
         """Play *walk* through the workflow at *address*."""
         self._commands, self._step = [], None
+        problem = ""
         try:
             self._play(address, walk)
         except _WalkFailedError as error:
             problem = str(error)
-        except CommandLimitError:
-            raise
         except FlowError as error:
             problem = f"{error.message} [{error.code}]"
         except Exception as error:  # noqa: BLE001 - an author's function may raise anything
             problem = f"raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        else:
-            return PlayedWalk(walk, tuple(self._commands))
-        return PlayedWalk(walk, tuple(self._commands), problem, self._step)
+        return PlayedWalk(walk, tuple(self._commands), problem, self._step if problem else None)
 
     def _play(self, address: str, walk: Walk) -> None:
         if walk.loose:
@@ -107,17 +92,17 @@ class Player:
     def _prepare(self, reply: Reply, act: Act) -> Reply:
         data = reply.data
         pending = [dispatch for dispatch in data["dispatches"] if dispatch["status"] == "pending"]
-        for dispatch, outcome in zip(pending, act.ended, strict=False):
+        for dispatch, outcome in zip(pending, act.agents, strict=False):
             self._work(dispatch, succeeds=outcome == "ok")
-        for severity in act.findings:
+        for severity, text in act.findings:
             if not data.get("finding_command"):
                 raise _WalkFailedError("a review prints no command that records a finding")
             printed: Command = data["finding_command"]
-            self._succeed(printed.with_options(severity=severity, text=FOUND))
-        for name, label in act.answers:
+            self._succeed(printed.with_options(severity=severity, text=text))
+        for name, labels in act.answers:
             session = next(question["session"] for question in data["questions"] if question["id"] == name)
-            self._succeed(Command("answer", session, answers={name: label}, reason=REASON))
-        if not (act.ended or act.findings or act.answers):
+            self._succeed(Command("answer", session, answers={name: labels[0]}, reason=REASON))
+        if not (act.agents or act.findings or act.answers):
             return reply
         return self._succeed(Command("resume", reply.session))
 
@@ -143,14 +128,13 @@ class Player:
         for act in acts:
             reply = self._perform(reply, act)
 
-    def _end_of(
-        self, address: str, params: Mapping[str, object], *, succeeds: bool
-    ) -> tuple[Act, ...] | None:
+    def _end_of(self, address: str, params: Mapping[str, object], *, succeeds: bool) -> list[Act] | None:
         key = (address, json.dumps(params, sort_keys=True, default=str), succeeds)
         if key not in self._ends:
             workflow = self.stage.workflow(address)
             status = COMPLETED if succeeds else FAILED
-            self._ends[key] = to_end(workflow, start(workflow, params), status)
+            path = to_end(workflow, start(workflow, params), status)
+            self._ends[key] = None if path is None else [act for act, _ in path]
         return self._ends[key]
 
     def _check(self, reply: Reply) -> None:
@@ -160,15 +144,8 @@ class Player:
         self._require(rules.resume_differences(reply, resumed))
 
     def _run(self, command: Command) -> Reply:
-        if self.commands_left is not None:
-            if not self.commands_left:
-                raise CommandLimitError
-            self.commands_left -= 1
-        reply = self.stage.run(command)
-        step = reply.data.get("step")
-        step_id = step["id"] if isinstance(step, Mapping) else None
-        self._commands.append(PlayedCommand(command, step_id))
-        return reply
+        self._commands.append(command)
+        return self.stage.run(command)
 
     def _succeed(self, command: Command) -> Reply:
         reply = self._run(command)
@@ -189,8 +166,7 @@ def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
             for name, value in transition["facts"].items()
         )
         if transition["outcome"] == act.report and same:
-            found: Mapping[str, object] = transition
-            return found
+            return dict(transition)
     return None
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from flowrail.formatters.guidance.content import plain
 from flowrail.testing.walks.play import PlayedWalk
-from flowrail.testing.walks.reproduce import reproduction
 from flowrail.testing.walks.run import FAILED, PASSED, SKIPPED, WorkflowResult
 from flowrail.text.phrases import listed
 from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs
@@ -64,7 +63,7 @@ def _details(result: WorkflowResult) -> Iterator[str]:
         others = f" ({more} more walk{'s' if more > 1 else ''} failed)" if more else ""
         lines = [f"{result.address}: the shortest failing walk is {failure.walk.name}{others}"]
         lines.append(f"  {_place(failure)}{one_line(failure.problem)}")
-        lines += [f"  {visible(line)}" for line in reproduction(result.name, failure).text]
+        lines += [f"  {visible(line)}" for line in result.name.reproduction(failure)]
         yield "\n".join(lines)
     for trial in result.trials.passed:
         yield one_line(f"{result.address}: {trial.problem}")
@@ -108,7 +107,7 @@ def _item(result: WorkflowResult) -> dict[str, object]:
                 "step": failure.step,
                 "problem": failure.problem,
                 "params": plain(failure.walk.params),
-                "commands": list(map(str, reproduction(result.name, failure).commands)),
+                "commands": list(map(str, result.name.commands(failure))),
             }
             for failure in result.failures
         ],

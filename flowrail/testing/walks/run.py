@@ -5,37 +5,51 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 
-from flowrail.discovery.locations import Root, Scope, find_project_root
+from flowrail.command import Command
+from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import FlowError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.coverage import Coverage, of_walks
-from flowrail.machines.exploration.walks import Plan, Walk, plan
+from flowrail.machines.exploration.walks import Plan, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
-from flowrail.skills.catalog import find
+from flowrail.operations.environment import Environment, World
+from flowrail.skills.catalog import find, named_root
 from flowrail.storage.ownership import Owner
 from flowrail.testing.evidence_trials import Trials, try_evidence
-from flowrail.testing.walks.play import CommandLimitError, PlayedWalk, Player
-from flowrail.testing.walks.reproduce import WorkflowName, name_of
+from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
 
 MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is created in it
 ENOUGH_MEMORY = 256 * 1024 * 1024
-MOST_COMMANDS = 20_000
-"""For all walks of one workflow; a bundled workflow takes at most a thousand."""
-STEPS_PER_COMMAND = 40
-"""A command reads the whole workflow; this many steps take as long to read as a command takes to run."""
-TOO_LARGE = "the workflow is too large to walk"
 MOST_NAMED = 60
 """How many transitions without a walk are listed; `flow skill coverage` shows all."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+class WorkflowName(NamedTuple):
+    """How a workflow is named on a command line: by its address, or by its path if the address finds another.
+
+    ``root`` is the folder that `--root` has to name.
+    """
+
+    target: str = ""
+    root: str | None = None
+
+    def commands(self, played: PlayedWalk) -> list[Command]:
+        """Return the command that repeats a walk, and the commands that the walk ran."""
+        return [Command("test", self.target, root=self.root, walk=played.walk.name), *played.commands]
+
+    def reproduction(self, played: PlayedWalk) -> list[str]:
+        """Return the same for people, as lines."""
+        whole, *commands = self.commands(played)
+        heading = ["Its commands, with the ids of that run:"] if commands else []
+        return [f"To repeat it: {whole}", *heading, *(f"  {command}" for command in commands)]
 
 
 class WorkflowResult(NamedTuple):
@@ -83,54 +97,55 @@ class WalkProgress(Protocol):
 
 def run_walks(
     files: Sequence[WorkflowFile],
-    roots: Sequence[Root],
-    state: str,
+    environment: Environment,
     *,
-    cwd: str,
-    now: Callable[[], str],
     call: Call = call_plainly,
     only: str | None = None,
     progress: WalkProgress | None = None,
 ) -> Iterator[WorkflowResult]:
-    """Yield the result of each workflow of *files*; *only* names one walk.
-
-    *state* is the user's state folder with the approvals; nothing is written there. Commands to repeat a walk
-    are written for *cwd*.
-    """
-    with stage_for(files, roots, state, now=now, call=call) as stage:
+    """Yield the result of each workflow of *files*; *only* names one walk. Nothing is written to the project."""
+    with stage_for(files, environment, call=call) as stage:
         player = Player(stage)
         for file in files:
-            result = _workflow_result(stage, player, file.address, call, only, progress)
+            result = _workflow_result(player, file.address, only, progress)
             if result.status != SKIPPED and not result.reason:
-                trials = try_evidence(
-                    stage.workflow(file.address),
-                    file.folder,
-                    state=state,
-                    project=find_project_root(cwd),
-                    environ=os.environ,
-                )
+                trials = try_evidence(stage.workflow(file.address), file.folder, environment)
                 status = FAILED if trials.passed else result.status
                 result = result._replace(trials=trials, status=status)
-            yield result._replace(name=name_of(file, roots, cwd))
+            yield result._replace(name=name_of(file, environment.roots, environment.cwd))
+
+
+def name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> WorkflowName:
+    """Return how the workflow in *file* is named on a command line in *cwd*."""
+    try:
+        found = find(file.address, roots)
+    except FlowError:
+        found = None
+    if found is not None and os.path.realpath(found.folder) == os.path.realpath(file.folder):
+        root = named_root(found)
+        return WorkflowName(file.address, _relative(root, cwd) if root else None)
+    return WorkflowName(_relative(os.path.join(file.folder, file.path), cwd))
+
+
+def _relative(path: str, cwd: str) -> str:
+    """Return *path* relative to *cwd* if it is below it."""
+    relative = os.path.relpath(os.path.realpath(path), os.path.realpath(cwd))
+    return path if relative.startswith(os.pardir) else relative
 
 
 @contextmanager
 def stage_for(
-    files: Iterable[WorkflowFile],
-    roots: Sequence[Root],
-    state: str,
-    *,
-    now: Callable[[], str],
-    call: Call = call_plainly,
+    files: Iterable[WorkflowFile], environment: Environment, *, call: Call = call_plainly
 ) -> Iterator[Stage]:
     """Give a stage for the workflows of *files*, with a temporary store."""
+    roots = environment.roots
     with tempfile.TemporaryDirectory(prefix="flow-test-", dir=_memory_folder()) as folder:
         store = os.path.join(folder, "store")
         world = World(
             store=Store(store, Owner(os.path.join(folder, "state"))),
             roots=(*_roots_of(files, roots), *roots),
-            state=state,
-            now=now,
+            state=environment.state,
+            now=lambda: environment.now,
             by="flow test",
             shown_store=store,
             demands_evidence=False,
@@ -138,50 +153,40 @@ def stage_for(
         yield Stage(world, call=call)
 
 
-def plan_walks(
-    workflow_of: Callable[[str], Workflow], address: str, call: Call
-) -> tuple[Plan | None, WorkflowResult]:
+def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]:
     """Return the walks of a workflow and a result without walks, which says why if there is no plan."""
     try:
-        workflow = workflow_of(address)
+        workflow = stage.workflow(address)
     except TrustError as error:
         return None, WorkflowResult(address, SKIPPED, reason=f"{error.message}; {error.hint}")
     except (WorkflowError, FlowError) as error:
         return None, WorkflowResult(address, FAILED, reason=error.message)
     except Exception as error:  # noqa: BLE001 - an author's module may raise anything
         return None, WorkflowResult(address, FAILED, reason=f"{type(error).__name__}: {error}")
-    found = plan(workflow, call=call)
-    if not found.walks:
-        return None, WorkflowResult(address, FAILED, reason=TOO_LARGE)
-    covered = of_walks(workflow, found.walks)
-    return found, WorkflowResult(
-        address, PASSED, coverage=covered, unentered=found.unentered, is_part=found.is_part
+    planned = plan(workflow, call=stage.call)
+    if not planned.walks:
+        return None, WorkflowResult(address, FAILED, reason="the workflow is too large to walk")
+    covered = of_walks(workflow, planned.walks)
+    return planned, WorkflowResult(
+        address, PASSED, coverage=covered, unentered=planned.unentered, is_part=planned.is_part
     )
 
 
 def _workflow_result(
-    stage: Stage, player: Player, address: str, call: Call, only: str | None, progress: WalkProgress | None
+    player: Player, address: str, only: str | None, progress: WalkProgress | None
 ) -> WorkflowResult:
     began = time.monotonic()
-    planned, result = plan_walks(stage.workflow, address, call)
+    planned, result = plan_walks(player.stage, address)
     if planned is None:
         return result
-    walks: list[Walk] = [walk for walk in planned.walks if only is None or walk.name == only]
+    walks = [walk for walk in planned.walks if only is None or walk.name == only]
     played: list[PlayedWalk] = []
-    player.commands_left = MOST_COMMANDS // (1 + stage.workflow(address).total_steps // STEPS_PER_COMMAND)
-    with suppress(CommandLimitError):
-        for walk in walks:
-            played.append(player.play(address, walk))
-            if progress is not None:
-                progress(address, len(played), len(walks))
-    if len(played) < len(walks):
-        covered = of_walks(stage.workflow(address), (walk.walk for walk in played))
-        result = result._replace(coverage=covered, is_part=True)
-    seconds = time.monotonic() - began
-    if walks and not played:
-        return result._replace(status=FAILED, reason=TOO_LARGE, seconds=seconds)
+    for walk in walks:
+        played.append(player.play(address, walk))
+        if progress is not None:
+            progress(address, len(played), len(walks))
     status = PASSED if all(walk.passed for walk in played) else FAILED
-    return result._replace(status=status, played=tuple(played), seconds=seconds)
+    return result._replace(status=status, played=tuple(played), seconds=time.monotonic() - began)
 
 
 def _first(names: Iterable[str]) -> str:

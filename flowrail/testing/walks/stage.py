@@ -6,7 +6,7 @@ the same commands as an agent. The commands in an answer's data are `Command` va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
@@ -56,21 +56,11 @@ class Stage:
         self.world = world
         self.call = call
         self._workflows: dict[str, Workflow] = {}
-        self._verbs: Mapping[str, Callable[[Command], object]] = {
-            "start": self._start,
-            "step": self._step,
-            "resume": self._resume,
-            "claim": self._claim,
-            "finish": self._finish,
-            "answer": self._answer,
-            "finding add": self._finding,
-            "session abandon": self._abandon,
-        }
 
     def run(self, command: Command) -> Reply:
         """Run one command."""
         try:
-            return _reply(self._verbs[command.verb](command))
+            return _reply(self._answer(command))
         except FlowError as error:
             body = {"code": error.code, "message": error.message, "hint": str(error.hint)}
             return Reply(error.exit_status, {"error": body})
@@ -91,45 +81,39 @@ class Stage:
         """Let the checks of steps count as passed, or as not passed, from now on."""
         self.world = self.world._replace(lacks_evidence=not passed)
 
-    def _start(self, command: Command) -> object:
-        return steps.begin(self.world, command.arguments[0], _texts(command, "params"))
-
-    def _step(self, command: Command) -> object:
-        skill, outcome = command.arguments
-        return steps.report(
-            self.world,
-            skill,
-            outcome,
-            facts=_texts(command, "facts"),
-            session_id=_text(command, "session") or None,
-            expect=int(_text(command, "expect") or 0),
-            call=self.call,
-        )
-
-    def _resume(self, command: Command) -> object:
-        return steps.resume(self.world, command.arguments[0])
-
-    def _claim(self, command: Command) -> object:
-        session, dispatch = command.arguments
-        return dispatched_work.claim(self.world, session, dispatch, token=_text(command, "token") or None)
-
-    def _finish(self, command: Command) -> object:
-        session, dispatch, outcome = command.arguments
-        ended = dispatched_work.finish(self.world, session, dispatch, outcome, token=_text(command, "token"))
-        return as_working.ended_data(ended)
-
     def _answer(self, command: Command) -> object:
-        answers = {name: [label] for name, label in _texts(command, "answers").items()}
-        return questions.answer(self.world, command.arguments[0], answers, _text(command, "reason"))
-
-    def _finding(self, command: Command) -> object:
-        home, found = findings.add_finding(
-            self.world, command.arguments[0], severity=_text(command, "severity"), text=_text(command, "text")
-        )
-        return as_working.finding_data(home, found)
-
-    def _abandon(self, command: Command) -> object:
-        return as_data.session_item(steps.abandon(self.world, command.arguments[0]))
+        world, arguments = self.world, command.arguments
+        match command.verb:
+            case "start":
+                return steps.begin(world, arguments[0], _texts(command, "params"))
+            case "step":
+                return steps.report(
+                    world,
+                    *arguments,
+                    facts=_texts(command, "facts"),
+                    session_id=_text(command, "session"),
+                    expect=int(_text(command, "expect")),
+                    call=self.call,
+                )
+            case "resume":
+                return steps.resume(world, arguments[0])
+            case "claim":
+                return dispatched_work.claim(world, *arguments, token=_text(command, "token") or None)
+            case "finish":
+                ended = dispatched_work.finish(world, *arguments, token=_text(command, "token"))
+                return as_working.ended_data(ended)
+            case "answer":
+                answers = {name: [label] for name, label in _texts(command, "answers").items()}
+                return questions.answer(world, arguments[0], answers, _text(command, "reason"))
+            case "finding add":
+                severity, text = _text(command, "severity"), _text(command, "text")
+                return as_working.finding_data(
+                    *findings.add_finding(world, arguments[0], severity=severity, text=text)
+                )
+            case "session abandon":
+                return as_data.session_item(steps.abandon(world, arguments[0]))
+            case _:
+                raise ValueError(f"a walk cannot run `{command}`")
 
 
 def _texts(command: Command, option: str) -> dict[str, str]:
@@ -142,17 +126,16 @@ def _text(command: Command, option: str) -> str:
     return str(command.options.get(option, ""))
 
 
-def _same(command: Command) -> Command:
+def _unchanged(command: Command) -> Command:
     return command
 
 
 def _reply(answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
         guidance: Guidance = answer.guidance
-        data = as_data.render(guidance, keep=_same)
+        data = as_data.render(guidance, keep=_unchanged)
         return Reply(0, data, as_xml.render(guidance), as_text.render(guidance))
     if isinstance(answer, Assignment):
-        return Reply(
-            0, as_working.assignment_data(answer, keep=_same), text=as_working.assignment_text(answer)
-        )
+        data = as_working.assignment_data(answer, keep=_unchanged)
+        return Reply(0, data, text=as_working.assignment_text(answer))
     return Reply(0, answer)

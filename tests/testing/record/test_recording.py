@@ -221,9 +221,9 @@ def test_work_and_questions_that_are_others_now_are_named() -> None:
     text = (folder / "workflow.yaml").read_text()
 
     (folder / "workflow.yaml").write_text(text.replace("[a, b, c]", "[a, b]"))
-    assert "has 2 dispatches; it had 3" in replays(session)[0]["reason"]
+    assert "has 2 dispatches, and 3 results were given" in replays(session)[0]["reason"]
     (folder / "workflow.yaml").write_text(text.replace("id: go", "id: on"))
-    assert "no longer asks `go`" in replays(session)[0]["reason"]
+    assert "does not ask `go`" in replays(session)[0]["reason"]
     (folder / "workflow.yaml").write_text(text.replace('"Yes"', '"Yeah"'))
     assert "has no option `Yes`" in replays(session)[0]["reason"]
     (folder / "workflow.yaml").write_text("steps: [")
