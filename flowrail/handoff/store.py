@@ -29,7 +29,6 @@ from flowrail.storage.file_store import (
     Stamp,
     WrittenRecords,
     prepare_folder,
-    written_records,
 )
 from flowrail.storage.journal import Encoding
 from flowrail.storage.ownership import Owner
@@ -140,11 +139,11 @@ class Handoffs:
 
     def written(self, handoff_id: str) -> WrittenRecords:
         """Return a handoff as it was written, to be restored in another store."""
-        return written_records(self._files, handoff_id)
+        return self._files.written(handoff_id)
 
     def restore(self, handoff_id: str, written: WrittenRecords) -> None:
         """Store a handoff that was written elsewhere; its id must be new."""
-        self._files.restore(handoff_id, written.lines, written.side_files)
+        self._files.restore(handoff_id, written)
 
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each handoff that changes with each record."""

@@ -23,6 +23,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import schema
+from flowrail.storage.file_store import Listener
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.schema import SCHEMA_VERSION
 
@@ -179,10 +180,8 @@ class Database:
         if version != SCHEMA_VERSION:
             raise self._schema_error(version)
 
-    def listening(self) -> PoolProxiedConnection | None:
-        """Return a connection of its own on which changes are announced, if the database can do that."""
-        if self.is_sqlite:
-            return None
+    def listening(self) -> PoolProxiedConnection:
+        """Return a connection of its own on which PostgreSQL announces changes."""
         with self._errors():
             connection = self._checked().raw_connection()
             driver: Any = connection.driver_connection
@@ -294,8 +293,8 @@ class Database:
             ) from None
 
 
-class DatabaseListener:
-    """Waits for changes. PostgreSQL announces them; SQLite is looked at each time."""
+class DatabaseListener(Listener):
+    """Waits for changes that PostgreSQL announces."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -306,8 +305,6 @@ class DatabaseListener:
         """Wait at most so long for a change, and return whether the store may have changed."""
         if self._connection is None:
             self._connection = self._database.listening()
-            if self._connection is None:
-                time.sleep(seconds)
             return True  # changes before this moment were not announced here
         announced = self._announced(self._connection.driver_connection, seconds)
         if announced or time.monotonic() - self._looked_at > _LONGEST_SILENCE:

@@ -6,7 +6,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -14,14 +15,14 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from flowrail.errors import DocumentError, FlowError, StorageError
 from flowrail.storage import files, journal
 from flowrail.storage.files import locked, sha256_hex
-from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
+from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal, JournalFullError, JournalLine
 from flowrail.storage.ownership import Owner
 from flowrail.text import limits
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
-REMOVED = ".gone-"
+_REMOVED = ".gone-"
 """The prefix of a folder that is being deleted."""
-ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 T = TypeVar("T", bound=Chained)
 Stamp = tuple[int, int]
@@ -45,76 +46,178 @@ class SideFiles(Protocol):
         """Return the names of the files that belong to records: the definition and long texts."""
 
 
-class HeldEntry(Protocol[T]):
-    """A session or handoff under its lock."""
+class HeldEntry(ABC, Generic[T]):
+    """A session or handoff under its lock.
 
-    newest: T
-    torn: int
+    ``size`` is the length of all its records together, ``last_length`` that of the newest, and ``torn`` how many bytes of
+    an interrupted write follow them.
+    """
+
+    torn = 0
+
+    def __init__(
+        self,
+        what: str,
+        newest: T,
+        encoding: Encoding[T],
+        side_files: SideFiles,
+        *,
+        size: int,
+        last_length: int,
+    ) -> None:
+        self.newest = newest
+        self._what = what
+        self._encoding = encoding
+        self._side_files = side_files
+        self._size = size
+        self._last_length = last_length
 
     def append(self, record: T, *, reserve: int = 0) -> str:
-        """Add the record that follows ``newest``, and return its hash; when this returns, it is stored."""
+        """Add the record that follows ``newest``, and return its hash.
+
+        *reserve* bytes of the most that its records may have together stay free.
+        """
+        line = self._encoding.prepare(record)
+        if self._size + len(line.text) > limits.JOURNAL_BYTES - reserve:
+            raise JournalFullError(
+                f"{self._what} has {self._size} bytes and no room for another record",
+                hint="start again",
+                bytes=self._size,
+            )
+        for name, data in line.side_files.items():
+            if self._side_files.size(name) != len(data):
+                self._side_files.write(name, data)
+        self._add(record, line)
+        self._size += len(line.text)
+        self._last_length = len(line.text)
+        return line.hash
 
     def has_room(self, reserve: int) -> bool:
-        """Return whether further records fit and leave *reserve* bytes free."""
+        """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
+        return self._size + 2 * self._last_length <= limits.JOURNAL_BYTES - reserve
+
+    @abstractmethod
+    def _add(self, record: T, line: JournalLine) -> None:
+        """Store a record."""
 
 
-class RecordStore(Protocol[T]):
-    """A store of records: files here, a database behind the same methods."""
+class WrittenRecords(NamedTuple):
+    """A session or handoff as it was written: the lines of its journal, and the files that they name."""
 
-    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
-        """Return the ids of what may have one of the given values of each label, in order.
+    lines: tuple[bytes, ...]
+    side_files: Mapping[str, bytes]
 
-        *since* is the earliest value of the label `moved_at`. A store without an index returns all ids, so the caller
-        checks the records.
+
+class RecordStore(ABC, Generic[T]):
+    """All sessions, or all handoffs, of a store."""
+
+    def __init__(self, kind: Kind[T]) -> None:
+        self._kind = kind
+
+    @abstractmethod
+    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
+        """Return, by id, a value that changes with each record.
+
+        Only of what may have one of the given values of each label, and *since* as the earliest value of the label
+        `moved_at`. A store without an index returns all, so the caller checks the records.
         """
 
-    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return a value that changes with each record for the ids that `ids` would return."""
+    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
+        """Return the ids that `stamps` would return, in order."""
+        return sorted(self.stamps(labels, since))
 
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
+        while True:
+            key = f"{stem}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))}"
+            if not self._exists(key):
+                return key
 
-    def create(self, key: str, record: T, side_files: dict[str, bytes] | None = None) -> str:
-        """Store a first record and return its hash; the id must be new."""
+    @abstractmethod
+    def _exists(self, key: str) -> bool:
+        """Return whether an id is in use."""
 
-    def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
+    @abstractmethod
+    def create(self, key: str, record: T, side_files: Mapping[str, bytes]) -> str:
+        """Store a first record and return its hash; the id must be new, or its creation was interrupted."""
+
+    @abstractmethod
+    def newest(self, key: str) -> tuple[T, int]:
         """Return the newest record and how many bytes of an interrupted write follow it."""
 
     def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
-        """Yield each id with a function that returns its newest record, or raises an error if it cannot be read."""
+        """Yield each id with a function that reads its newest record."""
+        return ((key, partial(self._newest_record, key)) for key in self.ids())
 
-    def first(self, key: str, *, foreign: bool = False) -> T:
+    def _newest_record(self, key: str) -> T:
+        return self.newest(key)[0]
+
+    @abstractmethod
+    def first(self, key: str) -> T:
         """Return the first record."""
 
+    @abstractmethod
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
-        """Yield all records, oldest first, each checked against the one before it."""
+        """Yield all records, oldest first, each checked against the one before it; a *foreign* one's only to adopt it."""
 
+    @abstractmethod
     def newest_first(self, key: str) -> Iterator[T]:
-        """Yield all records, newest first."""
+        """Yield all records, newest first, each checked against the one after it."""
 
+    @abstractmethod
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all records as they were written, oldest first."""
 
-    def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
-        """Store records as they were written elsewhere, and this user as their owner; the id must be new."""
+    def written(self, key: str) -> WrittenRecords:
+        """Return what is stored under *key*, each record checked against the one before it."""
+        for _ in self.records(key):
+            pass
+        files_of_key = self.side_files(key)
+        content = {
+            name: files_of_key.read(name, limits.DEFINITION_BYTES, "a file of the session")
+            for name in files_of_key.names()
+        }
+        return WrittenRecords(tuple(self.lines(key)), content)
 
+    @abstractmethod
+    def restore(self, key: str, written: WrittenRecords) -> None:
+        """Store records that were written elsewhere, and this user as their owner; the id must be new."""
+
+    @abstractmethod
     def change(self, key: str, *, wait: float) -> AbstractContextManager[HeldEntry[T]]:
         """Hold the lock and yield the session or handoff."""
 
+    @abstractmethod
+    def delete(self, key: str) -> None:
+        """Delete it with all its files."""
+
+    @abstractmethod
+    def side_files(self, key: str) -> SideFiles:
+        """Return its other files."""
+
     def is_foreign(self, key: str) -> bool:
-        """Return whether another user or machine made it."""
+        """Return whether another user or machine made it. In a database, its permissions decide instead."""
+        del key
+        return False
 
     def adopt(self, key: str) -> None:
         """Make it this user's."""
 
-    def delete(self, key: str) -> None:
-        """Delete it with all its files."""
-
     def delete_leftovers(self) -> None:
         """Finish deletions that were interrupted."""
 
-    def side_files(self, key: str) -> SideFiles:
-        """Return its other files."""
+    def _restored(self, key: str, written: WrittenRecords) -> T:
+        """Return the newest of records that were written elsewhere, and are stored nowhere yet."""
+        *_, newest = journal.chained(self._kind.encoding(self.side_files(key)), written.lines, key)
+        self._check_id(key, newest, key)
+        return newest
+
+    def _check_id(self, path: str, record: T, key: str) -> None:
+        if self._kind.id_of(record) != key:
+            raise DamagedError(path, record.seq + 1, f"the record belongs to `{self._kind.id_of(record)}`")
+
+    def _exists_already(self, key: str) -> StorageError:
+        return StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
 
 
 class Kind(NamedTuple, Generic[T]):
@@ -135,11 +238,13 @@ class Kind(NamedTuple, Generic[T]):
     labels: Callable[[T], Mapping[str, str]] = lambda _: {}
 
 
-class Listener(Protocol):
-    """Waits for changes of a store."""
+class Listener:
+    """Waits for changes of a store: lets it be looked at each time."""
 
     def wait(self, seconds: float) -> bool:
         """Wait at most so long for a change, and return whether the store may have changed."""
+        time.sleep(seconds)
+        return True
 
     def close(self) -> None:
         """Stop waiting."""
@@ -186,52 +291,50 @@ class FolderFiles:
         return ["definition.json", *long_texts] if self.size("definition.json") >= 0 else long_texts
 
 
-class HeldFolder(Generic[T]):
+class HeldFolder(HeldEntry[T]):
     """A folder under its lock."""
 
-    def __init__(self, opened: Journal[T], newest: T, folder: str, noun: str) -> None:
-        self.newest = newest
+    def __init__(self, what: str, opened: Journal[T], newest: T, folder: str, noun: str) -> None:
+        super().__init__(
+            what,
+            newest,
+            opened.encoding,
+            FolderFiles(folder),
+            size=opened.size,
+            last_length=opened.last_length,
+        )
         self.torn = opened.torn
         self._journal = opened
-        self._folder = folder
+        self._snapshot = f"{folder}/{noun}.json"
         self._noun = noun
 
-    def append(self, record: T, *, reserve: int = 0) -> str:
-        """Add the record that follows ``newest``, and return its hash; when this returns, it is on disk."""
-        line = self._journal.encoding.prepare(record)
-        self._journal.check_room(line, reserve)
-        side_files = FolderFiles(self._folder)
-        for name, data in line.side_files.items():
-            if side_files.size(name) != len(data):
-                side_files.write(name, data)
-        self._journal.append(line, reserve=reserve)
+    def _add(self, record: T, line: JournalLine) -> None:
+        self._journal.append(line)
         self.torn = 0
-        with suppress(StorageError):  # the record counts; the next one renews the copy
-            copy = f"{self._folder}/{self._noun}.json"
-            write_snapshot(copy, self._noun, line.data[self._noun], record.seq, line.hash)
-        return line.hash
-
-    def has_room(self, reserve: int) -> bool:
-        """Return whether further records fit and leave *reserve* bytes free."""
-        return self._journal.has_room(reserve)
+        with suppress(StorageError):  # the record counts; the next one renews the snapshot
+            write_snapshot(self._snapshot, self._noun, line.data[self._noun], record.seq, line.hash)
 
 
-class FileStore(Generic[T]):
+class FileStore(RecordStore[T]):
     """All sessions, or all handoffs, below *path*."""
 
     def __init__(self, path: str, kind: Kind[T], owner: Owner) -> None:
+        super().__init__(kind)
         self.path = path
         self.folders = os.path.join(path, f"{kind.noun}s")
         self.owner = owner
         self._owned: set[str] = set()  # checked once per command
-        self._kind = kind
-        self._checked = False
+        self._is_private = False
 
     def folder(self, key: str) -> str:
         """Return the folder of a session or handoff; nothing but a valid id becomes a path."""
         if not self._kind.id_pattern.match(key):
             raise self._kind.unknown(key, list)
         return f"{self.folders}/{key}"
+
+    def side_files(self, key: str) -> FolderFiles:
+        """Return its other files."""
+        return FolderFiles(self.folder(key))
 
     def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return all ids, in order: folders have no index."""
@@ -249,63 +352,66 @@ class FileStore(Generic[T]):
             ) from None
 
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return a value for each id that changes with each record. Reads no journal."""
-        del labels, since
-        found: dict[str, Stamp] = {}
-        for key in self.ids():
+        """Return time and size of each journal. Reads none."""
+        stamps: dict[str, Stamp] = {}
+        for key in self.ids(labels, since):
             with suppress(OSError):  # its creation was interrupted
                 status = os.stat(f"{self.folders}/{key}/{JOURNAL}")
-                found[key] = (status.st_mtime_ns, status.st_size)
-        return found
+                stamps[key] = (status.st_mtime_ns, status.st_size)
+        return stamps
 
-    def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
-        """Return an unused id that begins with *stem*."""
-        while True:
-            letters = "".join(ALPHABET[byte % len(ALPHABET)] for byte in random(6))
-            if not os.path.lexists(os.path.join(self.folders, f"{stem}-{letters}")):
-                return f"{stem}-{letters}"
+    def _exists(self, key: str) -> bool:
+        return os.path.lexists(f"{self.folders}/{key}")
 
-    def create(self, key: str, record: T, side_files: dict[str, bytes] | None = None) -> str:
+    def create(self, key: str, record: T, side_files: Mapping[str, bytes]) -> str:
         """Store a first record and return its hash; the id must be new, or its creation was interrupted."""
         folder, noun = self.folder(key), self._kind.noun
         encoding = self._kind.encoding(FolderFiles(folder))
         line = encoding.prepare(record)
-        if os.path.lexists(f"{folder}/{JOURNAL}"):
-            raise StorageError(f"{noun} `{key}` exists already", hint="start again")
-        prepare_folder(self.path, folder)
-        for name, data in {**(side_files or {}), **line.side_files}.items():
-            FolderFiles(folder).write(name, data)
-        self.owner.claim(folder, line.hash)
+        self._prepare(folder, {**side_files, **line.side_files}, line.hash)
         with journal.opened(f"{folder}/{JOURNAL}", encoding, journal.CREATE) as opened:
             opened.append(line)
         journal.flush_names(folder)
         with suppress(StorageError):
-            write_snapshot(self._copy(folder), noun, line.data[noun], 0, line.hash)
+            write_snapshot(self._snapshot(folder), noun, line.data[noun], 0, line.hash)
         return line.hash
 
-    def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
+    def restore(self, key: str, written: WrittenRecords) -> None:
+        """Store records that were written elsewhere, and this user as their owner; the id must be new."""
+        folder = self.folder(key)
+        self._prepare(folder, written.side_files, journal.hash_of(written.lines[0], key))
+        try:
+            self._restored(key, written)
+        except StorageError:
+            remove_folder(folder)
+            raise
+        files.write_atomic(f"{folder}/{JOURNAL}", b"".join(written.lines))
+        journal.flush_names(folder)
+
+    def _prepare(self, folder: str, side_files: Mapping[str, bytes], first_hash: str) -> None:
+        """Make a folder with everything but its journal, which makes it a session or handoff."""
+        if os.path.lexists(f"{folder}/{JOURNAL}"):
+            raise self._exists_already(os.path.basename(folder))
+        prepare_folder(self.path, folder)
+        for name, data in side_files.items():
+            FolderFiles(folder).write(name, data)
+        self.owner.claim(folder, first_hash)
+
+    def newest(self, key: str) -> tuple[T, int]:
         """Return the newest record and how many bytes of an interrupted write follow it.
 
         It is flushed first if its writer died before it could say so.
         """
-        with self._opened(key, foreign=foreign) as (opened, folder):
-            record, behind = self._load(opened, folder, key)
-            if behind:
+        with self._opened(key) as (opened, folder):
+            record, is_ahead = self._load(opened, folder, key)
+            if is_ahead:
                 with suppress(StorageError):  # a file system that is read-only can still be read
-                    opened.flush_newest()
+                    opened.flush()
             return record, opened.torn
 
-    def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
-        """Yield each id with a function that reads its newest record."""
-
-        def read(key: str) -> T:
-            return self.newest(key)[0]
-
-        return ((key, partial(read, key)) for key in self.ids())
-
-    def first(self, key: str, *, foreign: bool = False) -> T:
+    def first(self, key: str) -> T:
         """Return the first record."""
-        with self._opened(key, foreign=foreign) as (opened, _):
+        with self._opened(key) as (opened, _):
             return opened.first()
 
     @contextmanager
@@ -316,22 +422,22 @@ class FileStore(Generic[T]):
             self._opened(key, journal.CHANGE) as (opened, folder),
             locked(f"{folder}/{LOCK}", wait=wait, what=what),
         ):
-            newest, behind = self._load(opened, folder, key)
-            if behind:
-                opened.flush_newest()
+            newest, is_ahead = self._load(opened, folder, key)
+            if is_ahead:
+                opened.flush()
                 files.sweep(folder)
-            yield HeldFolder(opened, newest, folder, self._kind.noun)
+            yield HeldFolder(what, opened, newest, folder, self._kind.noun)
 
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
-        """Yield all records, oldest first, each checked against the one before it, the last against the copy."""
+        """Yield all records, oldest first, each checked against the one before it, the last against the snapshot."""
         with self._opened(key, foreign=foreign) as (opened, folder):
-            copy = self._copy(folder)
-            seen, seq, digest = read_snapshot(copy), -1, ""
+            path = self._snapshot(folder)
+            snapshot, seq, digest = read_snapshot(path), -1, ""
             for record in opened.records():
                 self._check_id(opened.path, record, key)
                 seq, digest = record.seq, record.hash
                 yield record
-            check_snapshot(copy, seen, seq, digest)
+            check_snapshot(path, snapshot, seq, digest)
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
@@ -342,25 +448,6 @@ class FileStore(Generic[T]):
         """Yield all records as they were written, oldest first."""
         with self._opened(key) as (opened, _):
             yield from opened.lines()
-
-    def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
-        """Store records as they were written elsewhere, and this user as their owner; the id must be new."""
-        folder, noun = self.folder(key), self._kind.noun
-        encoding = self._kind.encoding(FolderFiles(folder))
-        if os.path.lexists(f"{folder}/{JOURNAL}"):
-            raise StorageError(f"{noun} `{key}` exists already", hint="nothing was changed")
-        prepare_folder(self.path, folder)
-        try:
-            for name, data in side_files.items():
-                FolderFiles(folder).write(name, data)
-            *_, newest = journal.chained(encoding, lines, key)
-            self._check_id(key, newest, key)
-        except StorageError:
-            remove_folder(folder)
-            raise
-        self.owner.claim(folder, journal.hash_of(lines[0]))
-        files.write_atomic(f"{folder}/{JOURNAL}", b"".join(lines))
-        journal.flush_names(folder)
 
     def is_foreign(self, key: str) -> bool:
         """Return whether another user or machine made it."""
@@ -375,37 +462,27 @@ class FileStore(Generic[T]):
     def delete(self, key: str) -> None:
         """Delete it with all its files: moved out of sight in one step, then removed."""
         folder = self.folder(key)
-        aside = os.path.join(self.folders, f"{REMOVED}{key}-{os.urandom(4).hex()}")
-        try:
+        aside = os.path.join(self.folders, f"{_REMOVED}{key}-{os.urandom(4).hex()}")
+        with files.writing(folder, "could not be deleted"):
             os.rename(folder, aside)
             files.sync_dir(self.folders)
             remove_folder(aside)
-        except OSError as error:
-            raise StorageError(
-                f"{folder} could not be deleted ({error.strerror})",
-                hint="check its permissions",
-                place=folder,
-            ) from None
 
     def delete_leftovers(self) -> None:
         """Finish deletions that were interrupted."""
         with suppress(OSError):
             for name in os.listdir(self.folders):
-                if name.startswith(REMOVED):
+                if name.startswith(_REMOVED):
                     remove_folder(os.path.join(self.folders, name))
 
-    def side_files(self, key: str) -> FolderFiles:
-        """Return its other files."""
-        return FolderFiles(self.folder(key))
-
-    def _copy(self, folder: str) -> str:
+    def _snapshot(self, folder: str) -> str:
         return f"{folder}/{self._kind.noun}.json"
 
     def _check_private(self) -> None:
-        if not self._checked:
+        if not self._is_private:
             files.check_private_dir(self.path)
             files.check_private_dir(self.folders)
-            self._checked = True
+            self._is_private = True
 
     @contextmanager
     def _opened(
@@ -419,12 +496,10 @@ class FileStore(Generic[T]):
             try:
                 opened = stack.enter_context(journal.opened(f"{folder}/{JOURNAL}", encoding, mode))
             except FileNotFoundError:
-                copy = self._copy(folder)
-                check_snapshot(copy, read_snapshot(copy), -1, "")
-                known = (
-                    list if os.path.lexists(folder) else self.ids
-                )  # an interrupted start is not a misspelt id
-                raise self._kind.unknown(key, known) from None
+                snapshot = self._snapshot(folder)
+                check_snapshot(snapshot, read_snapshot(snapshot), -1, "")
+                # the id of an interrupted start is not misspelt
+                raise self._kind.unknown(key, list if os.path.lexists(folder) else self.ids) from None
             if not foreign and key not in self._owned:
                 first = opened.first_hash()
                 if first and not self.owner.owns(folder, first):
@@ -433,39 +508,16 @@ class FileStore(Generic[T]):
             yield opened, folder
 
     def _load(self, opened: Journal[T], folder: str, key: str) -> tuple[T, bool]:
-        """Return the newest record, and whether the snapshot is older."""
-        copy = self._copy(folder)
-        seen = read_snapshot(copy)  # before the journal, which can only have more records by then
+        """Return the newest record, and whether it is newer than the snapshot."""
+        path = self._snapshot(folder)
+        snapshot = read_snapshot(path)  # before the journal, which can only have more records by then
         record = opened.newest()
         if record is None:
-            check_snapshot(copy, seen, -1, "")
+            check_snapshot(path, snapshot, -1, "")
             raise self._kind.unknown(key, list)
         self._check_id(opened.path, record, key)
-        check_snapshot(copy, seen, record.seq, record.hash)
-        return record, seen is None or seen.seq < record.seq
-
-    def _check_id(self, path: str, record: T, key: str) -> None:
-        if self._kind.id_of(record) != key:
-            raise DamagedError(path, record.seq + 1, f"the record belongs to `{self._kind.id_of(record)}`")
-
-
-class WrittenRecords(NamedTuple):
-    """A session or handoff as it was written: the lines of its journal, and the files that they name."""
-
-    lines: tuple[bytes, ...]
-    side_files: Mapping[str, bytes]
-
-
-def written_records(store: RecordStore[T], key: str) -> WrittenRecords:
-    """Return what is stored under *key*, each record checked against the one before it."""
-    for _ in store.records(key):
-        pass
-    side_files = store.side_files(key)
-    content = {
-        name: side_files.read(name, limits.DEFINITION_BYTES, "a file of the session")
-        for name in side_files.names()
-    }
-    return WrittenRecords(tuple(store.lines(key)), content)
+        check_snapshot(path, snapshot, record.seq, record.hash)
+        return record, snapshot is None or snapshot.seq < record.seq
 
 
 def prepare_folder(store: str, folder: str) -> None:
@@ -482,18 +534,6 @@ def prepare_folder(store: str, folder: str) -> None:
     files.make_private_dir(folder)
 
 
-class FolderListener:
-    """Lets a store of files be looked at each time."""
-
-    def wait(self, seconds: float) -> bool:
-        """Wait so long."""
-        time.sleep(seconds)
-        return True
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
 class FileBackend:
     """The records of the store in the folder *path*."""
 
@@ -505,27 +545,26 @@ class FileBackend:
         """Return all sessions, or all handoffs."""
         return FileStore(self._path, kind, self._owner)
 
-    def listener(self) -> FolderListener:
+    def listener(self) -> Listener:
         """Return what waits for changes of the store by any process."""
-        return FolderListener()
+        return Listener()
 
 
 def remove_folder(path: str) -> None:
     """Delete a folder with everything in it; a link is deleted, not followed."""
-    if not os.path.lexists(path):
-        return
-    if os.path.islink(path) or not os.path.isdir(path):
+    if os.path.islink(path):
         os.unlink(path)
-    else:
+    elif os.path.isdir(path):
         import shutil  # 2 ms with the archive formats that it imports, and only deletions need it
 
         shutil.rmtree(path)
 
 
-_SNAPSHOT_END = re.compile(
-    rb',\n "seq": (\d{1,15}),\n "hash": "([0-9a-f]{64})",\n "check": "([0-9a-f]{16})"\n}\n\Z'
+# --- snapshots
+
+_SNAPSHOT = re.compile(
+    rb'(.*,\n "seq": (\d{1,15}),\n "hash": "([0-9a-f]{64})"),\n "check": "([0-9a-f]{16})"\n}\n', re.DOTALL
 )
-_SNAPSHOT_CHECK_LENGTH = len(',\n "check": "0123456789abcdef"\n}\n')
 _LARGEST_SNAPSHOT = 4 * limits.RECORD_BYTES
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",\n  ", ": ")).encode
 
@@ -547,16 +586,15 @@ def write_snapshot(path: str, noun: str, value: Mapping[str, object], seq: int, 
     """Replace the snapshot at *path*: *value* under *noun*, one line for each of its keys."""
     text = f'{{\n "{noun}": {_json(value)},\n "seq": {seq},\n "hash": "{digest}"'
     body = text.encode("utf-8", "backslashreplace")
-    files.write_over(path, body + f',\n "check": "{_snapshot_check(body)}"\n}}\n'.encode())
+    files.write_over(path, body + f',\n "check": "{sha256_hex(body)[:16]}"\n}}\n'.encode())
 
 
 def read_snapshot(path: str) -> Snapshot | None:
     """Return which record the snapshot at *path* is of, or `None` if it is incomplete."""
-    data = _snapshot_bytes(path)
-    end = _SNAPSHOT_END.search(data)
-    if end is None or end[3].decode() != _snapshot_check(data[:-_SNAPSHOT_CHECK_LENGTH]):
+    parts = _SNAPSHOT.fullmatch(_snapshot_bytes(path))
+    if parts is None or parts[4].decode() != sha256_hex(parts[1])[:16]:
         return None
-    return Snapshot(int(end[1]), end[2].decode())
+    return Snapshot(int(parts[2]), parts[3].decode())
 
 
 def snapshot_content(path: str) -> dict[str, object] | None:
@@ -568,21 +606,17 @@ def snapshot_content(path: str) -> dict[str, object] | None:
     return data if isinstance(data, dict) else None
 
 
-def check_snapshot(path: str, seen: Snapshot | None, seq: int, digest: str) -> None:
-    """Refuse a journal that ends with record *seq* if its snapshot has *seen* a later or another one; -1 is none."""
-    if seen is None or seen.seq < seq or (seen.seq, seen.hash) == (seq, digest):
+def check_snapshot(path: str, snapshot: Snapshot | None, seq: int, digest: str) -> None:
+    """Refuse a journal that ends with record *seq* if its snapshot is of a later or another one; -1 is none."""
+    if snapshot is None or snapshot.seq < seq or snapshot == (seq, digest):
         return
-    another = "another " if seen.seq == seq else ""
+    another = "another " if snapshot.seq == seq else ""
     ends = f"ends with {another}record {seq}" if seq >= 0 else "has no record"
     raise LinesLostError(
-        f"{path} is a snapshot of record {seen.seq}, but the journal {ends}",
+        f"{path} is a snapshot of record {snapshot.seq}, but the journal {ends}",
         hint="nothing was changed; restore journal.jsonl from a backup, or start again",
         place=path,
     )
-
-
-def _snapshot_check(body: bytes) -> str:
-    return sha256_hex(body)[:16]
 
 
 def _snapshot_bytes(path: str) -> bytes:

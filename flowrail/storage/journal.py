@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import StorageError, UsageError
@@ -33,7 +33,6 @@ _SHORT = 4_096
 """How much of an end of the file is read at first: most lines are short."""
 _HASH = b',"hash":"'
 _HASH_LENGTH = len(_HASH) + 64 + len('"}')
-_END = re.compile(_HASH + rb'([0-9a-f]{64})"}')
 _json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -91,10 +90,6 @@ class Chained(Protocol):
 T = TypeVar("T", bound=Chained)
 
 
-def _keep_whole(_data: dict[str, object], _body: bytes) -> None:
-    return None
-
-
 class Encoding(NamedTuple, Generic[T]):
     """How a record becomes a JSON object and back.
 
@@ -105,7 +100,9 @@ class Encoding(NamedTuple, Generic[T]):
 
     encode: Callable[[T], dict[str, Any]]
     decode: Callable[[dict[str, Any], bytes], T]
-    split: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], dict[str, bytes]] | None] = _keep_whole
+    split: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], dict[str, bytes]] | None] = (
+        lambda _data, _body: None
+    )
 
     def prepare(self, record: T) -> JournalLine:
         """Return *record* as it will be written; `TooLargeError` if it is too long."""
@@ -136,196 +133,103 @@ class Journal(Generic[T]):
 
     def __init__(self, fd: int, path: str, encoding: Encoding[T]) -> None:
         self.path = path
-        self._fd = fd
         self.encoding = encoding
-        self._line = b""
-        self._end = 0
+        self.size = 0
+        """How many bytes the whole lines have."""
         self.torn = 0
         """How many bytes of an interrupted write follow the last whole line."""
-
-    @property
-    def size(self) -> int:
-        """How many bytes the whole lines have."""
-        return self._end
+        self.last_length = 0
+        """How long the last whole line is."""
+        self._fd = fd
 
     def first_hash(self) -> str:
         """Return the hash of the first record, checked against its line; empty before the first record."""
-        line = self._first_line()
-        return _body_and_hash(line, self.path, 1)[1] if line else ""
+        line = next(self.lines(), None)
+        return hash_of(line, self.path) if line else ""
 
     def first(self) -> T:
         """Return the first record."""
-        return decoded(self.encoding, self._first_line() or b"{}", self.path, 1)
+        return decoded(self.encoding, next(self.lines(), b"{}"), self.path, 1)
 
     def newest(self) -> T | None:
         """Return the newest record, or `None` if the journal has none yet."""
-        self._line, self._end, self.torn = self._tail()
-        if not self._line:
+        end = os.fstat(self._fd).st_size
+        pieces = self._backwards(end)
+        self.torn = len(next(pieces))
+        self.size = end - self.torn
+        if not self.size:
             return None
+        line = next(pieces)
+        self.last_length = len(line) + 1
         try:
-            return decoded(self.encoding, self._line, self.path, 0)
+            return decoded(self.encoding, line, self.path, 0)
         except DamagedError as error:  # counting the lines takes long, so only a damaged journal pays for it
-            raise type(error)(self.path, self._count_lines(), error.what) from None
+            raise type(error)(self.path, sum(1 for _ in self.lines()), error.what) from None
 
     def records(self) -> Iterator[T]:
         """Yield every record, oldest first, each checked against the one before it."""
-        return chained(self.encoding, self._lines(), self.path)
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield every whole line as it was written, oldest first."""
-        return self._lines()
+        return chained(self.encoding, self.lines(), self.path)
 
     def newest_first(self) -> Iterator[T]:
         """Yield every record, newest first, each checked against the one after it."""
-        after = self.newest()
-        if after is None:
-            return
-        yield after
-        lines = self._lines_backwards()
-        next(lines)
-        for line in lines:
-            record = decoded(self.encoding, line, self.path, after.seq)
-            if (record.seq, record.hash) != (after.seq - 1, after.prev):
-                raise does_not_follow(self.path, after.seq + 1)
-            yield record
-            after = record
+        newest = self.newest()
+        if newest is not None:
+            older = islice(self._backwards(self.size), 2, None)
+            yield from chained_backwards(self.encoding, newest, older, self.path)
 
-    def append(self, line: JournalLine, *, reserve: int = 0) -> None:
-        """Add a prepared record with one flush; when this returns, it is on disk.
-
-        *reserve* bytes of the largest journal stay free. If the write fails, nothing of it remains.
-        """
-        self.check_room(line, reserve)
-        if self.torn:
-            self._cut()
-        try:
-            files.append_durable(self._fd, line.text, what=self.path)
-        except StorageError:
-            with suppress(OSError):
-                os.ftruncate(self._fd, self._end)
-            raise
-        self._line = line.text
-        self._end += len(line.text)
-
-    def check_room(self, line: JournalLine, reserve: int = 0) -> None:
-        """Refuse a record that does not fit into the journal."""
-        if self._end + len(line.text) > limits.JOURNAL_BYTES - reserve:
-            raise JournalFullError(
-                f"{self.path} has {self._end} bytes and no room for another record",
-                hint="start again",
-                bytes=self._end,
-            )
-
-    def has_room(self, reserve: int) -> bool:
-        """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
-        return self._end + 2 * len(self._line) <= limits.JOURNAL_BYTES - reserve
-
-    def flush_newest(self) -> None:
-        """Flush the last line, whose writer may have died before it could.
-
-        The same bytes are written to the same place first: after a flush that failed, another flush reports
-        success for pages that the kernel has dropped.
-        """
-        try:
-            fd = os.open(self.path, _OPEN | os.O_WRONLY)  # without O_APPEND: Linux would write at the end
-            try:
-                start, rest = self._end - len(self._line), memoryview(self._line)
-                while rest:
-                    written = os.pwrite(fd, rest, start)
-                    start, rest = start + written, rest[written:]
-                files.flush(fd)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise StorageError(
-                f"{self.path} could not be flushed ({error.strerror})", hint="check the disk", place=self.path
-            ) from None
-        flush_names(os.path.dirname(self.path))
-
-    def _first_line(self) -> bytes:
-        data = b""
-        while b"\n" not in data:
-            piece = os.pread(self._fd, _next_size(data), len(data))
-            if not piece:
-                return b""
-            if len(data) > limits.RECORD_BYTES:
-                raise DamagedError(self.path, 1, f"the first line has more than {limits.RECORD_BYTES} bytes")
-            data += piece
-        return data[: data.index(b"\n") + 1]
-
-    def _tail(self) -> tuple[bytes, int, int]:
-        """Return the last whole line, where it ends, and how many bytes follow it."""
-        size = os.fstat(self._fd).st_size
-        data, start = b"", size
-        while start > 0 and len(data) <= 2 * limits.RECORD_BYTES:
-            step = min(_next_size(data), start)
-            start -= step
-            data = os.pread(self._fd, step, start) + data
-            last = data.rfind(b"\n")
-            begin = data.rfind(b"\n", 0, last) if last >= 0 else -1
-            if begin >= 0 or (start == 0 and last >= 0):
-                self._check_torn(data[last + 1 :])
-                return data[begin + 1 : last + 1], start + last + 1, len(data) - last - 1
-        if start == 0:
-            self._check_torn(data)
-            return b"", 0, size
-        raise DamagedError(
-            self.path, self._count_lines(), f"the last line has more than {limits.RECORD_BYTES} bytes"
-        )
-
-    def _lines(self) -> Iterator[bytes]:
-        at, number, rest = 0, 0, b""
-        while piece := os.pread(self._fd, _CHUNK, at):
+    def lines(self) -> Iterator[bytes]:
+        """Yield every whole line as it was written, oldest first."""
+        at, number, rest, length = 0, 0, b"", _SHORT
+        while piece := os.pread(self._fd, length, at):
             at += len(piece)
+            length = _CHUNK
             *whole, rest = (rest + piece).split(b"\n")
-            yield from (line + b"\n" for line in whole)
             number += len(whole)
             if len(rest) > limits.RECORD_BYTES:
-                raise DamagedError(
-                    self.path, number + 1, f"the line has more than {limits.RECORD_BYTES} bytes"
-                )
-        self._check_torn(rest)
+                raise self._too_long(number + 1)
+            yield from (line + b"\n" for line in whole)
 
-    def _lines_backwards(self) -> Iterator[bytes]:
-        start, rest = self._end, b""
-        while start > 0:
-            step = min(_CHUNK, start)
-            start -= step
-            rest = os.pread(self._fd, step, start) + rest
-            first, *whole = rest.split(b"\n")
-            yield from (line + b"\n" for line in reversed(whole[:-1]))
-            rest = first + b"\n"
-        if rest:
-            yield rest
+    def append(self, line: JournalLine) -> None:
+        """Add a prepared record with one flush; when this returns, it is on disk.
 
-    def _check_torn(self, rest: bytes) -> None:
-        """Refuse a complete record that lost only its line feed: it was acknowledged and must not be cut off."""
-        for end in _END.finditer(rest):
-            digest = sha256_hex(rest[: end.start()]).encode()
-            if end.end() < len(rest) and digest == end.group(1):
-                what = "the end of the line is not as it was written"
-                raise DamagedError(self.path, self._count_line_feeds() + 1, what)
-
-    def _cut(self) -> None:
-        try:
-            os.ftruncate(self._fd, self._end)
-        except OSError as error:
-            raise StorageError(
-                f"the incomplete record at the end of {self.path} could not be removed ({error.strerror})",
-                hint="check the disk; nothing has moved",
-                place=self.path,
-            ) from None
+        If the write or the flush fails, nothing of it remains. A failed flush is not repeated, because the kernel then
+        reports success for pages that it dropped.
+        """
+        with files.writing(self.path):
+            try:
+                if self.torn:
+                    os.ftruncate(self._fd, self.size)
+                files.write_all(self._fd, line.text)
+                files.flush(self._fd)
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(self._fd, self.size)
+                raise
         self.torn = 0
+        self.size += len(line.text)
+        self.last_length = len(line.text)
 
-    def _count_lines(self) -> int:
-        return max(1, self._count_line_feeds())
+    def flush(self) -> None:
+        """Flush the last line, whose writer may have died before it could."""
+        with files.writing(self.path):
+            files.flush(self._fd)
+        flush_names(os.path.dirname(self.path))
 
-    def _count_line_feeds(self) -> int:
-        at, found = 0, 0
-        while piece := os.pread(self._fd, _CHUNK, at):
-            at += len(piece)
-            found += piece.count(b"\n")
-        return found
+    def _backwards(self, end: int) -> Iterator[bytes]:
+        """Yield what is before *end*, split at line feeds, beginning with what follows the last one."""
+        start, rest, length = end, b"", _SHORT
+        while start > 0:
+            length = min(length, start)
+            start -= length
+            rest, *whole = (os.pread(self._fd, length, start) + rest).split(b"\n")
+            if len(rest) > limits.RECORD_BYTES:
+                raise self._too_long(sum(1 for _ in self.lines()))
+            yield from reversed(whole)
+            length = _CHUNK
+        yield rest
+
+    def _too_long(self, number: int) -> DamagedError:
+        return DamagedError(self.path, number, f"the line has more than {limits.RECORD_BYTES} bytes")
 
 
 @contextmanager
@@ -337,16 +241,20 @@ def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journ
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise StorageError(
-            f"{path} could not be opened ({error.strerror})", hint="check its permissions", place=path
-        ) from None
+        raise _unusable(path, f"could not be opened ({error.strerror})") from None
     try:
-        problem = _problem(os.fstat(fd))
-        if problem:
-            raise StorageError(f"{path} {problem}", hint="a journal is a file of your own", place=path)
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode):
+            raise _unusable(path, "is not a plain file")
+        if about.st_size > limits.JOURNAL_BYTES:
+            raise _unusable(path, "is too large")
         yield Journal(fd, path, encoding)
     finally:
         os.close(fd)
+
+
+def _unusable(path: str, fact: str) -> StorageError:
+    return StorageError(f"{path} {fact}", hint="a journal is a file of your own", place=path)
 
 
 def _body(data: dict[str, object]) -> bytes:
@@ -383,14 +291,26 @@ def chained(encoding: Encoding[T], lines: Iterable[bytes], path: str) -> Iterato
     for number, line in enumerate(lines, start=1):
         record = decoded(encoding, line, path, number)
         if record.prev != before or record.seq != number - 1:
-            raise does_not_follow(path, number)
+            raise _does_not_follow(path, number)
         before = record.hash
         yield record
 
 
-def hash_of(line: bytes) -> str:
-    """Return the hash in a line, checked against its text."""
-    return _body_and_hash(line, "the record", 1)[1]
+def chained_backwards(encoding: Encoding[T], newest: T, older: Iterable[bytes], path: str) -> Iterator[T]:
+    """Yield *newest* and the records in the lines before it, each checked against the one after it."""
+    yield newest
+    after = newest
+    for line in older:
+        record = decoded(encoding, line, path, after.seq)
+        if (record.seq, record.hash) != (after.seq - 1, after.prev):
+            raise _does_not_follow(path, after.seq + 1)
+        yield record
+        after = record
+
+
+def hash_of(line: bytes, path: str) -> str:
+    """Return the hash in the first line of a journal, checked against its text."""
+    return _body_and_hash(line, path, 1)[1]
 
 
 def flush_names(folder: str) -> None:
@@ -409,18 +329,5 @@ def _body_and_hash(line: bytes, path: str, number: int) -> tuple[bytes, str]:
     return body, digest
 
 
-def _next_size(data: bytes) -> int:
-    return min(max(_SHORT, len(data)), _CHUNK)
-
-
-def does_not_follow(path: str, number: int) -> DamagedError:
-    """Return the refusal of the record on line *number*, which does not continue the chain."""
+def _does_not_follow(path: str, number: int) -> DamagedError:
     return DamagedError(path, number, "the record does not follow the one before it")
-
-
-def _problem(about: os.stat_result) -> str:
-    if not stat.S_ISREG(about.st_mode):
-        return "is not a plain file"
-    if about.st_uid != os.geteuid():
-        return "belongs to another user"
-    return "is too large" if about.st_size > limits.JOURNAL_BYTES else ""

@@ -6,11 +6,10 @@ was written. A change locks the row, and an append succeeds only if the row stil
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -18,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     LargeBinary,
+    Row,
     Select,
     bindparam,
     cast,
@@ -27,16 +27,22 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import IntegrityError
 
-from flowrail.errors import ConflictError, DocumentError, StorageError
+from flowrail.errors import ConflictError, DocumentError
 from flowrail.storage import journal
 from flowrail.storage.database import WAIT_SECONDS, Database, DatabaseListener, open_database
-from flowrail.storage.file_store import ALPHABET, NO_LABELS, Kind, Stamp
+from flowrail.storage.file_store import (
+    NO_LABELS,
+    HeldEntry,
+    Kind,
+    Listener,
+    RecordStore,
+    Stamp,
+    WrittenRecords,
+)
 from flowrail.storage.files import MissingFileError
-from flowrail.storage.journal import Chained, DamagedError, Encoding, JournalFullError
+from flowrail.storage.journal import Chained, DamagedError, Encoding, JournalLine
 from flowrail.storage.schema import LABEL_LENGTH, LABELS, TABLES, VERSION, Tables
-from flowrail.text import limits
 
 _BATCH = 500
 
@@ -95,65 +101,43 @@ class SqlFiles:
             return list(connection.execute(select(self._texts.c.name).where(self._mine)).scalars())
 
 
-class HeldRow(Generic[T]):
+class HeldRow(HeldEntry[T]):
     """A session or handoff whose row is locked."""
-
-    torn = 0
-    """A database leaves no incomplete records."""
 
     def __init__(
         self, store: SqlStore[T], connection: Connection, key: str, newest: T, length: int, size: int
     ) -> None:
-        self.newest = newest
+        files = store.side_files(key)
+        super().__init__(f"`{key}`", newest, store.encoding(key), files, size=size, last_length=length)
         self._store = store
         self._connection = connection
         self._key = key
-        self._last_length = length
-        self._size = size
 
-    def append(self, record: T, *, reserve: int = 0) -> str:
-        """Add the record that follows ``newest``, and return its hash. It is stored when the change ends."""
-        store, key = self._store, self._key
-        line = store.encoding(key).prepare(record)
-        if self._size + len(line.text) > limits.JOURNAL_BYTES - reserve:
-            raise JournalFullError(
-                f"`{key}` has {self._size} bytes and no room for another record",
-                hint="start again",
-                bytes=self._size,
-            )
-        files = store.side_files(key)
-        for name, data in line.side_files.items():
-            if files.size(name) != len(data):
-                files.write(name, data)
+    def _add(self, record: T, line: JournalLine) -> None:
         parameters = {
-            "key": key,
+            "key": self._key,
             "before": record.prev,
             "record": record.seq,
             "digest": line.hash,
             "size": self._size + len(line.text),
             "text": line.text,
-            **{f"label_{label}": value for label, value in store.labels_of(record).items()},
+            **{f"label_{label}": value for label, value in self._store.labels_of(record).items()},
         }
-        for statement in store.append_statements:
-            if store.database.execute(self._connection, statement, parameters).rowcount != 1:
+        for statement in self._store.append_statements:
+            if self._store.database.execute(self._connection, statement, parameters).rowcount != 1:
                 raise ChangedMeanwhileError(
-                    f"`{key}` was changed by another process", hint="run the command again", id=key
+                    f"`{self._key}` was changed by another process",
+                    hint="run the command again",
+                    id=self._key,
                 )
-        self._size += len(line.text)
-        self._last_length = len(line.text)
-        return line.hash
-
-    def has_room(self, reserve: int) -> bool:
-        """Return whether further records fit and leave *reserve* bytes free."""
-        return self._size + 2 * self._last_length <= limits.JOURNAL_BYTES - reserve
 
 
-class SqlStore(Generic[T]):
+class SqlStore(RecordStore[T]):
     """All sessions, or all handoffs, in a database."""
 
     def __init__(self, database: Database, kind: Kind[T]) -> None:
+        super().__init__(kind)
         self.database = database
-        self._kind = kind
         self.tables = TABLES[kind.noun]
         self._labels = [label for label in LABELS if label in self.tables.values.c]
 
@@ -196,12 +180,8 @@ class SqlStore(Generic[T]):
         locked = self._newest_query.with_for_update(of=self.tables.values)
         return self.database.compiled(locked)  # for SQLite without `FOR UPDATE`
 
-    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
-        """Return the ids of what has one of the given values of each label, in order."""
-        return sorted(self.stamps(labels, since))
-
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return a value that changes with each record for the ids that `ids` would return."""
+        """Return the number of the newest record and the size of all."""
         values = self.tables.values
         query = select(values.c.id, values.c.seq, values.c.bytes)
         for label, wanted in labels.items():
@@ -212,57 +192,39 @@ class SqlStore(Generic[T]):
             rows = connection.execute(query).all()
         return {key: (seq, size) for key, seq, size in rows}
 
-    def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
-        """Return an unused id that begins with *stem*."""
-        while True:
-            key = f"{stem}-{''.join(ALPHABET[byte % len(ALPHABET)] for byte in random(6))}"
-            if self._row(key) is None:
-                return key
-
-    def create(self, key: str, record: T, side_files: dict[str, bytes] | None = None) -> str:
+    def create(self, key: str, record: T, side_files: Mapping[str, bytes]) -> str:
         """Store a first record and return its hash; the id must be new."""
         line = self.encoding(key).prepare(record)
-        try:
-            with self.database.changing(wait=WAIT_SECONDS) as connection:
-                self._insert(connection, key, record, line.hash, [line.text])
-                for name, data in {**(side_files or {}), **line.side_files}.items():
-                    self.side_files(key).write(name, data)
-        except IntegrityError:
-            raise StorageError(f"{self._kind.noun} `{key}` exists already", hint="start again") from None
+        with self.database.changing(wait=WAIT_SECONDS) as connection:
+            self._insert(connection, key, record, line.hash, [line.text])
+            self._insert_texts(key, {**side_files, **line.side_files})
         return line.hash
 
-    def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
+    def restore(self, key: str, written: WrittenRecords) -> None:
+        """Store records that were written elsewhere; the id must be new."""
+        if self._exists(key):
+            raise self._exists_already(key)
+        with self.database.changing(wait=WAIT_SECONDS) as connection, connection.begin_nested():
+            self._insert_texts(key, written.side_files)
+            newest = self._restored(key, written)
+            self._insert(connection, key, newest, newest.hash, written.lines)
+
+    def newest(self, key: str) -> tuple[T, int]:
         """Return the newest record. Nothing follows it: a database leaves no incomplete records."""
-        del foreign
         with self.database.reading() as connection:
             return self._newest(connection, key)[0], 0
 
     def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
         """Yield each id with a function that returns its newest record. One query finds many of them."""
         values, records, _ = self.tables
-        query = (
-            select(values.c.id, values.c.seq, records.c.line)
-            .outerjoin(records, (records.c[0] == values.c.id) & (records.c.seq == values.c.seq))
-            .order_by(values.c.id)
-            .limit(_BATCH)
-        )
-        after = ""
-        while True:
-            with self.database.reading() as connection:
-                rows = connection.execute(query.where(values.c.id > after)).all()
-            if not rows:
-                return
-            for key, seq, line in rows:
-                yield key, partial(self._decoded, key, seq, line)
-            after = rows[-1][0]
+        newest = (records.c[0] == values.c.id) & (records.c.seq == values.c.seq)
+        query = select(values.c.id, values.c.seq, records.c.line).outerjoin(records, newest)
+        for key, seq, line in self._rows(query, values.c.id, ""):
+            yield key, partial(self._decoded, key, seq, line)
 
-    def first(self, key: str, *, foreign: bool = False) -> T:
+    def first(self, key: str) -> T:
         """Return the first record."""
-        del foreign
-        records = self.tables.records
-        query = select(records.c.line).where(records.c[0] == key, records.c.seq == 0)
-        with self.database.reading() as connection:
-            line: bytes | None = connection.execute(query).scalar()
+        line = next(self.lines(key), None)
         if line is None:
             raise self._kind.unknown(key, self.ids)
         return journal.decoded(self.encoding(key), line, self._place(key), 1)
@@ -276,58 +238,42 @@ class SqlStore(Generic[T]):
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it, the last against its row."""
         del foreign
-        row = self._row(key)  # before the records, which can only have become more by then
-        if row is None:
-            raise self._kind.unknown(key, self.ids)
-        newest = -1
+        with (
+            self.database.reading() as connection
+        ):  # before the records, which can only have become more by then
+            newest, _, _ = self._newest(connection, key)
+        seq = -1
         for record in journal.chained(self.encoding(key), self.lines(key), self._place(key)):
-            self._check_id(record, key)
+            self._check_id(self._place(key), record, key)
             yield record
-            newest = record.seq
-        if newest < row[0]:
-            raise DamagedError(self._place(key), row[0] + 1, "the newest record is missing")
+            seq = record.seq
+        if seq < newest.seq:
+            raise DamagedError(self._place(key), newest.seq + 1, "the newest record is missing")
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
-        with self.database.reading() as connection:
-            after = self._newest(connection, key)[0]
-        yield after
-        encoding = self.encoding(key)
-        for line in self._lines_before(key, after.seq):
-            record = journal.decoded(encoding, line, self._place(key), after.seq)
-            if (record.seq, record.hash) != (after.seq - 1, after.prev):
-                raise journal.does_not_follow(self._place(key), after.seq + 1)
-            yield record
-            after = record
+        newest, _ = self.newest(key)
+        older = self._lines_before(key, newest.seq)
+        yield from journal.chained_backwards(self.encoding(key), newest, older, self._place(key))
 
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all records as they were written, oldest first."""
         records = self.tables.records
-        after = -1
-        while True:
-            query = (
-                select(records.c.seq, records.c.line)
-                .where(records.c[0] == key, records.c.seq > after)
-                .order_by(records.c.seq)
-                .limit(_BATCH)
-            )
-            with self.database.reading() as connection:
-                rows = connection.execute(query).all()
-            if not rows:
-                return
-            yield from (line for _, line in rows)
-            after = rows[-1][0]
+        query = select(records.c.seq, records.c.line).where(records.c[0] == key)
+        return (line for _, line in self._rows(query, records.c.seq, -1))
 
-    def restore(self, key: str, lines: Sequence[bytes], side_files: Mapping[str, bytes]) -> None:
-        """Store records as they were written elsewhere; the id must be new."""
-        if self._row(key) is not None:
-            raise StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
-        with self.database.changing(wait=WAIT_SECONDS) as connection, connection.begin_nested():
-            for name, data in side_files.items():
-                self.side_files(key).write(name, data)
-            *_, newest = journal.chained(self.encoding(key), lines, key)
-            self._check_id(newest, key)
-            self._insert(connection, key, newest, newest.hash, lines)
+    def _rows(
+        self, query: Select[*tuple[Any, ...]], column: ColumnElement[Any], after: object
+    ) -> Iterator[Row[*tuple[Any, ...]]]:
+        """Yield the rows of *query* in the order of *column*, which is its first one and is unique, beginning after that."""
+        while True:
+            some = query.where(column > after).order_by(column).limit(_BATCH)
+            with self.database.reading() as connection:
+                rows = connection.execute(some).all()
+            yield from rows
+            if len(rows) < _BATCH:
+                return
+            after = rows[-1][0]
 
     def _insert(
         self, connection: Connection, key: str, newest: T, digest: str, lines: Sequence[bytes]
@@ -338,13 +284,9 @@ class SqlStore(Generic[T]):
         rows = [{records.c[0].name: key, "seq": seq, "line": line} for seq, line in enumerate(lines)]
         connection.execute(insert(records), rows)
 
-    def is_foreign(self, key: str) -> bool:
-        """Return `False`: the permissions of the database decide who may read and write."""
-        del key
-        return False
-
-    def adopt(self, key: str) -> None:
-        """Do nothing: everything in a database may be continued."""
+    def _insert_texts(self, key: str, texts: Mapping[str, bytes]) -> None:
+        for name, data in texts.items():
+            self.side_files(key).write(name, data)
 
     def delete(self, key: str) -> None:
         """Delete it with all its records and texts."""
@@ -353,9 +295,6 @@ class SqlStore(Generic[T]):
             connection.execute(delete(texts).where(texts.c[0] == key))
             connection.execute(delete(records).where(records.c[0] == key))
             connection.execute(delete(values).where(values.c.id == key))
-
-    def delete_leftovers(self) -> None:
-        """Do nothing: deletions are not interrupted half-way."""
 
     def side_files(self, key: str) -> SqlFiles:
         """Return its long texts."""
@@ -370,11 +309,10 @@ class SqlStore(Generic[T]):
         values = self._kind.labels(record)
         return {label: values.get(label, "")[:LABEL_LENGTH] for label in self._labels}
 
-    def _row(self, key: str) -> tuple[int, int] | None:
+    def _exists(self, key: str) -> bool:
         values = self.tables.values
         with self.database.reading() as connection:
-            row = connection.execute(select(values.c.seq, values.c.bytes).where(values.c.id == key)).first()
-        return None if row is None else (row[0], row[1])
+            return connection.execute(select(values.c.seq).where(values.c.id == key)).first() is not None
 
     def _newest(self, connection: Connection, key: str, *, lock: bool = False) -> tuple[T, int, int]:
         """Return the newest record, how long it is, and how long all are together; with *lock*, lock the row."""
@@ -393,7 +331,7 @@ class SqlStore(Generic[T]):
         if line is None:
             raise DamagedError(self._place(key), seq + 1, "the newest record is missing")
         record = journal.decoded(self.encoding(key), line, self._place(key), seq + 1)
-        self._check_id(record, key)
+        self._check_id(self._place(key), record, key)
         return record
 
     def _lines_before(self, key: str, seq: int) -> Iterator[bytes]:
@@ -413,11 +351,6 @@ class SqlStore(Generic[T]):
     def _place(self, key: str) -> str:
         return f"{self.database.shown}#{key}"
 
-    def _check_id(self, record: T, key: str) -> None:
-        if self._kind.id_of(record) != key:
-            what = f"the record belongs to `{self._kind.id_of(record)}`"
-            raise DamagedError(self._place(key), record.seq + 1, what)
-
 
 class SqlBackend:
     """The records of the store in a database."""
@@ -434,6 +367,6 @@ class SqlBackend:
         """Return all sessions, or all handoffs."""
         return SqlStore(self.database, kind)
 
-    def listener(self) -> DatabaseListener:
+    def listener(self) -> Listener:
         """Return what waits for changes of the store by any process."""
-        return DatabaseListener(self.database)
+        return Listener() if self.database.is_sqlite else DatabaseListener(self.database)

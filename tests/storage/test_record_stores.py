@@ -21,11 +21,12 @@ pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.storage.database import Database, DatabaseListener, SchemaError
-from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles
+from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles, WrittenRecords
 from flowrail.storage.files import LockTimeoutError
-from flowrail.storage.journal import DamagedError, Encoding
+from flowrail.storage.journal import DamagedError, Encoding, JournalFullError
 from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import SqlStore
+from flowrail.text import limits
 
 
 class Entry(NamedTuple):
@@ -129,6 +130,24 @@ def test_the_newest_records_of_all_are_read_and_one_that_is_damaged_is_an_error_
         found[other]()
 
 
+def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
+    open_store: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store()
+    key = started(store)
+    (line,) = store.lines(key)
+    monkeypatch.setattr(limits, "JOURNAL_BYTES", len(line) + 300)
+
+    with store.change(key, wait=1) as held:
+        record = Entry(1, held.newest.hash, key, "second")
+        with pytest.raises(JournalFullError):
+            held.append(record, reserve=200)
+        held.append(record)
+        assert not held.has_room(0)
+
+    assert [entry.text for entry in open_store().records(key)] == ["first", "second"]
+
+
 def test_a_change_that_fails_adds_nothing(open_store: Open) -> None:
     store = open_store()
     key = started(store)
@@ -202,7 +221,7 @@ def test_of_damaged_records_nothing_is_restored(open_store: Open) -> None:
     key = "other-abcdef"
 
     with pytest.raises(DamagedError):
-        store.restore(key, [line.replace(b"text", b"test")], {"texts/long": b"words"})
+        store.restore(key, WrittenRecords((line.replace(b"text", b"test"),), {"texts/long": b"words"}))
 
     assert open_store().side_files(key).size("texts/long") == -1
 

@@ -31,7 +31,6 @@ from flowrail.storage.file_store import (
     prepare_folder,
     remove_folder,
     snapshot_content,
-    written_records,
 )
 from flowrail.storage.files import LockTimeoutError, sha256_hex
 from flowrail.storage.journal import JournalFullError, too_large
@@ -152,11 +151,11 @@ class Store:
 
     def written(self, session_id: str) -> WrittenRecords:
         """Return a session as it was written, to be restored in another store."""
-        return written_records(self._files, session_id)
+        return self._files.written(session_id)
 
     def restore(self, session_id: str, written: WrittenRecords) -> None:
         """Store a session that was written elsewhere; its id must be new."""
-        self._files.restore(session_id, written.lines, written.side_files)
+        self._files.restore(session_id, written)
 
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each session that changes with each record."""

@@ -281,7 +281,6 @@ def test_a_link_that_lies_among_them_goes_and_what_it_leads_to_stays(tmp_path: P
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (sessions_folder() / ".gone-link").symlink_to(tmp_path / "full")
-    (sessions_folder() / ".gone-file").touch()
 
     with unchanged(tmp_path), after(MUCH_LATER):
         gone()

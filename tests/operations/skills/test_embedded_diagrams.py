@@ -94,7 +94,7 @@ def test_a_page_that_is_a_link_out_of_the_project_is_left_alone(tmp_path: Path) 
     assert ran.err == (
         "flow: docs/gone.md: the page does not exist; left alone\n"
         f"flow: docs/link.md: the page is a link to {theirs}, outside the project; left alone\n"
-        "flow: docs/pipe.md: the page is a pipe; left alone\n"
+        "flow: docs/pipe.md: the page is a pipe, socket or device; left alone\n"
     )
     assert Path("docs/inside.md").is_symlink()
     assert (named.status, json.loads(named.out)["error"]["code"]) == (2, "PAGE_ELSEWHERE")
