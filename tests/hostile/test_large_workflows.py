@@ -7,23 +7,6 @@ from support.sandbox import flow, put_skill
 from flowrail import StepDef, Workflow
 from flowrail.machines.definition.values import Arg
 
-ENDS = "{id: z, title: Z, actions: [x], next: {ok: null}}"
-
-
-def steps(*written: str, above: str = "") -> str:
-    return f"name: NAME\n{above}steps:\n" + "".join(f"  - {each}\n" for each in (*written, ENDS))
-
-
-def test_expressions_that_are_too_long_together_are_refused() -> None:
-    said = " or ".join(f"p == {n}" for n in range(45))
-    rules = ", ".join(f"{{if: '{said}', outcome: ok}}" for _ in range(500))
-    step = f"{{id: a, title: A, actions: [x], rules: [{rules}, {{outcome: ok}}], next: {{ok: z}}}}"
-    folder = put_skill("evil", steps(step, above="params: {p: {type: integer, default: 1}}\n"))
-
-    findings = flow("check", str(folder), "--json").data["findings"]
-
-    assert [(each["code"], each["remedy"]) for each in findings] == [("FR119", "split the workflow")]
-
 
 def test_texts_that_are_told_again_and_again_are_bounded_together() -> None:
     told = "".join(

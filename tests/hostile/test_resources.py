@@ -57,6 +57,11 @@ CONDITIONS = (
     )
     + "- {id: s900, title: A, actions: [x], next: {ok: null}}\n"
 )
+EXPRESSIONS = (
+    "name: evil\nparams: {p: {type: integer, default: 1}}\nsteps: [{id: a, title: A, actions: [x], next: {ok: null}, rules: ["
+    + ", ".join(f"{{if: {' or '.join(f'p == {n + k}' for n in range(42))}, outcome: ok}}" for k in range(500))
+    + ", {outcome: ok}]}]\n"
+)
 GUARDED = (
     f"name: evil\nparams: {{{', '.join(f'p{n}: {{default: x}}' for n in range(500))}}}\nsteps:\n"
     + "".join(
@@ -94,6 +99,7 @@ DOCUMENTS: dict[str, tuple[str, str]] = {
     "YAML of many steps": ("workflow.yaml", "steps:\n" + "  - {}\n" * 9_900),
     "YAML of choices": ("workflow.yaml", CHOICES),
     "YAML of conditions": ("workflow.yaml", CONDITIONS),
+    "YAML of long expressions": ("workflow.yaml", EXPRESSIONS),
     "YAML of conditions and facts": ("workflow.yaml", GUARDED),
     "YAML of wrong types": ("workflow.yaml", MISSHAPEN),
     "YAML of unknown steps": ("workflow.yaml", UNKNOWN_STEPS),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from flowrail.machines.checks.conditions import TRIED_RULES
-from flowrail.machines.checks.data_flow import PATH_RULES
-from flowrail.machines.checks.delegation import DELEGATION_ADVICE
-from flowrail.machines.checks.evidence import EVIDENCE_ADVICE
-from flowrail.machines.checks.loops import ROUND_RULES
-from flowrail.machines.checks.prose import WORD_RULES
+from flowrail.machines.checks import conditions, data_flow, delegation, evidence, loops, prose
 from flowrail.machines.definition.findings import Finding, Locate
-from flowrail.machines.definition.validation import findings_of, origin_of, raw_findings
+from flowrail.machines.definition.validation import origin_of, raw_findings
+from flowrail.machines.definition.validation.scope import findings_of
 from flowrail.machines.definition.workflow import Workflow
 
-ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *DELEGATION_ADVICE, *EVIDENCE_ADVICE)
-"""Rules that give warnings. They run in `flow check`, not when a workflow starts."""
+_WORKFLOW_RULES = (*data_flow.WORKFLOW_RULES, *loops.WORKFLOW_RULES, *conditions.WORKFLOW_RULES)
+_STEP_RULES = (*loops.STEP_RULES, *prose.STEP_RULES, *delegation.STEP_RULES, *evidence.STEP_RULES)
 
 
 def check_workflow(
@@ -34,5 +30,5 @@ def check_workflow(
 
 def advise(workflow: Workflow, where: Locate) -> list[Finding]:
     """Return warnings about *workflow*, which must have no errors."""
-    found = findings_of(ADVICE, workflow)
+    found = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
     return [raw._replace(severity="warning").at(where(raw.path)) for raw in found]

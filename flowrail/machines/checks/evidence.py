@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from flowrail.machines.definition.contents import instructions_of
 from flowrail.machines.definition.evidence import EvidenceCheck, Level
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text.phrases import listed
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
@@ -22,25 +23,19 @@ _ANNOTATIONS = frozenset({"$schema", "$id", "title", "description", "type", "exa
 """Keys of a JSON Schema that accept any document of a type."""
 
 
-def _weak(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    for index, step in enumerate(workflow.steps):
-        templates = _templates(workflow, step)
-        for outcome, checks in step.evidence.items():
-            for position, check in enumerate(checks):
-                yield from _judged(("steps", index, "evidence", outcome, position), step, check, templates)
-        if step.work is not None:
-            for position, check in enumerate(step.work.evidence):
-                yield from _judged(("steps", index, "dispatch", "evidence", position), step, check, templates)
-
-
-def _judged(
-    path: Path, step: StepDef, check: EvidenceCheck, templates: list[str]
-) -> Iterator[UnplacedFinding]:
-    if len(check.kinds) != 1:
-        return
-    for problem, remedy in (*_of_files(check, templates), *_of_commands(check), *_of_others(check)):
-        what = f"check `{check.id}` of step `{step.id}` proves little: {problem}"
-        yield UnplacedFinding("FR184", path, what, remedy, step.id, "warning")
+def _weak(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
+    lists: list[tuple[Path, Sequence[EvidenceCheck]]] = [
+        (("evidence", outcome), checks) for outcome, checks in step.evidence.items()
+    ]
+    if step.work is not None:
+        lists.append((("dispatch", "evidence"), step.work.evidence))
+    blocks = [found["body"] for text in instructions_of(step) for found in _BLOCK.finditer(text.text)]
+    templates = [*blocks, *scope.workflow.resources.values()]  # what an agent can copy
+    for path, checks in lists:
+        for position, check in enumerate(checks):
+            for problem, remedy in (*_of_files(check, templates), *_of_commands(check), *_of_others(check)):
+                what = f"check `{check.id}` of step `{step.id}` proves little: {problem}"
+                yield UnplacedFinding("FR184", (*path, position), what, remedy)
 
 
 def _of_files(check: EvidenceCheck, templates: list[str]) -> Iterator[tuple[str, str]]:
@@ -77,23 +72,10 @@ def _of_commands(check: EvidenceCheck) -> Iterator[tuple[str, str]]:
 
 
 def _of_others(check: EvidenceCheck) -> Iterator[tuple[str, str]]:
-    if check.json is not None:
-        try:
-            schema = json.loads(check.schema)
-        except ValueError:
-            return
-        if isinstance(schema, dict) and schema.keys() <= _ANNOTATIONS:
-            yield "its schema accepts any document", "add `required` and `properties`"
+    if check.json is not None and json.loads(check.schema).keys() <= _ANNOTATIONS:
+        yield "its schema accepts any document", "add `required` and `properties`"
     if check.git is not None and check.git.changed_at_least == 0 and not check.git.within:
         yield "no change at all passes", "ask for `changed_at_least: 1`, or for `within`"
 
 
-def _templates(workflow: Workflow, step: StepDef) -> list[str]:
-    """Return what an agent can copy: the fenced blocks of the step's texts, and the resources that they quote."""
-    texts = [] if callable(step.actions) else [str(text) for text in step.actions]
-    texts += [str(text) for variant in step.variants for text in variant.actions]
-    blocks = [found["body"] for text in texts for found in _BLOCK.finditer(text)]
-    return [*blocks, *workflow.resources.values()]
-
-
-EVIDENCE_ADVICE = (_weak,)
+STEP_RULES = (_weak,)

@@ -5,37 +5,35 @@ All findings here are warnings: the workflow runs, but probably not as its autho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
+from flowrail.machines.definition.contents import instructions_of
+from flowrail.machines.definition.expressions import EVIDENCE, parse
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.definition.validation.scope import Scope
 from flowrail.machines.engine.transitions import is_limited
 from flowrail.text import phrases
 
 LARGEST_TOLD = 6_000
 """Bytes. An agent does not follow all of a longer text."""
-Names = frozenset[str]
 
 
 class Guard(NamedTuple):
     """What a condition guarantees: names that have a value, and that the step is entered again."""
 
-    names: Names
+    names: frozenset[str]
     again: bool
 
 
 def guard_of(when: object) -> Guard:
-    """Return what the condition *when* guarantees."""
-    try:
-        expression = parse(when) if isinstance(when, str) else None
-    except RuleError:
-        expression = None
-    if expression is None:
+    """Return what the condition *when* guarantees; nothing if it is a function."""
+    if not isinstance(when, str):
         return Guard(frozenset(), again=False)
+    expression = parse(when)
     again = any(
         name == "visit" and ((mark == ">" and value >= 1) or (mark == ">=" and value >= 2))  # noqa: PLR2004
         for name, mark, value in expression.comparisons()
@@ -44,118 +42,90 @@ def guard_of(when: object) -> Guard:
     return Guard(expression.names, again)
 
 
-def _outcomes(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    for index, step in enumerate(workflow.steps):
-        if not (step.rules or step.questions or step.gate):
-            continue
-        chosen = graph.chosen_outcomes(step) if step.gate is None else {Outcome.OK, Outcome.FAIL}
-        used = {graph.skip_outcome(step)} if step.when is not None else set()
-        for outcome in step.next:
-            if outcome in {*chosen, *used, Outcome.DEFAULT} or outcome not in step.ways:
-                continue
-            what = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
-            hint = "let a rule or an answer decide it, or remove it from `next`"
-            yield UnplacedFinding("FR162", ("steps", index, "next", str(outcome)), what, hint)
+def _outcomes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
+    """Find transitions that no rule, answer or gate chooses."""
+    if not (step.rules or step.questions or step.gate):
+        return
+    skip = graph.skip_outcome(step) if step.when is not None else None
+    taken = {*graph.chosen_outcomes(step), Outcome.DEFAULT, skip}
+    for outcome in (outcome for outcome in step.next if outcome not in taken):
+        what = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
+        hint = "let a rule or an answer decide it, or remove it from `next`"
+        yield UnplacedFinding("FR162", ("next", str(outcome)), what, hint)
 
 
-def _rounds(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    """Find unbounded loops, and limits and texts for attempts that never happen."""
-    ways = [each for each in graph.possible_edges(workflow) if each.target in workflow]
-    after, _, _ = graph.adjacency(ways)
-    ids = [step.id for step in workflow.steps]
-    circling = {member for group in graph.components(ids, after) for member in group}
-    loose, _, _ = graph.adjacency(
-        way for way in ways if not is_limited(workflow, workflow.step(way.source), way.outcome)
+def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
+    workflow = scope.workflow
+    unlimited = graph.adjacency(
+        edge
+        for edge in graph.possible_edges(workflow)
+        if not is_limited(workflow, workflow.step(edge.source), edge.outcome)
     )
-    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
-    for members in graph.components(ids, loose):
-        first = min(members, key=lambda each: place[each])
-        in_order = sorted(members, key=lambda each: place[each])
-        what = f"the loop of {phrases.listed(in_order)} has no limit: an agent may repeat it forever"
+    for loop in scope.loops(unlimited.after):
+        what = f"the loop of {phrases.listed(loop)} has no limit: an agent may repeat it forever"
         hint = "add a `limit` to a step that leads back by `iterate` or `fail`"
-        yield UnplacedFinding("FR163", ("steps", place[first]), what, hint)
+        yield UnplacedFinding("FR163", ("steps", scope.index[loop[0]]), what, hint)
+
+
+def _attempts(scope: Scope) -> Iterator[UnplacedFinding]:
+    """Find limits without effect, and variants for attempts that never happen."""
+    workflow = scope.workflow
+    repeated = {step_id for loop in scope.loops(scope.possible_edges.after) for step_id in loop}
     for index, step in enumerate(workflow.steps):
-        if step.limit is not None and step.id in circling:
-            yield from _idle(workflow, index, step)
-        if step.id in circling:
-            continue
-        if step.limit is not None:
+        path = ("steps", index, "limit")
+        if step.limit is not None and step.id not in repeated:
             what = f"step `{step.id}` has a limit, but no transition leads back to it"
-            hint = "remove it, or add a transition back"
-            yield UnplacedFinding("FR164", ("steps", index, "limit"), what, hint)
-        for number, variant in enumerate(step.variants):
+            yield UnplacedFinding("FR164", path, what, "remove it, or add a transition back")
+        elif step.limit is not None and not any(is_limited(workflow, step, outcome) for outcome in step.ways):
+            what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
+            yield UnplacedFinding("FR164", path, what, "move the limit to the step that leads back")
+        for number, variant in enumerate(() if step.id in repeated else step.variants):
             if guard_of(variant.when).again:
                 what = (
                     f"variant {number + 1} of step `{step.id}` is for a second attempt, which never happens"
                 )
-                path: Path = ("steps", index, "variants", number)
-                yield UnplacedFinding("FR164", path, what, "remove it, or add a transition back to the step")
+                hint = "remove it, or add a transition back to the step"
+                yield UnplacedFinding("FR164", ("steps", index, "variants", number), what, hint)
 
 
-def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[UnplacedFinding]:
-    """Find limits that no transition of their step can reach, though the step is in a loop."""
-    if not any(is_limited(workflow, step, outcome) for outcome in step.ways):
-        what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
-        hint = "move the limit to the step that leads back"
-        yield UnplacedFinding("FR164", ("steps", index, "limit"), what, hint)
+def _sizes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
+    sizes: dict[tuple[str, Path], int] = defaultdict(int)
+    for text in instructions_of(step):
+        path = text.path[:2] if text.kind == "variants" else ()
+        sizes[text.what, path] += len(text.text.encode("utf-8", "surrogatepass"))
+    for (what, path), size in sizes.items():
+        if size > LARGEST_TOLD:
+            message = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
+            hint = "split the step, or move reference material to a resource"
+            yield UnplacedFinding("FR165", path, message, hint)
 
 
-def _sizes(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    for index, step in enumerate(workflow.steps):
-        texts: list[tuple[Path, str, Iterable[object]]] = []
-        if not callable(step.actions):
-            texts.append((("steps", index), "the text", step.actions))
-        texts += [
-            (("steps", index, "variants", at), f"variant {at + 1}", each.actions)
-            for at, each in enumerate(step.variants)
-        ]
-        for path, what, lines in texts:
-            size = sum(len(str(each).encode("utf-8", "surrogatepass")) for each in lines)
-            if size > LARGEST_TOLD:
-                said = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
-                hint = "split the step, or move reference material to a resource"
-                yield UnplacedFinding("FR165", path, said, hint)
+def _defaults(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
+    for name, arg in step.reports.items():
+        if arg.has_default:
+            what = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
+            hint = "make it required, or write a rule for the case without it"
+            yield UnplacedFinding("FR180", ("reports", name), what, hint)
 
 
-def _defaults(workflow: Workflow) -> Iterator[UnplacedFinding]:
-    for index, step in enumerate(workflow.steps):
-        for name, arg in step.reports.items():
-            if arg.has_default:
-                what = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
-                hint = "make it required, or write a rule for the case without it"
-                yield UnplacedFinding("FR180", ("steps", index, "reports", name), what, hint)
-
-
-def _changes(workflow: Workflow) -> Iterator[UnplacedFinding]:
+def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
     """Find steps whose rules lead back depending on facts that no step of the loop reports."""
-    if any(callable(step.handler) for step in workflow.steps):
+    if scope.is_open:
         return
-    after, _, _ = graph.adjacency(each for each in graph.possible_edges(workflow) if each.target in workflow)
-    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
-    for members in graph.components([step.id for step in workflow.steps], after):
-        inside = set(members)
-        known = {name for each in members for name in workflow.step(each).reports} | {"visit"}
-        for step in (workflow.step(each) for each in members):
-            names = _names_of(step)
-            back = [rule.outcome for rule in step.rules if _way(step, rule.outcome) in inside]
+    workflow = scope.workflow
+    for loop in scope.loops(scope.possible_edges.after):
+        steps = [workflow.step(step_id) for step_id in loop]
+        changing = {name for step in steps for name in step.reports} | {"visit"}
+        for step in steps:
+            names = {name for rule in step.rules if rule.when for name in parse(rule.when).names}
+            leads_back = any(step.way(Outcome(rule.outcome)) in loop for rule in step.rules)
             from_evidence = any(name.startswith(EVIDENCE) for name in names)
-            if names and back and not names & known and not from_evidence:
-                said = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
-                what = f"{said}, which no step of the loop reports: every attempt has the same result"
+            if names and leads_back and names.isdisjoint(changing) and not from_evidence:
+                decided = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
+                what = f"{decided}, which no step of the loop reports: every attempt has the same result"
                 hint = "report it in the loop, or decide by what is reported there"
-                path: Path = ("steps", place[step.id], "rules")
-                yield UnplacedFinding("FR173", path, what, hint)
+                yield UnplacedFinding("FR173", ("steps", scope.index[step.id], "rules"), what, hint)
 
 
-def _names_of(step: StepDef) -> Names:
-    try:
-        return frozenset[str]().union(*(parse(rule.when).names for rule in step.rules if rule.when))
-    except RuleError:
-        return frozenset()
-
-
-def _way(step: StepDef, outcome: str) -> str | None:
-    return step.ways.get(Outcome(outcome)) if outcome in step.ways else None
-
-
-ROUND_RULES = (_outcomes, _rounds, _defaults, _changes, _sizes)
+WORKFLOW_RULES = (_unbounded, _attempts, _unchanging)
+STEP_RULES = (_outcomes, _defaults, _sizes)

@@ -52,7 +52,12 @@ class GitCondition(DefinitionPart):
     """The changes that the git working tree must contain since the step was entered."""
 
     changed_at_least: Annotated[
-        int, Key("How many files must have changed, new and deleted ones included.", schema={"minimum": 0})
+        int,
+        Key(
+            "How many files must have changed, new and deleted ones included.",
+            schema={"minimum": 0},
+            code="FR157",
+        ),
     ] = 1
     within: Annotated[Sequence[str], Key("Patterns such as src/**. No other file may have changed.")] = ()
 
@@ -91,6 +96,7 @@ class EvidenceCheck(DefinitionPart):
             "The lowest level that counts. By default observed for `run`, and checked for all others.",
             is_name=True,
             schema={"enum": [str(level) for level in Level]},
+            code="FR157",
         ),
     ] = None
     changed: Annotated[
@@ -102,10 +108,12 @@ class EvidenceCheck(DefinitionPart):
             "For `changed` and `git`: compare with the first or with the latest time that the step was entered.",
             is_name=True,
             schema={"enum": ["first", "entry"]},
+            code="FR157",
         ),
     ] = "first"
     min_bytes: Annotated[
-        int, Key("For `file` and `files`: the smallest size of each file.", schema={"minimum": 1})
+        int,
+        Key("For `file` and `files`: the smallest size of each file.", schema={"minimum": 1}, code="FR157"),
     ] = 1
     contains: Annotated[
         Sequence[str], Key("For `file` and `files`: texts that each file must contain; `$name` is filled.")
@@ -122,7 +130,9 @@ class EvidenceCheck(DefinitionPart):
             "For `file` and `files`: each file must contain fenced `diff` blocks, and they must apply to the project."
         ),
     ] = False
-    at_least: Annotated[int, Key("For `files`: how many must match.", schema={"minimum": 1})] = 1
+    at_least: Annotated[
+        int, Key("For `files`: how many must match.", schema={"minimum": 1}, code="FR157")
+    ] = 1
     schema: Annotated[
         str, Key("For `json`: the file of the skill that contains the JSON Schema.", file="schema")
     ] = ""
@@ -137,6 +147,7 @@ class EvidenceCheck(DefinitionPart):
         Key(
             "For `run`: the seconds after which `flow evidence run` stops it. By default 600.",
             schema={"exclusiveMinimum": 0},
+            code="FR157",
         ),
     ] = DEFAULT_TIMEOUT
     output: Annotated[

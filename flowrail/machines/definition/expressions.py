@@ -15,15 +15,13 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 from flowrail.text.safe_text import in_quotes
 
 LONGEST = 500
 DEEPEST = 20
-MOST_KEPT = 500_000
-"""So many characters of expressions are kept as they were read: all of a workflow's, which may have 500,000."""
 WORDS = frozenset({"and", "or", "not", "in"})
 CONSTANTS: Mapping[str, object] = {
     "true": True,
@@ -87,35 +85,9 @@ class Expression(NamedTuple):
         return list(_comparisons(self.tree))
 
 
+@lru_cache(maxsize=10_000)
 def parse(source: str) -> Expression:
-    """Return *source* as an expression; raise a `RuleError` that says what is wrong and where.
-
-    Results are cached, because checks and walks ask for the same expressions again.
-    """
-    known = _kept.get(source)
-    if known is None:
-        known = _parsed(source)
-        _kept.add(known)
-    return known
-
-
-class _ExpressionCache(dict[str, Expression]):
-    """A cache of expressions, which is emptied when it has grown past a total length."""
-
-    left = MOST_KEPT
-
-    def add(self, expression: Expression) -> None:
-        self.left -= len(expression.source)
-        if self.left < 0:
-            self.clear()
-            self.left = MOST_KEPT - len(expression.source)
-        self[expression.source] = expression
-
-
-_kept = _ExpressionCache()
-
-
-def _parsed(source: str) -> Expression:
+    """Return *source* as an expression; raise a `RuleError` that says what is wrong and where."""
     if len(source) > LONGEST:
         raise RuleError(f"has {len(source)} characters; at most {LONGEST}")
     text = re.sub(r"\s", " ", source).replace("\\", "\\\\")  # a back slash is an ordinary character

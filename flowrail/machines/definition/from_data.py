@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from typing import Any, NamedTuple, NoReturn
@@ -10,6 +11,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.parts import (
     UNKNOWN_ARGUMENTS,
     DeclaredKey,
+    Key,
     Shape,
     freeze,
     is_default,
@@ -38,8 +40,10 @@ class DocumentProblem(NamedTuple):
     path: Path
     what: str
     remedy: str = ""
+    word: str = ""
+    """An unknown key or choice; ``known`` are those that it may have meant."""
     known: tuple[str, ...] = ()
-    """If the key is unknown: the keys that could have been meant."""
+    code: str = "FR130"
 
 
 class PythonCall(dict[str, object]):
@@ -111,6 +115,8 @@ class Reader:
                     self._other_key(name, value, kind, keys, (*path, name))
                 continue
             known = self.value(value, declared.shape, (*path, name))
+            if not self.is_stored:
+                known = self._in_bounds(known, declared.key, (*path, name))
             if known is not MISSING:
                 given[declared.field] = (
                     _quotable(known) if declared.key.is_name and not self.is_stored else known
@@ -164,6 +170,18 @@ class Reader:
             return self._stored_text(data, shape, path)
         return data if _IS[shape.kind](data) else self._misfit(shape, path)
 
+    def _in_bounds(self, value: object, key: Key, path: Path) -> object:
+        """Return *value* if it is within the bounds that its key declares, `MISSING` otherwise."""
+        if isinstance(value, str) and value not in (choices := key.schema.get("enum", (value,))):
+            problem = DocumentProblem(path, f"is `{in_quotes(value)}`", "", value, tuple(choices), key.code)
+            return self._note(problem)
+        for name, (is_within, words) in _BOUNDS.items():
+            bound = key.schema.get(name)
+            if bound is not None and _is_number(value) and not is_within(value, bound):
+                remedy = f"write a number that is {words} {bound}"
+                return self._note(DocumentProblem(path, f"is {value}", remedy, code=key.code))
+        return value
+
     def _stored_text(self, data: Mapping[object, object], shape: Shape, path: Path) -> object:
         pieces = data.get("parts", [data])
         if not isinstance(pieces, list):
@@ -215,7 +233,8 @@ class Reader:
             return
         if self.has_code:
             arguments = tuple(declared.field for declared in keys.values())
-            self._note(DocumentProblem(path, f"is not an argument of {kind.__name__}", known=arguments))
+            what = f"is not an argument of {kind.__name__}"
+            self._note(DocumentProblem(path, what, word=str(name), known=arguments))
             return
         files = {declared.key.file for declared in keys.values() if declared.key.file}
         if name in files:
@@ -223,19 +242,19 @@ class Reader:
                 self._wrong(path, "is not a text", "name a file, such as steps/look.md")
             return
         known = (*(known for known, each in keys.items() if each.key.in_file), *sorted(files - keys.keys()))
-        self._note(DocumentProblem(path, "is an unknown key", known=known))
+        self._note(DocumentProblem(path, "is an unknown key", word=str(name), known=known))
 
     def _misfit(self, shape: Shape, path: Path) -> object:
         what, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
         return self._wrong(path, what, remedy)
 
     def _wrong(self, path: Path, what: str, remedy: str) -> object:
-        self._note(DocumentProblem(path, what, remedy))
-        return MISSING
+        return self._note(DocumentProblem(path, what, remedy))
 
-    def _note(self, problem: DocumentProblem) -> None:
+    def _note(self, problem: DocumentProblem) -> object:
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
+        return MISSING
 
 
 _SCALAR = Shape("scalar")
@@ -300,6 +319,11 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, (str, int, float, bool))
 
 
+_BOUNDS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "minimum": (operator.ge, "at least"),
+    "exclusiveMinimum": (operator.gt, "more than"),
+    "maximum": (operator.le, "at most"),
+}
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),

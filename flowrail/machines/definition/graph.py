@@ -13,7 +13,7 @@ from flowrail.machines.definition.step import Outcome, StepDef
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
 
-Adjacency = Mapping[str, list[str]]
+Neighbours = Mapping[str, list[str]]
 
 
 class Edge(NamedTuple):
@@ -22,6 +22,14 @@ class Edge(NamedTuple):
     source: str
     outcome: Outcome
     target: str | None
+
+
+class Adjacency(NamedTuple):
+    """The steps after and before each step, and the steps that can end the workflow."""
+
+    after: dict[str, list[str]]
+    before: dict[str, list[str]]
+    ends: set[str]
 
 
 def edges(workflow: Workflow) -> Iterator[Edge]:
@@ -68,21 +76,19 @@ def answered_outcomes(step: StepDef) -> set[str]:
     return others | ({str(Outcome.OK)} if agreed else set())
 
 
-def adjacency(ways: Iterable[Edge]) -> tuple[dict[str, list[str]], dict[str, list[str]], set[str]]:
-    """Return successors, predecessors, and the steps from which the workflow can end."""
-    after: dict[str, list[str]] = {}
-    before: dict[str, list[str]] = {}
-    ends: set[str] = set()
-    for source, _, target in ways:
+def adjacency(transitions: Iterable[Edge]) -> Adjacency:
+    """Return the neighbours of each step along *transitions*."""
+    found = Adjacency({}, {}, set())
+    for source, _, target in transitions:
         if target is None:
-            ends.add(source)
+            found.ends.add(source)
         else:
-            after.setdefault(source, []).append(target)
-            before.setdefault(target, []).append(source)
-    return after, before, ends
+            found.after.setdefault(source, []).append(target)
+            found.before.setdefault(target, []).append(source)
+    return found
 
 
-def reach(starts: Iterable[str], neighbours: Adjacency, *, past: str | None = None) -> set[str]:
+def reach(starts: Iterable[str], neighbours: Neighbours, *, past: str | None = None) -> set[str]:
     """Return every step that can be reached from *starts*, these included, without entering *past*."""
     seen = set(starts)
     stack = list(seen)
@@ -114,7 +120,7 @@ def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
     return target is not None and source in circles and circles[source] == circles.get(target)
 
 
-def components(nodes: Iterable[str], after: Adjacency) -> Iterator[list[str]]:
+def components(nodes: Iterable[str], after: Neighbours) -> Iterator[list[str]]:
     """Yield the strongly connected components that contain a cycle (Tarjan's algorithm, without recursion)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -146,7 +152,7 @@ def components(nodes: Iterable[str], after: Adjacency) -> Iterator[list[str]]:
                     yield from _component(node, stack, on_stack, after)
 
 
-def _component(node: str, stack: list[str], on_stack: set[str], after: Adjacency) -> Iterator[list[str]]:
+def _component(node: str, stack: list[str], on_stack: set[str], after: Neighbours) -> Iterator[list[str]]:
     members: list[str] = []
     while True:
         step = stack.pop()
@@ -165,22 +171,21 @@ def skip_outcome(step: StepDef) -> Outcome | None:
     return Outcome.OK if Outcome.OK in step.ways else None
 
 
-def settles(workflow: Workflow, step_id: str, known: dict[str, bool]) -> bool:
-    """Return whether skipping steps from *step_id* on leads to one that always applies, or to the end.
+def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
+    """Return how many steps from *step_id* on may be skipped one after the other; `None` if that leads nowhere.
 
     *known* holds earlier answers, so that asking for every step of a chain walks it once.
     """
     chain: list[str] = []
-    answer = False
     step = workflow.get(step_id)
     while step is not None and step.when is not None and step.id not in known:
-        known[step.id] = False  # the answer for a circle, should it come back here
+        known[step.id] = None  # the answer for a circle, should it come back here
         chain.append(step.id)
-        over = skip_outcome(step)
-        if over is None:
+        outcome = skip_outcome(step)
+        if outcome is None:
             break
-        step = workflow.get(step.way(over))
-    else:
-        answer = step is None or step.when is None or known[step.id]
-    known.update(dict.fromkeys(chain, answer))
-    return known.get(step_id, answer)
+        step = workflow.get(step.way(outcome))
+    count = 0 if step is None or step.when is None else known[step.id]
+    for each in reversed(chain):
+        count = known[each] = None if count is None else count + 1
+    return count

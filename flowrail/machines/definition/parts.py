@@ -185,7 +185,8 @@ class Key(NamedTuple):
     file with the same text. ``decides`` says whether a change can lead a run elsewhere: such keys are part of the
     fingerprint. ``rank`` is the position in the fingerprint of a nested part since the first format; new keys
     need none. ``in_file`` is false for keys that only Python and stored definitions have.
-    ``schema`` adds to the JSON Schema of the key.
+    ``schema`` adds to the JSON Schema of the key. Its `enum`, `minimum`, `exclusiveMinimum` and `maximum` are
+    enforced: another value is the finding ``code``.
     """
 
     doc: str
@@ -196,6 +197,7 @@ class Key(NamedTuple):
     in_file: bool = True
     required: bool = False
     schema: Mapping[str, Any] = {}
+    code: str = "FR130"
     is_name: bool = False
     """Findings quote the value: back quotes in it are replaced."""
 

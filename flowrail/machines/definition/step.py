@@ -136,7 +136,9 @@ Condition: TypeAlias = str | Callable[[StepContext], bool]
 class Rule(DefinitionPart):
     """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
 
-    outcome: Annotated[str, Key("The outcome if the rule holds.", is_name=True, rank=1, schema=OUTCOME)]
+    outcome: Annotated[
+        str, Key("The outcome if the rule holds.", is_name=True, rank=1, schema=OUTCOME, code="FR110")
+    ]
     when: Annotated[str | None, Key("The expression, such as failures == 0.", name="if", rank=2)] = None
 
 
@@ -185,7 +187,9 @@ class StepDef(DefinitionPart):
         str | None, Key("The phase of the procedure that the step is part of.", decides=False)
     ] = None
     when: Annotated[Condition | None, Key("The step is skipped unless this expression holds.")] = None
-    limit: Annotated[int | None, Key("How often the step may be entered.", schema={"minimum": 1})] = None
+    limit: Annotated[
+        int | None, Key("How often the step may be entered.", schema={"minimum": 1}, code="FR117")
+    ] = None
     reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = Frozen()
     rules: Annotated[Sequence[Rule], Key("Rules that decide the outcome. The first that holds counts.")] = ()
     variants: Annotated[
@@ -212,6 +216,7 @@ class StepDef(DefinitionPart):
         Key(
             "After how many reports without the evidence, in one attempt, the user is asked. By default 3.",
             schema={"minimum": 1},
+            code="FR157",
         ),
     ] = DEFAULT_TRIES
     origin: str | None = field(default=None, repr=False, compare=False)

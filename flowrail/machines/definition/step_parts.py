@@ -21,6 +21,7 @@ from flowrail.text.safe_text import visible
 
 LEASE_SECONDS = 3_600
 """How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
+LONGEST_LEASE = 7 * 24 * 3_600
 MOST_DISPATCHES = 200
 """How many dispatches a step makes at most."""
 _JOIN = r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z"
@@ -85,7 +86,8 @@ class Dispatch(DefinitionPart):
         Key(
             "The seconds without a sign of life after which another agent can claim it. By default 3600.",
             decides=False,
-            schema={"minimum": 1},
+            schema={"minimum": 1, "maximum": LONGEST_LEASE},
+            code="FR153",
         ),
     ] = LEASE_SECONDS
     free_form: Annotated[
@@ -134,43 +136,6 @@ class Severity(StrEnum):
     COULD = "COULD"
 
 
-class GateConfig(DefinitionPart):
-    """A review gate: its outcome follows from the findings that its review recorded.
-
-    A step's ``gate`` needs ``review``; ``limit`` and ``policy`` say how often and how strictly. The other fields are
-    for scripts that print their own steps with the formatters: the number of the step that does the work, where
-    a passed review leads, and who fixes what it found.
-    """
-
-    qr_name: Annotated[
-        str, Key("The purpose of the review, in a few words.", name="name", decides=False, required=True)
-    ]
-    work_step: int = 0
-    pass_step: int | None = None
-    pass_message: str = ""
-    self_fix: bool = False
-    fix_target: AgentRole | None = None
-    review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
-    limit: Annotated[int, Key("After how many rounds the user is asked.", rank=2, schema={"minimum": 1})] = 5
-    policy: Annotated[
-        str | None,
-        Key(
-            "In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`.",
-            is_name=True,
-            rank=3,
-        ),
-    ] = None
-    later_rounds: Annotated[
-        str,
-        Key(
-            "The scope of later rounds: `everything`, or only the `changes` and all text that refers to them.",
-            is_name=True,
-            rank=4,
-            schema={"enum": ["everything", "changes"]},
-        ),
-    ] = "everything"
-
-
 class Policy:
     """Which severities block in which round; rounds beyond the table are judged as its last one."""
 
@@ -208,6 +173,48 @@ def blocking_severities(iteration: int, policy: Policy = DEFAULT_POLICY) -> froz
     return policy.blocking(iteration)
 
 
+class GateConfig(DefinitionPart):
+    """A review gate: its outcome follows from the findings that its review recorded.
+
+    A step's ``gate`` needs ``review``; ``limit`` and ``policy`` say how often and how strictly. The other fields are
+    for scripts that print their own steps with the formatters: the number of the step that does the work, where
+    a passed review leads, and who fixes what it found.
+    """
+
+    qr_name: Annotated[
+        str, Key("The purpose of the review, in a few words.", name="name", decides=False, required=True)
+    ]
+    work_step: int = 0
+    pass_step: int | None = None
+    pass_message: str = ""
+    self_fix: bool = False
+    fix_target: AgentRole | None = None
+    review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
+    limit: Annotated[
+        int, Key("After how many rounds the user is asked.", rank=2, schema={"minimum": 1}, code="FR150")
+    ] = 5
+    policy: Annotated[
+        str | None,
+        Key(
+            "In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`.",
+            is_name=True,
+            rank=3,
+            schema={"enum": list(POLICIES)},
+            code="FR150",
+        ),
+    ] = None
+    later_rounds: Annotated[
+        str,
+        Key(
+            "The scope of later rounds: `everything`, or only the `changes` and all text that refers to them.",
+            is_name=True,
+            rank=4,
+            schema={"enum": ["everything", "changes"]},
+            code="FR150",
+        ),
+    ] = "everything"
+
+
 MOST_QUESTIONS = 3
 FEWEST_OPTIONS, MOST_OPTIONS = 2, 3
 LONGEST_HEADER = 12
@@ -237,7 +244,13 @@ class Option(DefinitionPart):
     description: Annotated[str, Key("The meaning of the answer.", decides=False)] = ""
     outcome: Annotated[
         str | None,
-        Key("The outcome that follows. Must be in `next` of the step.", is_name=True, rank=2, schema=OUTCOME),
+        Key(
+            "The outcome that follows. Must be in `next` of the step.",
+            is_name=True,
+            rank=2,
+            schema=OUTCOME,
+            code="FR147",
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -265,7 +278,14 @@ class Question(DefinitionPart):
         None
     )
     other: Annotated[
-        str | None, Key("The outcome if the user answers in own words.", is_name=True, rank=2, schema=OUTCOME)
+        str | None,
+        Key(
+            "The outcome if the user answers in own words.",
+            is_name=True,
+            rank=2,
+            schema=OUTCOME,
+            code="FR147",
+        ),
     ] = None
 
     def __post_init__(self) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-MOST = 32
 LONGEST = 200
 _LONGEST_COMMAND = 20_000
 _RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z"

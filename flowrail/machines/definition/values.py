@@ -101,11 +101,16 @@ class Arg(DefinitionPart):
             "The type of the value. By default, the type of the choices or the default.",
             is_name=True,
             schema={"enum": list(KINDS)},
+            code="FR122",
         ),
     ] = None
     example: Annotated[Value, Key("A valid value, shown where one is needed.", decides=False)] = None
-    min_length: Annotated[int | None, Key("The shortest text or list.", schema={"minimum": 0})] = None
-    max_length: Annotated[int | None, Key("The longest text or list.", schema={"minimum": 0})] = None
+    min_length: Annotated[
+        int | None, Key("The shortest text or list.", schema={"minimum": 0}, code="FR122")
+    ] = None
+    max_length: Annotated[
+        int | None, Key("The longest text or list.", schema={"minimum": 0}, code="FR122")
+    ] = None
     secret: Annotated[bool, Key("Whether flowrail hides the value.", decides=False)] = False
     kind: str = field(init=False, repr=False, compare=False, default="string")
 

@@ -1,29 +1,31 @@
 """What `Workflow(...)` validates: every error in a workflow, with its path into the definition.
 
-Values of the wrong shape come first. Each rule is one generator over the workflow without those values. The code
-that read the workflow turns a path into a file and a line.
+Values of the wrong shape come first. The rules run on the workflow without those values, so they can rely on the
+types of the definition classes. The code that read the workflow turns a path into a file and a line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
-from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, first, raise_errors
+from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, raise_errors
 from flowrail.machines.definition.from_data import Reader
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
-from flowrail.machines.definition.validation.evidence import EVIDENCE_RULES
+from flowrail.machines.definition.validation import delegation, evidence, structure, values
+from flowrail.machines.definition.validation.scope import findings_of, step_index
 from flowrail.machines.definition.validation.shape import independent, path_in_data, shape_finding
-from flowrail.machines.definition.validation.structure import STRUCTURE_RULES
-from flowrail.machines.definition.validation.values import VALUE_RULES
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
 
-Rule = Callable[["Workflow"], Iterable[UnplacedFinding]]
-RULES: tuple[Rule, ...] = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES, *EVIDENCE_RULES)
+_WORKFLOW_RULES = (*structure.WORKFLOW_RULES, *values.WORKFLOW_RULES)
+_STEP_RULES = (
+    *structure.STEP_RULES,
+    *values.STEP_RULES,
+    *delegation.STEP_RULES,
+    *evidence.STEP_RULES,
+)
 
 
 def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
@@ -36,30 +38,18 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     if readable is not MISSING:
         rest = independent(rule_findings(readable), reader.problems, reader.positions)
         found += [raw._replace(path=path_in_data(raw.path, reader.positions)) for raw in rest]
-    return sorted(found, key=in_step_order)
+    return sorted(found, key=step_index)
 
 
 def rule_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, whose values have the right shapes, in the order of its steps."""
-    return findings_of(RULES, workflow)
-
-
-def findings_of(rules: Iterable[Rule], workflow: Workflow) -> list[UnplacedFinding]:
-    """Return what *rules* find in *workflow*, in the order of its steps, each with the id of its step."""
-    found = sorted(first(rule(workflow) for rule in rules), key=in_step_order)
-    ids = [step.id for step in workflow.steps] + [None]  # the last one for what is about the workflow
-    return [raw._replace(step=ids[in_step_order(raw)]) for raw in found]
+    return findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
 
 
 def validate(workflow: Workflow) -> None:
     """Raise one `WorkflowError` with every finding of severity error."""
     locate = origin_of(workflow)
     raise_errors(workflow.name, [raw.at(locate(raw.path)) for raw in raw_findings(workflow)])
-
-
-def in_step_order(raw: UnplacedFinding) -> int:
-    """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
-    return raw.path[1] if len(raw.path) > 1 and isinstance(raw.path[1], int) else -1
 
 
 def origin_of(workflow: Workflow) -> Locate:

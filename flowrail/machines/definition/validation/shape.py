@@ -22,6 +22,9 @@ _JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
 _PART = ("steps", 0, "dispatch")
 _OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
 """Findings that can follow from a step that was left out."""
+_DECLARATIONS = {"params", "reports"}
+_OF_VALUES = {"FR123"}
+"""Findings that can follow from a wrong declaration of a parameter or fact."""
 
 
 def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
@@ -30,9 +33,9 @@ def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
     remedy = problem.remedy
     if problem.known:
         expected = f"use one of {', '.join(problem.known)}"
-        remedy = did_you_mean(str(path[-1]), problem.known, expected)
+        remedy = did_you_mean(problem.word, problem.known, expected)
     at = path[:-1] if problem.what == "is missing" else path
-    return UnplacedFinding("FR130", at, f"{_name(path)} {problem.what}", remedy)
+    return UnplacedFinding(problem.code, at, f"{_name(path)} {problem.what}", remedy)
 
 
 def _name(path: Path) -> str:
@@ -71,6 +74,8 @@ def path_in_data(path: Path, positions: Positions) -> Path:
 
 def _follows(raw: UnplacedFinding, path: Path, misshapen: set[Path], positions: Positions) -> bool:
     if raw.code in _OF_THE_GRAPH and ("steps",) in positions:
+        return True
+    if raw.code in _OF_VALUES and any(_DECLARATIONS.intersection(wrong) for wrong in misshapen):
         return True
     step_level = len(path) <= len(("steps", 0))
     if step_level and raw.code not in _OF_THE_WHOLE_STEP and path != ("steps",):
