@@ -247,7 +247,7 @@ def _open_sessions(world: World, address: str) -> Iterator[StoredSession]:
 def _damaged(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
     """Return the refusal of a damaged session that may be the one that is meant."""
     history = Command("history", session_id, store=world.shown_store)
-    start = loading().start_command(world, address)
+    start = Command("start", address, store=world.shown_store)
     error.hint = Hint(error.hint, "; see the readable part: ", history, "; start another session: ", start)
     error.details["session"] = session_id
     return error

@@ -16,7 +16,7 @@ from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
-from flowrail.machines.engine.advance import current_step, start, with_default_answers
+from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.dispatched_work import DispatchGoneError, WorkResult
 from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import (
@@ -45,7 +45,7 @@ from flowrail.operations.running.child_sessions import finished_dispatch, reconc
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_beside
 from flowrail.operations.running.session_files import open_session
-from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
+from flowrail.operations.running.steps import Answer, look, start_session
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 
@@ -136,7 +136,7 @@ def _taken(
         if step.work is not None and step.work.evidence:
             taken = evidence.claimed(world, opened.workflow, step, session, taken)
         return taken, None
-    child = _begin_child(world, opened, session, taken, now, _review_at(opened.workflow, session, step))
+    child = _begin_child(world, opened, session, taken, _review_at(opened.workflow, session, step))
     child_id = child.guidance.session
     return taken._replace(child=child_id, token=child_id), child
 
@@ -309,7 +309,7 @@ def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | Non
 
 
 def _begin_child(
-    world: World, above: OpenedWorkflow, parent: Session, dispatch: Dispatched, now: str, review: str | None
+    world: World, above: OpenedWorkflow, parent: Session, dispatch: Dispatched, review: str | None
 ) -> Answer:
     address = str(dispatch.workflow)
     depth = (parent.parent.depth if parent.parent else 0) + 1
@@ -326,30 +326,22 @@ def _begin_child(
         for name, value in dispatch.vars.items()
         if value is not None
     }
-    child_id = world.store.new_id(address)
     try:
-        child = start(
-            opened.workflow,
+        return start_session(
+            world,
+            opened,
+            world.store.new_id(address),
             params,
-            session_id=child_id,
-            source=opened.source,
-            now=now,
             parent=ParentSession(parent.id, dispatch.id, depth, review),
-            work=session_files.new_folder(world, opened.workflow, child_id, for_agent=True),
+            project=parent.project,
+            note={"for": parent.id},
         )
-    except ValuesError as error:  # an agent cannot mend what it was given
+    except ValuesError as error:  # an agent cannot fix what it was given
         off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.address)
         error.hint = Hint(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
         raise
-    child = child._replace(project=parent.project)
-    child = session_files.on_this_machine(world, child.bound_to(world.host))
-    child = with_baseline(world, opened.workflow, None, child)
-    answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused
-    stored = world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id})
-    session_files.make(world, child)
-    return answer.with_head(stored.head)
 
 
 def _told(opened: OpenedWorkflow, session: Session) -> tuple[str, ...]:

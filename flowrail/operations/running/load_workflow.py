@@ -303,5 +303,6 @@ def _why_not(found: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:
 
 
 def start_command(world: World, address: str) -> Command:
-    """Return the command that starts a session of a skill, its required parameters left open."""
+    """Return the command that starts a session of a skill, its required parameters left open; refuse an unknown one."""
+    find(address, world.roots)
     return Command("start", address, params=left_to_give(address, world.roots), store=world.shown_store)

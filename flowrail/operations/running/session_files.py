@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from stat import S_ISREG
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
@@ -31,6 +30,23 @@ from flowrail.storage.files import sha256_hex
 from flowrail.storage.ownership import read_configuration
 from flowrail.text import phrases
 from flowrail.text.safe_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowrail.discovery.locations import Root
+
+    class _WorkflowLoading(Protocol):
+        """What is used of the module `load_workflow`."""
+
+        def open_skill(self, address: str, roots: Sequence[Root], state: str) -> OpenedWorkflow: ...
+
+        def open_again(
+            self, world: World, session: Session, kept: Mapping[str, Any], now: Mapping[str, str]
+        ) -> OpenedWorkflow | None: ...
+
+        def start_command(self, world: World, address: str) -> Command: ...
+
 
 MOST_LISTED = 50
 """At most this many working files are listed, those changed last."""
@@ -75,13 +91,13 @@ def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> OpenedW
         if not any(now.values()):
             note = f"the skill's folder {kept_folder(kept)} is missing; the session continues from its copy"
             return OpenedWorkflow(_from_copy(session, kept), kept, session.source, (note,))
-    opened: OpenedWorkflow | None = loading().open_again(world, session, kept, now)
+    opened = loading().open_again(world, session, kept, now)
     if opened is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
     return opened
 
 
-def loading() -> ModuleType:
+def loading() -> _WorkflowLoading:
     """Return what finds and reads the files of workflows."""
     from flowrail.operations.running import load_workflow  # brings PyYAML, and a report reads no workflow
 

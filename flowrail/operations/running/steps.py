@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
@@ -17,6 +16,7 @@ from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work as engine_work
 from flowrail.machines.engine.advance import (
+    LONGEST_TOPIC,
     WORDS,
     assumed_evidence,
     current_step,
@@ -29,7 +29,16 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reports import UnknownOutcomeError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import RecordNote, memory_note
-from flowrail.machines.sessions.session import ABANDONED, FOUND, REMEMBER, Dispatched, Report, Session
+from flowrail.machines.sessions.session import (
+    ABANDONED,
+    FOUND,
+    REMEMBER,
+    Dispatched,
+    ParentSession,
+    ReceivedWork,
+    Report,
+    Session,
+)
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
     SessionChange,
@@ -49,7 +58,31 @@ from flowrail.operations.running.child_sessions import (
 from flowrail.operations.running.session_files import loading, open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.records import to_plain
-from flowrail.text.safe_text import one_line
+from flowrail.text.safe_text import one_line, shortened
+
+if TYPE_CHECKING:
+    from flowrail.machines.guidance.evidence import EvidenceView
+
+    class _EvidenceOfSteps(Protocol):
+        """What is used of the module `evidence`."""
+
+        def entered(self, world: World, workflow: Workflow, session: Session) -> Session: ...
+
+        def advanced(
+            self,
+            world: World,
+            change: SessionChange,
+            opened: OpenedWorkflow,
+            session: Session,
+            report: Report,
+            *,
+            now: str,
+            call: Call,
+        ) -> tuple[Session, Session]: ...
+
+        def with_verdicts(
+            self, world: World, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
+        ) -> tuple[EvidenceView, ...]: ...
 
 
 class RevisionConflictError(ConflictError):
@@ -86,14 +119,50 @@ def begin_opened(
 ) -> Answer:
     """Start a session of a loaded workflow and return its first step."""
     given = read_values(params or {}, opened.workflow.params)
+    return start_session(world, opened, world.store.new_id(address), given)
+
+
+def start_session(
+    world: World,
+    opened: OpenedWorkflow,
+    session_id: str,
+    params: Mapping[str, object],
+    *,
+    parent: ParentSession | None = None,
+    project: str = "",
+    received: ReceivedWork | None = None,
+    note: RecordNote | None = None,
+) -> Answer:
+    """Store a new session at its first step: of a user, of a sub-agent for its *parent*, or of a *received* handoff."""
     now = world.now()
-    session_id = world.store.new_id(address)
-    work = session_files.new_folder(world, opened.workflow, session_id)
-    session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now, work=work)
-    session = session_files.on_this_machine(world, session.bound_to(world.host))
+    session = start(
+        opened.workflow,
+        params,
+        session_id=session_id,
+        source=opened.source,
+        now=now,
+        parent=parent,
+        work=session_files.new_folder(world, opened.workflow, session_id, for_agent=parent is not None),
+    )
+    topic = session.topic or (shortened(received.summary, LONGEST_TOPIC) if received else "")
+    session = session._replace(project=project, received=received, topic=topic).bound_to(world.host)
+    session = session_files.on_this_machine(world, session)
     session = with_baseline(world, opened.workflow, None, session)
+    return store_new(world, opened, session, at=now, kind="start", note=note)
+
+
+def store_new(
+    world: World,
+    opened: OpenedWorkflow,
+    session: Session,
+    *,
+    at: str,
+    kind: str,
+    note: RecordNote | None = None,
+) -> Answer:
+    """Store a new session with its folder for working files."""
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
-    stored = world.store.create(session, opened.kept, at=now, by=world.by)
+    stored = world.store.create(session, opened.kept, at=at, by=world.by, note=note, kind=kind)
     session_files.make(world, session)
     return answer.with_head(stored.head)
 
@@ -211,11 +280,10 @@ def with_baseline(world: World, workflow: Workflow, before: Session | None, afte
     step = workflow.get(after.step)
     if step is None or not step.evidence or (before is not None and before.revision == after.revision):
         return after
-    entered: Session = _evidence().entered(world, workflow, after)
-    return entered
+    return _evidence().entered(world, workflow, after)
 
 
-def _evidence() -> ModuleType:
+def _evidence() -> _EvidenceOfSteps:
     from flowrail.operations.running import evidence  # only for steps that demand evidence
 
     return evidence
@@ -248,7 +316,6 @@ def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionC
 def _open_session_id(world: World, address: str) -> str:
     kept, others = conversations.choose(world, address)
     if kept is None:
-        loading().find(address, world.roots)
         raise conversations.no_open_session(world, address, others)
     return kept.session.id
 

@@ -25,7 +25,7 @@ from flowrail.operations.running import evidence, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.session_files import as_it_is
-from flowrail.operations.running.steps import Answer, check_expected, prepare_answer
+from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, store_new
 from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
@@ -103,19 +103,17 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         after = after._replace(received=after.received._replace(payload=payload))
     after = after._replace(started_at=now, host=None).bound_to(world.host)
     after = session_files.on_this_machine(world, after)
-    answer = prepare_answer(world, after, opened)  # before the session exists: a text may be refused
     origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
-    stored = world.store.create(after, opened.kept, at=now, by=world.by, note=note, kind="fork")
+    answer = store_new(world, opened, after, at=now, kind="fork", note=note)
     notes = _noted(world, session_id, new_id, revision, now)
-    session_files.make(world, after)
     notes += session_files.copy(world, source, after)
     if data:
         try:
             write_atomic(payload, data)
         except StorageError as error:
             notes += (f"the payload of `{session_id}` was not copied: {error.message}",)
-    return answer._replace(notes=(*answer.notes, *notes)).with_head(stored.head)
+    return answer._replace(notes=(*answer.notes, *notes))
 
 
 def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> EarlierState:
