@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
-from flowrail.machines.engine import dispatched_work as engine_work
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import current_step
+from flowrail.machines.engine.dispatched_work import held_by
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import RecordedFinding, Session
+from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_working
 from flowrail.operations.running.session_files import open_session
@@ -28,18 +32,11 @@ def add_finding(
 
     With the *token* of a dispatch of *session_id*, only while that token holds it.
     """
-    home, agents = _home_of_findings(world, session_id)
-    for agent in agents:
-        check_still_working(world.store, agent)
-    with world.store.change(home, wait=world.wait) as change:
-        session = change.kept.session
-        finder = _finder(world, agents[0] if agents else session, home, token)
-        opened = open_session(world, session)
-        current_step(opened.workflow, session)
+    with _review_of(world, session_id, token) as (change, workflow, finder):
         now = world.now()
         after, finding = reviews.record(
-            opened.workflow,
-            session,
+            workflow,
+            change.kept.session,
             severity=severity,
             text=text,
             place=place,
@@ -48,50 +45,52 @@ def add_finding(
             by=finder,
         )
         change.commit(after, kind="finding", at=now, by=world.by, note={"finding": finding.id})
-    return home, finding
+    return after.id, finding
 
 
 def submit_without_findings(world: World, session_id: str, *, token: str | None = None) -> str:
     """Record that a review found nothing, and return the session that keeps it."""
-    home, agents = _home_of_findings(world, session_id)
-    for agent in agents:
-        check_still_working(world.store, agent)
-    with world.store.change(home, wait=world.wait) as change:
+    with _review_of(world, session_id, token) as (change, _, finder):
         session = change.kept.session
-        finder = _finder(world, agents[0] if agents else session, home, token)
-        current_step(open_session(world, session).workflow, session)
         known = session.evidence.get(str(session.step))
         after = session if known is None else session.with_evidence(known._replace(nothing_found=True))
         note: RecordNote = {"finding": "none", "finder": finder}
         change.commit(after, kind="finding", at=world.now(), by=world.by, note=note)
-    return home
+    return after.id
 
 
 def resolve_finding(
     world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
 ) -> tuple[str, RecordedFinding]:
     """Mark a finding as resolved."""
+    with _review_of(world, session_id, token) as (change, workflow, finder):
+        now = world.now()
+        after, finding = reviews.resolve(
+            workflow, change.kept.session, finding_id, note=note, at=now, by=finder
+        )
+        if after != change.kept.session:
+            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
+    return after.id, finding
+
+
+@contextmanager
+def _review_of(
+    world: World, session_id: str, token: str | None
+) -> Iterator[tuple[SessionChange, Workflow, str]]:
+    """Lock the session in which findings of *session_id* count; give it, its workflow, and who records the finding.
+
+    That is the agent's session, the dispatch that *token* holds, or the caller.
+    """
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
         check_still_working(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
-        opened = open_session(world, session)
-        current_step(opened.workflow, session)
-        now = world.now()
-        by = _finder(world, agents[0] if agents else session, home, token)
-        after, finding = reviews.resolve(opened.workflow, session, finding_id, note=note, at=now, by=by)
-        if after != session:
-            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
-    return home, finding
-
-
-def _finder(world: World, session: Session, home: str, token: str | None) -> str:
-    """Return who records a finding: the agent's session, the dispatch that *token* holds, or the caller."""
-    held = engine_work.held_by(session, token) if token is not None else None
-    if session.id != home:
-        return session.id
-    return held.id if held else world.by
+        agent = agents[0] if agents else session
+        held = held_by(agent, token) if token is not None else None
+        workflow = open_session(world, session).workflow
+        current_step(workflow, session)
+        yield change, workflow, agent.id if agent.id != home else held.id if held else world.by
 
 
 def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:
@@ -105,21 +104,21 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
 
     Without a gate it is this one.
     """
-    here, way = session_id, list[Session]()
+    home, agents = session_id, list[Session]()
     while True:
-        session = world.store.read(here).session  # first: it knows whether there is such a session
+        session = world.store.read(home).session
         if session.parent:
-            way.append(session)
-        if _has_gate(world.store.definition(here)):
-            return here, way
+            agents.append(session)
+        if _has_gate(world.store.definition(home)):
+            return home, agents
         if not session.parent:
-            return session_id, way[:1]
-        here = session.parent.session
+            return session_id, agents[:1]
+        home = session.parent.session
 
 
-def _has_gate(kept: Mapping[str, object]) -> bool:
+def _has_gate(definition: Mapping[str, Any]) -> bool:
     """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
-    workflow = kept.get("workflow")
-    steps = workflow.get("steps") if isinstance(workflow, dict) else None
-    known = steps if isinstance(steps, list) else []
-    return any(isinstance(step, dict) and step.get("gate") for step in known)
+    try:
+        return any(step.get("gate") for step in definition["workflow"]["steps"])
+    except (KeyError, TypeError, AttributeError):
+        return False  # damaged, which opening the session reports

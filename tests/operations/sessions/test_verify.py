@@ -108,62 +108,6 @@ def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> N
     assert problems(session, "--head", head)[0]["code"] == "HEAD_GONE"
 
 
-# --- records
-
-
-def put(**values: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda record: record["session"].update(values)
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        (put(revision=5), "revision 0 is followed by 5"),
-        (put(step="nowhere"), "a move from `first` to `second` led from `first` to `nowhere`"),
-        (put(skill="other"), "`skill` is another than before"),
-        (put(last=None), "a move is on record without what was reported"),
-    ],
-)
-def test_a_record_that_does_not_continue_the_one_before_it_is_found(
-    session: str, change: Callable[[dict[str, Any]], object], what: str
-) -> None:
-    rewritten(session, 2, change)
-
-    found = problems(session)
-
-    assert {(each["code"], each["place"]) for each in found} == {
-        ("RECORD_WRONG", place(session, "journal.jsonl", 2))
-    }
-    assert any(what in each["message"] for each in found), found
-
-
-@pytest.mark.parametrize(
-    ("verb", "change", "what"),
-    [
-        ("abandon", put(step="first"), "changed `step`"),
-        ("rewind", put(revision=1), "revision 1 is followed by 1"),
-    ],
-)
-def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
-    session: str, verb: str, change: Callable[[dict[str, Any]], object], what: str
-) -> None:
-    told("session", verb, session, *(["--to", "0"] if verb == "rewind" else []))
-    assert problems(session) == []
-
-    rewritten(session, 3, change)
-
-    assert any(what in each["message"] for each in problems(session)), problems(session)
-
-
-def test_a_session_that_went_on_after_its_end_is_found(session: str) -> None:
-    told("session", "abandon", session)
-    rewritten(session, 3, put(status="active"))
-    told("step", "small", "ok", "--session", session)
-    rewritten(session, 3, put(status="abandoned"))
-
-    assert any("the session was abandoned already" in each["message"] for each in problems(session))
-
-
 # --- definition, copy, torn tail
 
 
@@ -183,7 +127,7 @@ def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(ses
     new = path.read_bytes()
     assert len(old) != len(new)
 
-    for cut in range(0, max(len(old), len(new)), 7):
+    for cut in range(0, max(len(old), len(new)), 50):
         path.write_bytes(new[:cut] + old[cut:])
         assert problems(session) == []
         assert told("resume", session)["revision"] == 2
