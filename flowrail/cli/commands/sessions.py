@@ -19,7 +19,6 @@ from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.reports.history import done_text, entries, plan_data, plan_report, report
 from flowrail.formatters.reports.trace import otlp
-from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
@@ -30,7 +29,7 @@ from flowrail.operations.running.conversations import Summary, summaries
 from flowrail.operations.sessions import migrate, timeline, verify
 from flowrail.operations.sessions.adopt import AdoptionResult, adopt
 from flowrail.operations.sessions.board import position_in
-from flowrail.operations.sessions.prune import LOST, UNBEGUN, Needs, OldSession, Parting, prune
+from flowrail.operations.sessions.prune import LOST, UNBEGUN, OldSession, prune
 from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import ago, count
 from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, status
@@ -470,15 +469,7 @@ def prune_command(
     user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
     here = world(store=store, wait=wait)
-    needs, parting = _handoffs(here)
-    pruned = prune(
-        here,
-        older_than=older_than,
-        statuses=statuses,
-        dry_run=dry_run,
-        needs=needs,
-        parting=parting,
-    )
+    pruned = prune(here, older_than=older_than, statuses=statuses, dry_run=dry_run)
     if as_json:
         gone, kept = ([each._asdict() for each in items] for items in pruned)
         output.data({"sessions": gone, "kept": kept, "dry_run": dry_run})
@@ -490,14 +481,6 @@ def prune_command(
     if rows:
         output.report([Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)])
     output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
-
-
-def _handoffs(here: World) -> tuple[Needs, Parting]:
-    """Return two functions: which sessions have an open handoff, and record that payloads are deleted."""
-    handoffs = Handoffs(here.store.path, here.store.owner, here.store.backend)
-    return open_handoffs(handoffs, here.now()), record_pruned(
-        handoffs, now=here.now, by=here.by, wait=here.wait
-    )
 
 
 def _pruned_row(item: OldSession, what: str) -> list[str]:

@@ -8,27 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
-from flowrail.errors import ConflictError, FlowError
-from flowrail.machines.sessions.record import TEXTS_FOLDER
-from flowrail.machines.sessions.session import WORK
-from flowrail.machines.sessions.store import (
-    DEFINITION,
-    ForeignSessionError,
-    Store,
-    StoredSession,
-    UnknownSessionError,
-)
+from flowrail.errors import FlowError
+from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import session_files
 from flowrail.operations.running.child_sessions import DispatchLookup, is_lost
 from flowrail.storage import files
-from flowrail.storage.file_store import JOURNAL, LOCK
 from flowrail.storage.files import LockTimeoutError
-from flowrail.storage.ownership import OWNER_FILE
 
 DAY = 86_400.0
 UNBEGUN = "never begun"
@@ -36,13 +27,6 @@ LOST = "lost"
 """The status of a sub-agent's session whose dispatch was reassigned, cancelled or abandoned."""
 _STARTING = 3_600.0
 """A session that is younger may still be starting."""
-_HANDOFFS = "handoffs"
-
-Needs = Callable[[str], str]
-"""Returns why a session is still needed, by its id; an empty text if it is not."""
-
-Parting = Callable[[str], None]
-"""Records that the files of a session will be deleted; called before they are."""
 
 
 class OldSession(NamedTuple):
@@ -51,7 +35,7 @@ class OldSession(NamedTuple):
     session: str
     status: str
     days: float
-    why: str
+    why: str = ""
 
 
 class PruneResult(NamedTuple):
@@ -62,69 +46,61 @@ class PruneResult(NamedTuple):
 
 
 def prune(
-    world: World,
-    *,
-    older_than: float,
-    statuses: Collection[str] = (),
-    dry_run: bool = False,
-    needs: Needs = lambda _: "",
-    parting: Parting = lambda _: None,
+    world: World, *, older_than: float, statuses: Collection[str] = (), dry_run: bool = False
 ) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
-    store, now = world.store, _seconds(world.now())
+    now = world.now()
+    handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend)
     if not dry_run:
-        _sweep(store, now)
+        _sweep(world.store, _seconds(now))
     gone: list[OldSession] = []
     kept: list[OldSession] = []
-    for item in _old(store, now, older_than, statuses, needs):
-        if item.why:
-            kept.append(item)
-            continue
-        try:
-            why = "" if dry_run else _remove(world, item, parting)
-        except LockTimeoutError as error:
-            why, world = error.message, world._replace(wait=0.0)  # wait once, not for each session
-        (kept if why else gone).append(item._replace(why=why))
+    for old in _old_sessions(world.store, _seconds(now), older_than, statuses, open_handoffs(handoffs, now)):
+        why = old.why
+        if not why and not dry_run:
+            try:
+                why = _remove(world, old, handoffs)
+            except LockTimeoutError as error:
+                why, world = error.message, world._replace(wait=0.0)  # wait once, not for each session
+        (kept if why else gone).append(old._replace(why=why))
     return PruneResult(tuple(gone), tuple(kept))
 
 
-def _old(
-    store: Store, now: float, older_than: float, statuses: Collection[str], needs: Needs
+def _old_sessions(
+    store: Store, now: float, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
 ) -> Iterator[OldSession]:
-    givers = DispatchLookup(store)
+    """Yield the sessions that can be deleted, and those that stay, with the reason that *needs* and others give."""
+    lookup = DispatchLookup(store)
     for session_id in store.ids():
+        why = ""
         try:
-            kept = store.read(session_id)
-            days = (now - _seconds(next(store.newest_first(session_id)).at)) / DAY
-        except UnknownSessionError:
-            days = _unbegun_for(store.folder(session_id), now) / DAY
-            if foreign := _not_ours(store.folder(session_id)):
-                yield OldSession(
-                    session_id, UNBEGUN, days, f"it contains {foreign}, which flow did not write"
-                )
-            elif days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
-                yield OldSession(session_id, UNBEGUN, days, "")
-            continue
+            record = store.newest(session_id)
+        except UnknownSessionError:  # its start was interrupted, unless it is still going on
+            status, days = UNBEGUN, _age(store.folder(session_id), now) / DAY
+            if days <= _STARTING / DAY:
+                continue
         except ForeignSessionError:
             yield OldSession(session_id, "foreign", 0.0, "you did not start it")
             continue
         except FlowError as error:
             yield OldSession(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
             continue
-        session = kept.session
-        status = LOST if is_lost(store, session, givers) else session.status
-        ended = status == LOST or not session.is_open
-        if ended and days >= older_than and (not statuses or status in statuses):
-            yield OldSession(session_id, status, days, _needed(store, kept, needs))
+        else:
+            session = record.session
+            status = LOST if is_lost(store, session, lookup) else session.status
+            if session.is_open and status != LOST:
+                continue
+            days = (now - _seconds(record.at)) / DAY
+            why = needs(session_id) or _parent_needs(store, session)
+        if days >= older_than and (not statuses or status in statuses):
+            yield OldSession(session_id, status, days, why)
 
 
-def _needed(store: Store, kept: StoredSession, needs: Needs) -> str:
-    """Return why an old session must stay, or an empty text."""
-    if why := needs(kept.session.id):
-        return why
-    if not kept.session.parent:
+def _parent_needs(store: Store, session: Session) -> str:
+    """Return why the parent of an old session still needs it, or an empty text."""
+    if not session.parent:
         return ""
-    parent = kept.session.parent.session
+    parent = session.parent.session
     try:
         return f"its parent session `{parent}` is open" if store.read(parent).session.is_open else ""
     except UnknownSessionError:
@@ -133,71 +109,41 @@ def _needed(store: Store, kept: StoredSession, needs: Needs) -> str:
         return f"its parent session `{parent}` cannot be read: {error.message}"
 
 
-def _remove(world: World, item: OldSession, parting: Parting) -> str:
+def _remove(world: World, old: OldSession, handoffs: Handoffs) -> str:
     """Delete one session under its lock; return why it stayed, if it changed meanwhile."""
     store = world.store
-    if item.status == UNBEGUN:
-        store.delete(item.session)
-    else:
-        try:
-            with store.change(item.session, wait=world.wait) as change:
-                now = change.kept.session
-                if now.is_open and not (item.status == LOST and is_lost(store, now)):
-                    return "it was opened again"
-                parting(item.session)
-                session_files.remove(world, now)
-                store.delete(item.session)
-        except UnknownSessionError as error:
-            return error.message
+    if old.status == UNBEGUN:
+        store.delete(old.session)
+        return ""
+    try:
+        with store.change(old.session, wait=world.wait) as change:
+            session = change.kept.session
+            if session.is_open and not (old.status == LOST and is_lost(store, session)):
+                return "it was opened again"
+            record_pruned(handoffs, now=world.now, by=world.by, wait=world.wait)(old.session)
+            session_files.remove(world, session)
+            store.delete(old.session)
+    except UnknownSessionError as error:
+        return error.message
     return ""
 
 
 def _sweep(store: Store, now: float) -> None:
     """Delete what an interrupted run left behind, and temporary files of killed writers."""
-    files.sweep(
-        store.path, now=now
-    )  # the folder may belong to something else: only temporary files of ours are deleted
-    handoffs = os.path.join(store.path, _HANDOFFS)
-    places = [each for each in (store.sessions, handoffs) if not os.path.islink(each)]
-    inner = [folder for each in places for folder in _with_inner(each)]
-    for place in (store.owner.folder, *inner):
-        for folder in _with_inner(place):
-            files.sweep(folder, now=now)
+    files.sweep(store.path, now=now)
+    for root in (store.sessions, os.path.join(store.path, "handoffs"), store.owner.folder):
+        if not os.path.islink(root):
+            for folder, _, _ in os.walk(root):
+                files.sweep(folder, now=now)
     store.delete_leftovers()
 
 
-def _with_inner(folder: str) -> list[str]:
-    """Return *folder* and the folders in it, without links."""
-    inner: list[str] = []
-    with suppress(OSError), os.scandir(folder) as found:
-        inner = [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
-    return [folder, *inner]
-
-
-def _not_ours(folder: str) -> str:
-    """Return the name of something in *folder* that the start of a session does not write."""
-    ours = {DEFINITION, JOURNAL, LOCK, OWNER_FILE, TEXTS_FOLDER, WORK}
-    with suppress(OSError):
-        return next(
-            (
-                name
-                for name in sorted(os.listdir(folder))
-                if name not in ours and not files.is_temporary(name)
-            ),
-            "",
-        )
-    return ""
-
-
-def _unbegun_for(folder: str, now: float) -> float:
+def _age(path: str, now: float) -> float:
     try:
-        return now - os.lstat(folder).st_mtime
+        return now - os.lstat(path).st_mtime
     except OSError:
         return 0.0
 
 
 def _seconds(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except ValueError:
-        raise ConflictError(f"`{stamp[:40]}` is not a time", hint="delete this session by hand") from None
+    return datetime.fromisoformat(stamp).timestamp()

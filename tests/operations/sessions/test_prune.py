@@ -267,9 +267,9 @@ def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPat
     session = ended("abandoned")
     real = prune._remove
 
-    def remove(world: World, item: Any, parting: prune.Parting) -> str:
+    def remove(world: World, *more: Any) -> str:
         rewind(world, session, 0)
-        return real(world, item, parting)
+        return real(world, *more)
 
     monkeypatch.setattr(prune, "_remove", remove)
     with after(MUCH_LATER):
