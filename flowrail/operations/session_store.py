@@ -17,6 +17,7 @@ from flowrail.diagrams.drawing import to_svg
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError
 from flowrail.formatters.guidance.content import pieces
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
@@ -292,8 +293,8 @@ class SessionStore:
         self,
         session: SessionView | ListedSession | str,
         *,
-        renamed: Mapping[str, str] | None = None,
-        params: Mapping[str, object] | None = None,
+        renamed: Mapping[str, str] = Frozen(),
+        params: Mapping[str, object] = Frozen(),
         accept: bool = False,
     ) -> SessionView:
         """Move the session to its workflow as it is now.

@@ -279,7 +279,7 @@ def migrate_command(
     here = world(store=store, roots=roots, wait=wait)
     form = form or "text"
     renamed, values = named_values(maps, "--map", "OLD=NEW"), named_values(params, "-p")
-    plan = migrate.outlook(here, session_id, renamed, values).plan
+    plan = migrate.outlook(here, session_id, renamed, values)
     if form == "text" or (only_plan and form != "json"):
         output.report(plan_report(plan))
     if only_plan:

@@ -246,10 +246,6 @@ class Store:
         data = _definition_file(self._files.side_files(session_id))
         return _digest(data) if data else ""
 
-    def keep_definition(self, session_id: str, definition: Mapping[str, object]) -> None:
-        """Replace what the session keeps of its workflow."""
-        self._files.side_files(session_id).write(DEFINITION, definition_bytes(definition))
-
     def had_ended(self, session_id: str) -> bool:
         """Return whether a session had ended, as far as its snapshot says."""
         return self._snapshot(session_id).get("status") in ENDED
