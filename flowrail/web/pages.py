@@ -31,11 +31,10 @@ from flowrail.machines.engine.questions import WAIVE, moment_after
 from flowrail.machines.engine.transitions import transitions
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Secrets, Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence_records, session_files
-from flowrail.operations.running.evidence import hidden
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import SessionPage, view
 from flowrail.operations.skills.coverage import drawn, histories
@@ -270,7 +269,7 @@ class Pages:
         known = shown.now.evidence.get(step.id)
         secret = self._store.read(shown.now.id).session
         previews = {
-            result.check: hidden(secret, _previews(result))
+            result.check: Secrets(secret).hide(_previews(result))
             for result in current.results
             if result.awaits_approval
         }

@@ -95,7 +95,7 @@ def claim(
                 expires_at=dispatch.expires_at,
             )
         holder = holder or (short_id(world.host) if world.host else world.by)
-        taken, child = _taken(world, opened, session, step, dispatch, holder, now, token)
+        taken, child = _taken(world, opened, session, dispatch, holder, now, token)
         note: RecordNote = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
         change.commit(
             dispatched_work.with_dispatch(session, taken), kind="claim", at=now, by=world.by, note=note
@@ -104,14 +104,13 @@ def claim(
         return child
     if taken.child is not None:
         return look(world, taken.child)
-    return _handed(world, opened, session, step, taken)
+    return _handed(world, opened.workflow, session, step, taken)
 
 
 def _taken(
     world: World,
     opened: OpenedWorkflow,
     session: Session,
-    step: StepDef,
     dispatch: Dispatched,
     holder: str,
     now: str,
@@ -133,10 +132,8 @@ def _taken(
         token=_token(),
     )
     if not taken.workflow:
-        if step.work is not None and step.work.evidence:
-            taken = evidence.claimed(world, opened.workflow, step, session, taken)
-        return taken, None
-    child = _begin_child(world, opened, session, taken, _review_at(opened.workflow, session, step))
+        return evidence.claimed(world, opened.workflow, session, taken), None
+    child = _begin_child(world, opened, session, taken)
     child_id = child.guidance.session
     return taken._replace(child=child_id, token=child_id), child
 
@@ -153,42 +150,37 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
 
 
 def _handed(
-    world: World, opened: OpenedWorkflow, session: Session, step: StepDef, taken: Dispatched
+    world: World, workflow: Workflow, session: Session, step: StepDef, taken: Dispatched
 ) -> Assignment:
-    values = names_in(session_context(opened.workflow, session, step))
-    prompt = dispatched_work.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
-    prompt = str(session_files.for_agents(world, session, prompt))
+    values = names_in(session_context(workflow, session, step))
+    known = {**values, **taken.vars, "item": taken.item}
+    prompt = dispatched_work.prompt_of(step, taken, values)
+    prompt = prompt or "\n\n".join(guide(workflow, session).actions)
     token, store = str(taken.token), world.store.address
-    ways = tuple(
-        Command("finish", session.id, taken.id, word, token=token, store=store)
-        for word in (Outcome.OK, Outcome.FAIL)
-    )
-    said = [each for each in session.questions if each.source == BY_AGENT and each.answer]
+    answered = [question for question in session.questions if question.source == BY_AGENT and question.answer]
     return Assignment(
         session=session.id,
         dispatch=taken,
-        prompt=prompt,
-        finish=ways,
+        prompt=str(session_files.for_agents(world, session, prompt)),
+        finish=tuple(
+            Command("finish", session.id, taken.id, outcome, token=token, store=store)
+            for outcome in (Outcome.OK, Outcome.FAIL)
+        ),
         ask=Command("ask", session.id, "-", token=token, store=store),
-        answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
-        resources=opened.workflow.resources,
+        answered=tuple((question.text, "; ".join(question.answer or ())) for question in answered),
+        resources=workflow.resources,
         given={
             name: session_files.for_agents(world, session, value)
             for name, value in dispatched_work.unmentioned_values(step, taken).items()
         },
-        evidence=_expected(step, taken, values),
+        evidence=tuple(
+            expected(check, lambda path: fill(path, known), known)
+            for check in (step.work.evidence if step.work is not None else ())
+        ),
         finding=Command("finding add", session.id, token=token, store=store)
-        if _review_at(opened.workflow, session, step)
+        if _review_at(workflow, session)
         else None,
     )
-
-
-def _expected(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> tuple[str, ...]:
-    """Return what the evidence of a dispatch expects, in words."""
-    if step.work is None or not step.work.evidence:
-        return ()
-    known = {**values, **dispatch.vars, "item": dispatch.item}
-    return tuple(expected(check, lambda path: fill(path, known), known) for check in step.work.evidence)
 
 
 def finish(
@@ -207,7 +199,7 @@ def finish(
     if outcome not in {Outcome.OK, Outcome.FAIL}:
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
-        opened, session, step = _at_work(world, change)
+        opened, session, _ = _at_work(world, change)
         dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.token != token:
             _held_by(dispatch, token)
@@ -229,7 +221,7 @@ def finish(
                 dispatch=dispatch.id,
             )
         if outcome == Outcome.OK and dispatch.evidence is not None:
-            dispatch = _with_evidence(world, change, opened, session, step, dispatch)
+            dispatch = _with_evidence(world, change, opened.workflow, session, dispatch)
         now = world.now()
         agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
         done = finished_dispatch(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
@@ -240,15 +232,10 @@ def finish(
 
 
 def _with_evidence(
-    world: World,
-    change: SessionChange,
-    opened: OpenedWorkflow,
-    session: Session,
-    step: StepDef,
-    dispatch: Dispatched,
+    world: World, change: SessionChange, workflow: Workflow, session: Session, dispatch: Dispatched
 ) -> Dispatched:
     """Return *dispatch* with the results of its evidence; record and refuse a claim that lacks some."""
-    judged = evidence.finished(world, opened.workflow, step, session, dispatch)
+    judged = evidence.finished(world, workflow, session, dispatch)
     results = judged.evidence.results if judged.evidence is not None else ()
     missing = [result.check for result in results if not result.is_satisfied]
     if missing:
@@ -256,7 +243,11 @@ def _with_evidence(
         after = dispatched_work.with_dispatch(session, judged)
         change.commit(after, kind="refused", at=world.now(), by=world.by, note=note)
         raise EvidenceMissingError(
-            session=session.id, step=step.id, outcome=Outcome.OK, results=results, dispatch=dispatch.id
+            session=session.id,
+            step=str(session.step),
+            outcome=Outcome.OK,
+            results=results,
+            dispatch=dispatch.id,
         )
     return judged
 
@@ -297,20 +288,20 @@ def _at_work(world: World, change: SessionChange) -> tuple[OpenedWorkflow, Sessi
     opened = open_session(world, session)
     try:
         step = current_step(opened.workflow, session)
-    except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
+    except SessionEndedError as error:  # an agent that comes late must not start the whole procedure again
         error.hint = Hint("stop here and say so; see its history: ", Command("history", session.id))
         raise
     return opened, reconciled(world.store, session), step
 
 
-def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | None:
-    """Return the review that *step* belongs to, which may be in a parent session."""
-    return step.id if step.id in reviews(workflow) else (session.parent.review if session.parent else None)
+def _review_at(workflow: Workflow, session: Session) -> str | None:
+    """Return the review that the current step belongs to, which may be in a parent session."""
+    if session.step in reviews(workflow):
+        return session.step
+    return session.parent.review if session.parent else None
 
 
-def _begin_child(
-    world: World, above: OpenedWorkflow, parent: Session, dispatch: Dispatched, review: str | None
-) -> Answer:
+def _begin_child(world: World, above: OpenedWorkflow, parent: Session, dispatch: Dispatched) -> Answer:
     address = str(dispatch.workflow)
     depth = (parent.parent.depth if parent.parent else 0) + 1
     if depth > MOST_GENERATIONS:
@@ -332,7 +323,7 @@ def _begin_child(
             opened,
             world.store.new_id(address),
             params,
-            parent=ParentSession(parent.id, dispatch.id, depth, review),
+            parent=ParentSession(parent.id, dispatch.id, depth, _review_at(above.workflow, parent)),
             project=parent.project,
             note={"for": parent.id},
         )
@@ -342,10 +333,6 @@ def _begin_child(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
         raise
-
-
-def _told(opened: OpenedWorkflow, session: Session) -> tuple[str, ...]:
-    return guide(opened.workflow, session).actions
 
 
 def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> DispatchResult:

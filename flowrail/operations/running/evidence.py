@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
 from flowrail.evidence.evaluate import Context, Records, evaluate
-from flowrail.machines.definition.evidence import Baseline, EvidenceResult, StepEvidence, Verdict
+from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, StepEvidence, Verdict
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -28,8 +28,6 @@ from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import session_files
 from flowrail.operations.running.conversations import ownership_note
 from flowrail.text import placeholders
-
-T = TypeVar("T")
 
 
 def entered(
@@ -48,7 +46,9 @@ def entered(
     if step is None or not step.evidence or not session.is_open:
         return session
     known = None if how == "new" else session.evidence.get(step.id)
-    taken = take_baseline(world, workflow, step, session, project_of(world, session))
+    values = _values(workflow, session)
+    folder = project_of(world, session)
+    taken = baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
     if known is None:
         evidence = StepEvidence(taken, taken)
     elif how == "complete":
@@ -56,12 +56,6 @@ def entered(
     else:
         evidence = known.entered_again(taken)
     return session.with_evidence(evidence)
-
-
-def take_baseline(world: World, workflow: Workflow, step: StepDef, session: Session, folder: str) -> Baseline:
-    """Return the current state of the files that a step's checks look at."""
-    values = _values(workflow, step, session, {})
-    return baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
 
 
 def advanced(
@@ -82,12 +76,12 @@ def advanced(
     step = workflow.step(str(session.step))
     if step.id not in session.evidence:  # the workflow got its evidence during the session
         session = entered(world, workflow, session)
-    results = results_of(world, workflow, step, session, report.facts)
+    results = results_of(world, workflow, session, report.facts)
     try:
         after = follow(workflow, step, session, report, now=now, call=call, evidence=results)
         return session, after if after.revision == session.revision else _without_results(after, step)
     except EvidenceMissingError as refusal:
-        after, refused = _refused(workflow, step, session, refusal)
+        after, refused = _refused(workflow, session, refusal)
     note: RecordNote = {
         "claim": refused.outcome,
         "missing": [each.check for each in refused.results if each.is_demanded and not each.is_satisfied],
@@ -105,21 +99,21 @@ def _without_results(session: Session, step: StepDef) -> Session:
 
 
 def results_of(
-    world: World, workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
+    world: World, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> tuple[EvidenceResult, ...]:
-    """Return the results of the checks of *step* with reported *facts*, without secrets."""
-    results = evaluate(step.checks.values(), context_of(world, workflow, step, session, facts))
-    return hidden(session._replace(state={**session.state, **facts}), results)
+    """Return the results of the checks of the current step with reported *facts*, without secrets."""
+    checks = workflow.step(str(session.step)).checks.values()
+    results = evaluate(checks, context_of(world, workflow, session, facts))
+    return Secrets(session._replace(state={**session.state, **facts})).hide(results)
 
 
 def with_verdicts(
     world: World, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
 ) -> tuple[EvidenceView, ...]:
     """Return the checks of the current step with their results now; nothing is recorded."""
-    step = workflow.step(str(session.step))
-    if step.id not in session.evidence:
+    if session.step not in session.evidence:
         session = entered(world, workflow, session)
-    results = {result.check: result for result in results_of(world, workflow, step, session, {})}
+    results = {result.check: result for result in results_of(world, workflow, session)}
     return tuple(
         view._replace(verdict=result.verdict)
         if (result := results[view.id]).is_satisfied or result.verdict != Verdict.PASS
@@ -128,23 +122,15 @@ def with_verdicts(
     )
 
 
-def hidden(session: Session, value: T) -> T:
-    """Return a result of a check or command without the secrets of *session*."""
-    if not session.secrets:
-        return value
-    return Secrets(session).hide(value)
-
-
 def context_of(
-    world: World,
-    workflow: Workflow,
-    step: StepDef,
-    session: Session,
-    facts: Mapping[str, object],
-    evidence: StepEvidence | None = None,
+    world: World, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> Context:
-    """Return what the checks of the current step, or those with this *evidence*, are evaluated against."""
-    evidence = evidence or session.evidence[step.id]
+    """Return what the checks of the current step are evaluated against."""
+    evidence = session.evidence[str(session.step)]
+    return _context(world, session, evidence, _values(workflow, session, facts))
+
+
+def _context(world: World, session: Session, evidence: StepEvidence, values: Mapping[str, object]) -> Context:
     recorded = any(finding.revision == session.revision for finding in session.findings)
     records = Records(
         submitted=recorded or evidence.nothing_found,
@@ -152,7 +138,7 @@ def context_of(
     )
     return Context(
         evidence=evidence,
-        values=_values(workflow, step, session, facts),
+        values=values,
         environ=world.environ,
         records=records,
         session=session.id,
@@ -162,19 +148,20 @@ def context_of(
 
 
 def _refused(
-    workflow: Workflow, step: StepDef, session: Session, refusal: EvidenceMissingError
+    workflow: Workflow, session: Session, refusal: EvidenceMissingError
 ) -> tuple[Session, EvidenceMissingError]:
     """Return *session* with a refused claim on record, and the refusal to raise.
 
     After as many refusals as the step's `tries`, the session waits for a person.
     """
+    step = workflow.step(str(session.step))
     known = session.evidence[step.id]
     evidence = known._replace(refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
     session = session.with_evidence(evidence)
     if evidence.refusals < step.tries:
         return session, refusal
     missing = [result.check for result in refusal.results if result.is_demanded and not result.is_satisfied]
-    name = placeholders.fill(step.name, _values(workflow, step, session, {}))
+    name = placeholders.fill(step.name, _values(workflow, session))
     question = questions.evidence_question(name, missing, refusals=evidence.refusals)
     others = [each for each in session.questions if each.id != question.id]
     refused = EvidenceMissingError(
@@ -188,31 +175,32 @@ def _refused(
     return questions.with_questions(session, [*others, question]), refused
 
 
-def claimed(
-    world: World, workflow: Workflow, step: StepDef, session: Session, dispatch: Dispatched
-) -> Dispatched:
+def claimed(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
     """Return a dispatch that was just claimed, with the baseline of its evidence in the folder of the sub-agent."""
-    values = _dispatch_values(workflow, step, session, dispatch)
-    project = os.path.realpath(project_of(world, session))
+    checks = _checks_of_work(workflow, session)
+    project = os.path.realpath(session_files.project_of(world, session))
     folder = worktree_of(project, world.cwd) or project
-    checks = step.work.evidence if step.work is not None else ()
+    values = _dispatch_values(workflow, session, dispatch)
     taken = baseline.take(checks, folder, values, world.environ, at=world.now())
-    return dispatch._replace(evidence=StepEvidence(taken, taken))
+    return dispatch._replace(evidence=StepEvidence(taken, taken)) if checks else dispatch
 
 
-def finished(
-    world: World, workflow: Workflow, step: StepDef, session: Session, dispatch: Dispatched
-) -> Dispatched:
+def finished(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
     """Return *dispatch* with the results of its evidence; one that is not satisfied is for the caller to refuse."""
-    if step.work is None or dispatch.evidence is None or not world.demands_evidence:
+    if dispatch.evidence is None or not world.demands_evidence:
         return dispatch
-    context = context_of(world, workflow, step, session, {}, dispatch.evidence)
-    context = context._replace(values=_dispatch_values(workflow, step, session, dispatch))
-    results = hidden(session, evaluate(step.work.evidence, context))
-    found = tuple(each._replace(is_demanded=True) for each in results)
-    refused_now = not all(each.is_satisfied for each in found)
-    evidence = dispatch.evidence._replace(results=found, refusals=dispatch.evidence.refusals + refused_now)
-    return dispatch._replace(evidence=evidence)
+    values = _dispatch_values(workflow, session, dispatch)
+    context = _context(world, session, dispatch.evidence, values)
+    results = Secrets(session).hide(evaluate(_checks_of_work(workflow, session), context))
+    demanded = tuple(result._replace(is_demanded=True) for result in results)
+    is_refused = not all(result.is_satisfied for result in demanded)
+    refusals = dispatch.evidence.refusals + is_refused
+    return dispatch._replace(evidence=dispatch.evidence._replace(results=demanded, refusals=refusals))
+
+
+def _checks_of_work(workflow: Workflow, session: Session) -> Sequence[EvidenceCheck]:
+    work = workflow.step(str(session.step)).work
+    return work.evidence if work is not None else ()
 
 
 def project_of(world: World, session: Session) -> str:
@@ -240,13 +228,11 @@ def worktree_of(project: str, cwd: str) -> str | None:
     return root if word == "gitdir" and is_inside else None
 
 
-def _dispatch_values(
-    workflow: Workflow, step: StepDef, session: Session, dispatch: Dispatched
-) -> dict[str, object]:
-    return {**_values(workflow, step, session, {}), **dispatch.vars, "item": dispatch.item}
+def _dispatch_values(workflow: Workflow, session: Session, dispatch: Dispatched) -> dict[str, object]:
+    return {**_values(workflow, session), **dispatch.vars, "item": dispatch.item}
 
 
 def _values(
-    workflow: Workflow, step: StepDef, session: Session, facts: Mapping[str, object]
+    workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> dict[str, object]:
-    return names_in(session_context(workflow, session, step, facts))
+    return names_in(session_context(workflow, session, workflow.step(str(session.step)), facts))

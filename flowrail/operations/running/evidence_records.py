@@ -30,10 +30,10 @@ from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import BY_EVIDENCE, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, Secrets, Session
 from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.evidence import context_of, entered, hidden, results_of
+from flowrail.operations.running.evidence import context_of, entered, results_of
 from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import check_expected
 from flowrail.storage.files import sha256_hex
@@ -72,7 +72,7 @@ def show(world: World, session_id: str) -> StepEvidenceView:
         session=session_id,
         step=at.step.id,
         outcomes={outcome: [check.id for check in checks] for outcome, checks in at.step.evidence.items()},
-        results=_results(world, at),
+        results=results_of(world, at.opened.workflow, at.session) if at.step.evidence else (),
         refusals=at.session.evidence[at.step.id].refusals if at.step.evidence else 0,
         tries=at.step.tries,
     )
@@ -92,7 +92,7 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
     session, step = at.session, at.step
     folder = session.evidence[step.id].entry.folder
     _require_approval(world, at, check, folder)
-    values = context_of(world, at.opened.workflow, step, session, {}).values
+    values = context_of(world, at.opened.workflow, session).values
     try:
         state = state_of_run(check, folder, values, session.revision)
     except UnreadableError as error:
@@ -141,7 +141,7 @@ def _observed(
     verdict, problem = Verdict.FAIL, "the host reported that it failed"
     if observed.succeeded:
         verdict, problem = commands.judge(check, 0, observed.output)
-    values = context_of(world, at.opened.workflow, at.step, at.session, {}).values
+    values = context_of(world, at.opened.workflow, at.session).values
     return CommandRun(
         check=check.id,
         level=Level.OBSERVED,
@@ -163,7 +163,7 @@ def _observed(
 
 def _kept_output(session: Session, verdict: Verdict, output: str) -> str:
     """Return what is recorded of the output of a command: the end without secrets, if the command did not pass."""
-    return "" if verdict is Verdict.PASS else commands.end_of(hidden(session, output))
+    return "" if verdict is Verdict.PASS else commands.end_of(Secrets(session).hide(output))
 
 
 def record_run(world: World, session_id: str, result: CommandRun, seen: Session) -> None:
@@ -185,8 +185,8 @@ def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
     """Return the result of one check now, for a person who is about to approve or waive it."""
     at = _at_step(world, world.store.read(session_id).session)
     check = _check(at, check_id)
-    context = context_of(world, at.opened.workflow, at.step, at.session, {})
-    return hidden(at.session, evaluate([check], context))[0]
+    context = context_of(world, at.opened.workflow, at.session)
+    return Secrets(at.session).hide(evaluate([check], context))[0]
 
 
 def approve(
@@ -244,12 +244,6 @@ def _at_step(world: World, session: Session) -> _AtStep:
     if step.id not in session.evidence:
         session = entered(world, opened.workflow, session)
     return _AtStep(opened, step, session)
-
-
-def _results(world: World, at: _AtStep) -> tuple[EvidenceResult, ...]:
-    if not at.step.evidence:
-        return ()
-    return results_of(world, at.opened.workflow, at.step, at.session, {})
 
 
 def _check(at: _AtStep, check_id: str) -> EvidenceCheck:
