@@ -48,6 +48,63 @@ _GAP = 2
 _LIST_ITEM = re.compile(r" *(?:[-*]|\d+\.) +")
 
 
+class Terminal(NamedTuple):
+    """The terminal that a command prints to. With ``utc``, times are exact."""
+
+    width: int
+    has_color: bool
+    utc: bool = False
+
+    def rendered(self, report: Report) -> str:
+        """Return a report as this terminal shows it."""
+        here = Environment()
+        view = View(here.now, here.cwd, here.home, self.utc)
+        target = self._buffered()
+        for part in report:
+            if isinstance(part, Table):
+                _put_table(target, part, view)
+            else:
+                _put_line(target, part, view)
+        return _without_trailing_blanks(target)
+
+    def rendered_markdown(self, page: str) -> str:
+        """Return a page in Markdown as this terminal shows it."""
+        from rich.markdown import Markdown  # brings a parser and a highlighter, for pages only
+
+        theme = "ansi_dark" if self.has_color else "bw"
+        target = self._buffered()
+        target.print(Markdown(visible(page), code_theme=theme, hyperlinks=False))
+        return _without_trailing_blanks(target)
+
+    def live(self) -> rich_console.Console:
+        """Return a console that draws on standard output itself."""
+        return rich_console.Console(
+            file=sys.stdout,
+            highlight=False,
+            color_system="auto" if self.has_color else None,
+            no_color=not self.has_color,
+        )
+
+    def progress(self) -> Progress:
+        """Return a bar for standard error that disappears at the end."""
+        target = rich_console.Console(
+            stderr=True, color_system="auto" if self.has_color else None, no_color=not self.has_color
+        )
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        return Progress(*columns, console=target, transient=True)
+
+    def _buffered(self) -> rich_console.Console:
+        return rich_console.Console(
+            file=io.StringIO(),
+            highlight=False,
+            force_terminal=True,
+            color_system="standard" if self.has_color else None,
+            no_color=not self.has_color,
+            width=self.width,
+            legacy_windows=False,
+        )
+
+
 class View(NamedTuple):
     """Where and when a report is read, on which short paths and relative times depend."""
 
@@ -68,69 +125,9 @@ class View(NamedTuple):
         return Text(visible(part))
 
 
-def live_console(*, has_color: bool) -> rich_console.Console:
-    """Return a console that draws on standard output itself."""
-    return rich_console.Console(
-        file=sys.stdout,
-        highlight=False,
-        color_system="auto" if has_color else None,
-        no_color=not has_color,
-    )
-
-
-def rendered(report: Report, *, width: int, has_color: bool, utc: bool = False) -> str:
-    """Return a report as this terminal shows it; with *utc*, times are exact."""
-    here = Environment()
-    view = View(here.now, here.cwd, here.home, utc)
-    buffer = io.StringIO()
-    target = _console(buffer, width, has_color=has_color)
-    for part in report:
-        if isinstance(part, Table):
-            _put_table(target, part, view)
-        else:
-            _put_line(target, part, view)
-    return _without_trailing_blanks(buffer)
-
-
-def rendered_markdown(page: str, *, width: int, has_color: bool) -> str:
-    """Return a page in Markdown as this terminal shows it."""
-    from rich.markdown import Markdown  # brings a parser and a highlighter, for pages only
-
-    buffer = io.StringIO()
-    theme = "ansi_dark" if has_color else "bw"
-    _console(buffer, width, has_color=has_color).print(
-        Markdown(visible(page), code_theme=theme, hyperlinks=False)
-    )
-    return _without_trailing_blanks(buffer)
-
-
-def progress(*, has_color: bool) -> Progress:
-    """Return a bar for standard error that disappears at the end."""
-    target = rich_console.Console(
-        stderr=True, color_system="auto" if has_color else None, no_color=not has_color
-    )
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-    )
-    return Progress(*columns, console=target, transient=True)
-
-
-def _console(buffer: io.StringIO, width: int, *, has_color: bool) -> rich_console.Console:
-    return rich_console.Console(
-        file=buffer,
-        highlight=False,
-        force_terminal=True,
-        color_system="standard" if has_color else None,
-        no_color=not has_color,
-        width=width,
-        legacy_windows=False,
-    )
-
-
-def _without_trailing_blanks(buffer: io.StringIO) -> str:
-    return "".join(f"{shown.rstrip()}\n" for shown in buffer.getvalue().split("\n")[:-1])
+def _without_trailing_blanks(target: rich_console.Console) -> str:
+    assert isinstance(target.file, io.StringIO)  # noqa: S101 - a buffered console
+    return "".join(f"{shown.rstrip()}\n" for shown in target.file.getvalue().split("\n")[:-1])
 
 
 def _put_line(target: rich_console.Console, line: str | Line, view: View) -> None:

@@ -1,14 +1,12 @@
-"""The environment of a command, and the facts, answers and texts that it is given.
-
-Standard output is kept for the answer, and author's functions have a time limit.
-"""
+"""A call of a command about sessions, and the facts, answers and texts that it is given."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
 
 import click
 
@@ -16,10 +14,12 @@ from flowrail.cli.lazy_imports import load_engine
 
 load_engine()
 
-from flowrail.cli import output  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.cli import options, output  # noqa: E402 - the engine comes first, or asyncio comes with it
 from flowrail.errors import DocumentError, UsageError  # noqa: E402 - the same
+from flowrail.formatters.guidance import as_xml  # noqa: E402 - the same
 from flowrail.machines.engine.outcome import limit_functions  # noqa: E402 - the same
 from flowrail.machines.engine.reports import refuse_left_open  # noqa: E402 - the same
+from flowrail.machines.guidance.guide import Guidance  # noqa: E402 - the same
 from flowrail.operations.environment import Environment, World, world_of  # noqa: E402 - the same
 from flowrail.operations.running.conversations import own_session  # noqa: E402 - the same
 from flowrail.storage.files import read_bounded  # noqa: E402 - the same
@@ -28,28 +28,55 @@ from flowrail.text import limits  # noqa: E402 - the same
 from flowrail.text.safe_text import decode  # noqa: E402 - the same
 
 
-def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> World:
-    """Return what sessions need, looked up where the command was called.
+class SessionCall(options.Call):
+    """A call of a command that reads or changes sessions.
 
-    From here on standard output is kept for the answer, and each function of an author is called
-    under a time limit.
+    Once it has looked at its environment, standard output is kept for the answer, and each function of an author is
+    called under a time limit.
     """
-    return world_of(environment(store, roots), wait=wait)
 
+    conversation: ClassVar[str | None] = None
+    """The conversation of the caller if it is not the one that the host names; empty for none."""
 
-def environment(store: str | None, roots: Sequence[str], *, conversation: str | None = None) -> Environment:
-    """Look up where the command was called, and see to its output and to the author's functions as `world` says.
+    @cached_property
+    def environment(self) -> Environment:
+        """Where the command was called."""
+        output.keep_apart()
+        reset = limit_functions()
+        command = click.get_current_context(silent=True)
+        if command is not None:
+            command.call_on_close(reset)
+        return Environment(
+            store=self.store,
+            roots=self.roots,
+            tell=lambda line: output.notes([line]),
+            conversation=self.conversation,
+        )
 
-    *conversation* is that of the caller if it is not the one that the host names; empty for none.
-    """
-    output.keep_apart()
-    reset = limit_functions()
-    command = click.get_current_context(silent=True)
-    if command is not None:
-        command.call_on_close(reset)
-    return Environment(
-        store=store, roots=roots, tell=lambda line: output.notes([line]), conversation=conversation
-    )
+    @cached_property
+    def world(self) -> World:
+        """The store, and where the command was called, as operations on sessions need it."""
+        return world_of(self.environment, wait=self.wait)
+
+    def session(self, session_id: str | None) -> str:
+        """Return the given session, or the one that a command without an id is about."""
+        return session_id or own_session(self.world).session.id
+
+    def show(self, guidance: Guidance, notes: Iterable[str] = ()) -> None:
+        """Print *notes* and a step: by default as text on a terminal, as XML in a pipe."""
+        output.notes(notes)
+        output.together()
+        form = self.form or output.usual_form()
+        if form == "xml":
+            output.text(as_xml.render(guidance))
+        elif form == "text":
+            from flowrail.formatters.guidance import as_text  # an agent reads XML
+
+            output.report(as_text.report(guidance))
+        else:
+            from flowrail.formatters.guidance import as_data  # the same
+
+            output.data(as_data.render(guidance))
 
 
 def read_text(name: str, *, what: str) -> tuple[str, str]:
@@ -64,22 +91,8 @@ def read_text(name: str, *, what: str) -> tuple[str, str]:
     return decode(data, source=source), source
 
 
-def named_values(texts: Sequence[str], option: str, form: str = "NAME=VALUE") -> dict[str, str]:
-    """Return texts of the form NAME=VALUE as names and values."""
-    values: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"`{option} {text[:60]}` is not {form}", hint=f"write it as `{option} {form}`")
-        if name in values:
-            raise UsageError(f"`{name[:80]}` is set twice", hint="set it once")
-        values[name] = value
-    return values
-
-
-def given_facts(texts: Sequence[str], file: str | None) -> dict[str, Any]:
+def given_facts(named: Mapping[str, str], file: str | None) -> dict[str, Any]:
     """Return the facts of a report: those of -s and those of a file."""
-    named = named_values(texts, "-s")
     values = read_facts(file) if file else {}
     twice = sorted(named.keys() & values.keys())
     if twice:
@@ -87,17 +100,11 @@ def given_facts(texts: Sequence[str], file: str | None) -> dict[str, Any]:
     return {**values, **named}
 
 
-def facts_of(texts: Sequence[str], file: str | None) -> dict[str, object]:
+def facts_of(named: Mapping[str, str], file: str | None) -> dict[str, object]:
     """Return facts that no step declares, each with a value."""
-    facts = given_facts(texts, file)
-    for name in named_values(texts, "-s"):
-        refuse_left_open(name, facts[name])
-    return facts
-
-
-def session_or_own(here: World, session_id: str | None) -> str:
-    """Return the given session, or the one that a command without an id is about."""
-    return session_id or own_session(here).session.id
+    for name, value in named.items():
+        refuse_left_open(name, value)
+    return given_facts(named, file)
 
 
 def given_answers(texts: Sequence[str], asked: Callable[[], Sequence[str]]) -> dict[str, list[str]]:

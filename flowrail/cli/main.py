@@ -135,13 +135,13 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 class Entry(NamedTuple):
-    """One command: `module:function` in `cli.commands`, its section in the help, its one-line help.
+    """One command: its module in `cli.commands`, its section in the help, its one-line help.
 
-    A group has a table of its own instead of a function, and more lines of help. *extra* names the
-    extra of flowrail that a command needs, and the packages that it installs.
+    A group has a table of its own instead of a module, and more lines of help. *extra* names the
+    extra of flowrail that a command or all commands of a group need, and the packages that it installs.
     """
 
-    target: str
+    module: str
     section: str
     help: str
     commands: Mapping[str, Entry] = {}
@@ -151,14 +151,15 @@ class Entry(NamedTuple):
     def load(self, name: str) -> click.Command:
         """Import the command, or make the group."""
         if self.commands:
-            return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=self.commands)
+            table = {inner: entry._replace(extra=self.extra) for inner, entry in self.commands.items()}
+            return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=table)
         if self.extra:
             try:
                 require_extra(*self.extra)
             except ExtraMissingError as error:
                 return _refusing(name, self.help, error)
-        module, _, function = self.target.partition(":")
-        command: click.Command = getattr(import_module(f"flowrail.cli.commands.{module}"), function)
+        module = import_module(f"flowrail.cli.commands.{self.module}")
+        command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
         return command
 
 
@@ -236,26 +237,22 @@ class LazyGroup(click.Group):
 
 _SET_UP, _EVENTS = "Set up", "Called by a host: JSON in, JSON out"
 _HOOK = {
-    "install": Entry("hooks:install_command", _SET_UP, "Add our hooks to a host's settings"),
-    "uninstall": Entry("hooks:uninstall_command", _SET_UP, "Remove our hooks from a host's settings"),
-    "session-start": Entry("hooks:session_start_command", _EVENTS, "List the open sessions for the agent"),
-    "session-end": Entry("hooks:session_end_command", _EVENTS, "Record that a conversation has ended"),
-    "stop": Entry("hooks:stop_command", _EVENTS, "Keep an agent working until its session ends"),
-    "subagent-stop": Entry(
-        "hooks:subagent_stop_command", _EVENTS, "Keep a sub-agent working until its dispatch ends"
-    ),
-    "pre-tool-use": Entry("hooks:pre_tool_use_command", _EVENTS, "Deny a tool that the current step forbids"),
+    "install": Entry("hooks", _SET_UP, "Add our hooks to a host's settings"),
+    "uninstall": Entry("hooks", _SET_UP, "Remove our hooks from a host's settings"),
+    "session-start": Entry("hooks", _EVENTS, "List the open sessions for the agent"),
+    "session-end": Entry("hooks", _EVENTS, "Record that a conversation has ended"),
+    "stop": Entry("hooks", _EVENTS, "Keep an agent working until its session ends"),
+    "subagent-stop": Entry("hooks", _EVENTS, "Keep a sub-agent working until its dispatch ends"),
+    "pre-tool-use": Entry("hooks", _EVENTS, "Deny a tool that the current step forbids"),
     "post-tool-use": Entry(
-        "hooks:post_tool_use_command",
+        "hooks",
         _EVENTS,
         "Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded",
     ),
-    "post-tool-use-failure": Entry(
-        "hooks:post_tool_use_failure_command", _EVENTS, "Note which command of a step's evidence failed"
-    ),
-    "pause": Entry("hooks:pause_command", _SET_UP, "Pause all your hooks for a while"),
-    "resume": Entry("hooks:resume_command", _SET_UP, "End the pause of the hooks"),
-    "plugin": Entry("hooks:plugin_command", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
+    "post-tool-use-failure": Entry("hooks", _EVENTS, "Note which command of a step's evidence failed"),
+    "pause": Entry("hooks", _SET_UP, "Pause all your hooks for a while"),
+    "resume": Entry("hooks", _SET_UP, "End the pause of the hooks"),
+    "plugin": Entry("hooks", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
 }
 _HOOK_HELP = """
 A host calls a hook with one JSON object on standard input and reads one from standard output. If
@@ -263,18 +260,27 @@ there is nothing to say, if the session belongs to another conversation, or if a
 answer is {}, the exit status is 0, and the agent may stop.
 """
 
+_FINDING = {
+    "add": Entry("findings", "Record", "Record one finding"),
+    "none": Entry("findings", "Record", "Record that a review found nothing"),
+    "list": Entry("findings", "Show and resolve", "List the recorded findings"),
+    "resolve": Entry("findings", "Show and resolve", "Mark a finding as resolved"),
+}
+_FINDING_HELP = """
+A review gate decides from the findings. Findings of a sub-agent's session count for the nearest
+gate above it.
+"""
+
 _SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
 _HANDOFF = {
-    "targets": Entry("handoff:targets_command", _SEND, "List the skills that can take over, best first"),
-    "send": Entry("handoff:send_command", _SEND, "Hand the work of a session or a skill to another skill"),
-    "status": Entry("handoff:status_command", _SEND, "Show the phase of one handoff, or of all open ones"),
-    "retry": Entry("handoff:retry_command", _SEND, "Retry a handoff that failed or was interrupted"),
-    "cancel": Entry("handoff:cancel_command", _SEND, "Cancel a handoff"),
-    "receive": Entry(
-        "handoff:receive_command", _RECEIVE, "Validate a payload, claim it and take over the work"
-    ),
-    "validate": Entry("handoff:validate_command", _PAYLOADS, "List every problem of a payload"),
-    "convert": Entry("handoff:convert_command", _PAYLOADS, "Convert a payload to a different version"),
+    "targets": Entry("handoff", _SEND, "List the skills that can take over, best first"),
+    "send": Entry("handoff", _SEND, "Hand the work of a session or a skill to another skill"),
+    "status": Entry("handoff", _SEND, "Show the phase of one handoff, or of all open ones"),
+    "retry": Entry("handoff", _SEND, "Retry a handoff that failed or was interrupted"),
+    "cancel": Entry("handoff", _SEND, "Cancel a handoff"),
+    "receive": Entry("handoff", _RECEIVE, "Validate a payload, claim it and take over the work"),
+    "validate": Entry("payloads", _PAYLOADS, "List every problem of a payload"),
+    "convert": Entry("payloads", _PAYLOADS, "Convert a payload to a different version"),
 }
 _HANDOFF_HELP = """
 A payload is built from what a session or a skill reported, checked, written once and received once. The
@@ -283,69 +289,44 @@ lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
 
 _CHANGE, _KEEP = "Change", "Keep"
 _SESSION = {
-    "rewind": Entry("sessions:rewind_command", _CHANGE, "Take a session back to an earlier revision"),
-    "fork": Entry(
-        "sessions:fork_command", _CHANGE, "Start a new session from an earlier revision of another"
-    ),
-    "migrate": Entry("sessions:migrate_command", _CHANGE, "Move a session to a changed workflow"),
-    "abandon": Entry("sessions:abandon_command", _CHANGE, "End a session that will not be finished"),
-    "verify": Entry("sessions:verify_command", _KEEP, "Check that sessions are as they were written"),
-    "adopt": Entry("sessions:adopt_command", _KEEP, "Make a foreign session yours"),
-    "prune": Entry("sessions:prune_command", _KEEP, "Delete old sessions that have ended"),
-    "trace": Entry("sessions:trace_command", _KEEP, "Print a session as a trace of OpenTelemetry"),
-    "export": Entry(
-        "store:export_command", _KEEP, "Write a session into one file, to move it or to report a problem"
-    ),
-    "import": Entry(
-        "store:import_command", _KEEP, "Store a session that was written by `flow session export`"
-    ),
+    "rewind": Entry("sessions", _CHANGE, "Take a session back to an earlier revision"),
+    "fork": Entry("sessions", _CHANGE, "Start a new session from an earlier revision of another"),
+    "migrate": Entry("sessions", _CHANGE, "Move a session to a changed workflow"),
+    "abandon": Entry("sessions", _CHANGE, "End a session that will not be finished"),
+    "verify": Entry("sessions", _KEEP, "Check that sessions are as they were written"),
+    "adopt": Entry("sessions", _KEEP, "Make a foreign session yours"),
+    "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
+    "trace": Entry("sessions", _KEEP, "Print a session as a trace of OpenTelemetry"),
+    "export": Entry("store", _KEEP, "Write a session into one file, to move it or to report a problem"),
+    "import": Entry("store", _KEEP, "Store a session that was written by `flow session export`"),
 }
 
 _WRITE, _APPROVE = "Write and test", "Approve and remove"
 _SKILL = {
-    "preview": Entry("workflows:preview_command", _WRITE, "Show what a step prints, without a session"),
-    "coverage": Entry("tests:coverage_command", _WRITE, "Show which transitions of a workflow were taken"),
-    "record": Entry("tests:record_command", _WRITE, "Turn a session into a test"),
-    "replay": Entry("tests:replay_command", _WRITE, "Run recorded sessions against today's workflows"),
-    "schema": Entry("schema:schema_command", _WRITE, "Print the JSON Schema of a document"),
-    "trust": Entry("skills:trust_command", _APPROVE, "Approve a project's skill, so that it may run"),
-    "untrust": Entry("skills:untrust_command", _APPROVE, "Withdraw the approval of a skill"),
-    "uninstall": Entry("skills:uninstall_command", _APPROVE, "Remove what `flow install` wrote"),
+    "preview": Entry("workflows", _WRITE, "Show what a step prints, without a session"),
+    "coverage": Entry("tests", _WRITE, "Show which transitions of a workflow were taken"),
+    "record": Entry("tests", _WRITE, "Turn a session into a test"),
+    "replay": Entry("tests", _WRITE, "Run recorded sessions against today's workflows"),
+    "schema": Entry("schema", _WRITE, "Print the JSON Schema of a document"),
+    "trust": Entry("skills", _APPROVE, "Approve a project's skill, so that it may run"),
+    "untrust": Entry("skills", _APPROVE, "Withdraw the approval of a skill"),
+    "uninstall": Entry("skills", _APPROVE, "Remove what `flow install` wrote"),
 }
 
 _STORE = {
-    "init": Entry("store:init_command", "Databases", "Create the tables of a store in a database"),
-    "upgrade": Entry(
-        "store:upgrade_command", "Databases", "Upgrade the tables of a database to this version of flowrail"
-    ),
-    "copy": Entry("store:copy_command", "Databases", "Copy all sessions and handoffs to another store"),
+    "init": Entry("store", "Databases", "Create the tables of a store in a database"),
+    "upgrade": Entry("store", "Databases", "Upgrade the tables of a database to this version of flowrail"),
+    "copy": Entry("store", "Databases", "Copy all sessions and handoffs to another store"),
 }
 
 _RUN, _CONTROL = "Run", "Look and control"
-_NEEDS_FLEET = ("fleet", "dbos", "sqlalchemy", "psycopg")
 _FLEET = {
-    "run": Entry(
-        "fleet:run_command", _RUN, "Start a session that the workers of a pool run", extra=_NEEDS_FLEET
-    ),
-    "worker": Entry(
-        "fleet:worker_command", _RUN, "Run headless agents for the sessions of a pool", extra=_NEEDS_FLEET
-    ),
-    "trust": Entry(
-        "fleet:trust_command", _RUN, "Approve the current project for headless agents", extra=_NEEDS_FLEET
-    ),
-    "status": Entry(
-        "fleet:status_command",
-        _CONTROL,
-        "Show pools, workers, sessions and the newest runs",
-        extra=_NEEDS_FLEET,
-    ),
-    "pause": Entry("fleet:pause_command", _CONTROL, "Stop a pool from starting jobs", extra=_NEEDS_FLEET),
-    "resume": Entry(
-        "fleet:resume_command",
-        _CONTROL,
-        "Let a paused pool start jobs again, even if it waits for its quota",
-        extra=_NEEDS_FLEET,
-    ),
+    "run": Entry("fleet", _RUN, "Start a session that the workers of a pool run"),
+    "worker": Entry("fleet", _RUN, "Run headless agents for the sessions of a pool"),
+    "trust": Entry("fleet", _RUN, "Approve the current project for headless agents"),
+    "status": Entry("fleet", _CONTROL, "Show pools, workers, sessions and the newest runs"),
+    "pause": Entry("fleet", _CONTROL, "Stop a pool from starting jobs"),
+    "resume": Entry("fleet", _CONTROL, "Let a paused pool start jobs again, even if it waits for its quota"),
 }
 _FLEET_HELP = """
 Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this
@@ -354,88 +335,89 @@ needs no set-up. With a store in PostgreSQL, workers on many machines share the 
 
 _LOOK, _DECIDE = "Show and run", "For a person at a terminal"
 _EVIDENCE = {
-    "show": Entry(
-        "evidence:show_command", _LOOK, "Show the checks of the current step and their results now"
-    ),
-    "run": Entry("evidence:run_command", _LOOK, "Run the command of a check and record the result"),
-    "approve": Entry("evidence:approve_command", _DECIDE, "Confirm a check, as a person at a terminal"),
-    "waive": Entry(
-        "evidence:waive_command", _DECIDE, "Do without checks in this attempt, as a person at a terminal"
-    ),
+    "show": Entry("evidence", _LOOK, "Show the checks of the current step and their results now"),
+    "run": Entry("evidence", _LOOK, "Run the command of a check and record the result"),
+    "approve": Entry("evidence", _DECIDE, "Confirm a check, as a person at a terminal"),
+    "waive": Entry("evidence", _DECIDE, "Do without checks in this attempt, as a person at a terminal"),
 }
 _EVIDENCE_HELP = """
 A step can demand evidence for an outcome. It is checked when the outcome is reported; `flow step`
 itself never runs a command.
 """
 
+_REGISTRY = {
+    "show": Entry("registry", "Commands", "Show the entries of the registry and the source of each field"),
+    "sync": Entry("registry", "Commands", "Update the registry from the skills in your home folder"),
+    "check": Entry(
+        "registry", "Commands", "List the errors of the registry and its differences from the skills"
+    ),
+}
+_REGISTRY_HELP = """
+The registry is one optional file of the user. It adds what a skill cannot declare itself: priority,
+notes, tags, workflows that are stored elsewhere.
+"""
+
 _AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
 COMMANDS = {
-    "start": Entry("run:start_command", _AGENTS, "Start a new session and show its first step"),
-    "step": Entry(
-        "run:step_command", _AGENTS, "Show the current step, or report its outcome and show the next"
-    ),
-    "resume": Entry("run:resume_command", _AGENTS, "Show the current step of a session again"),
-    "status": Entry("run:status_command", _AGENTS, "Show the state of a session"),
-    "claim": Entry("agents:claim_command", _AGENTS, "Claim a dispatch of a step"),
-    "finish": Entry("agents:finish_command", _AGENTS, "Report the result of a dispatch"),
-    "ask": Entry("agents:ask_command", _AGENTS, "Ask the user an agent's questions"),
-    "answer": Entry("agents:answer_command", _AGENTS, "Record the user's answers and print the next command"),
-    "finding": Entry("agents:finding_command", _AGENTS, "Record, list and resolve findings of a review"),
+    "start": Entry("run", _AGENTS, "Start a new session and show its first step"),
+    "step": Entry("run", _AGENTS, "Show the current step, or report its outcome and show the next"),
+    "resume": Entry("run", _AGENTS, "Show the current step of a session again"),
+    "status": Entry("sessions", _AGENTS, "Show the state of a session"),
+    "claim": Entry("agents", _AGENTS, "Claim a dispatch of a step"),
+    "finish": Entry("agents", _AGENTS, "Report the result of a dispatch"),
+    "ask": Entry("agents", _AGENTS, "Ask the user an agent's questions"),
+    "answer": Entry("agents", _AGENTS, "Record the user's answers and print the next command"),
+    "finding": Entry("", _AGENTS, "Record, list and resolve findings of a review", _FINDING, _FINDING_HELP),
     "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
-    "list": Entry("list:list_command", _EVERY_DAY, "List the skills"),
-    "show": Entry("workflows:show_command", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
-    "check": Entry("workflows:check_command", _EVERY_DAY, "Find errors in a workflow"),
-    "test": Entry("tests:test_command", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
-    "diagram": Entry("diagrams:diagram_command", _EVERY_DAY, "Draw a workflow, or a session on it"),
-    "discover": Entry(
-        "discover:discover_command", _EVERY_DAY, "Find skills that can take over a piece of work"
-    ),
-    "new": Entry("skills:new_command", _EVERY_DAY, "Create a skill"),
-    "install": Entry(
-        "skills:install_command", _EVERY_DAY, "Install bundled skills where agents look for them"
-    ),
-    "sessions": Entry("sessions:sessions_command", _EVERY_DAY, "List the open sessions"),
-    "history": Entry(
-        "sessions:history_command", _EVERY_DAY, "Show what happened in a session, when and by whom"
-    ),
-    "watch": Entry("watch:watch_command", _EVERY_DAY, "Show live what all sessions do"),
+    "list": Entry("list", _EVERY_DAY, "List the skills"),
+    "show": Entry("workflows", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
+    "check": Entry("workflows", _EVERY_DAY, "Find errors in a workflow"),
+    "test": Entry("tests", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
+    "diagram": Entry("diagrams", _EVERY_DAY, "Draw a workflow, or a session on it"),
+    "discover": Entry("discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
+    "new": Entry("skills", _EVERY_DAY, "Create a skill"),
+    "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
+    "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
+    "history": Entry("sessions", _EVERY_DAY, "Show what happened in a session, when and by whom"),
+    "watch": Entry("watch", _EVERY_DAY, "Show live what all sessions do"),
     "ui": Entry(
-        "ui:ui_command",
+        "ui",
         _EVERY_DAY,
         "Open a web page that shows all sessions live",
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
-    "audit": Entry(
-        "audit:audit_command", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
-    ),
-    "doctor": Entry("setup:doctor_command", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "audit": Entry("audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"),
+    "doctor": Entry("setup", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
     "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
     "evidence": Entry(
         "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
     ),
     "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
-    "fleet": Entry("", _OCCASIONALLY, "Run sessions with headless agents", _FLEET, _FLEET_HELP),
-    "attest": Entry(
-        "attest:attest_command",
+    "fleet": Entry(
+        "",
         _OCCASIONALLY,
-        "Write what was claimed and checked in a session as in-toto statements",
+        "Run sessions with headless agents",
+        _FLEET,
+        _FLEET_HELP,
+        extra=("fleet", "dbos", "sqlalchemy", "psycopg"),
+    ),
+    "attest": Entry(
+        "attest", _OCCASIONALLY, "Write what was claimed and checked in a session as in-toto statements"
     ),
     "registry": Entry(
-        "registry:registry_command", _OCCASIONALLY, "Show, sync or check the registry of workflows"
+        "", _OCCASIONALLY, "Show, sync or check the registry of workflows", _REGISTRY, _REGISTRY_HELP
     ),
     "hook": Entry(
         "", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them", _HOOK, _HOOK_HELP
     ),
     "mcp": Entry(
-        "mcp:mcp_command",
+        "mcp",
         _OCCASIONALLY,
         "Serve the commands as tools of the Model Context Protocol",
         extra=("mcp", "mcp", "mcp_types"),
     ),
-    "explain": Entry("explain:explain_command", _OCCASIONALLY, "Explain the code of a finding"),
-    "completion": Entry(
-        "setup:completion_command", _OCCASIONALLY, "Print the script that completes flow commands in a shell"
-    ),
-    "help": Entry("setup:help_command", _OCCASIONALLY, "Show the help of flow or of a command"),
+    "explain": Entry("explain", _OCCASIONALLY, "Explain the code of a finding"),
+    "completion": Entry("setup", _OCCASIONALLY, "Print the script that completes flow commands in a shell"),
+    "help": Entry("setup", _OCCASIONALLY, "Show the help of flow or of a command"),
 }

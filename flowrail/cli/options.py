@@ -2,14 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, wraps
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import click
 
 from flowrail.cli import output
+from flowrail.command import Hint
+from flowrail.errors import TrustError, UsageError
+from flowrail.operations.environment import Environment
+
+if TYPE_CHECKING:
+    from flowrail.text.report import Report
 
 F = TypeVar("F", bound=Callable[..., object])
+P = ParamSpec("P")
+SHARED = ("store", "roots", "wait", "form")
+"""The parameters of commands that a `Call` holds."""
+
+
+class Call:
+    """A call of a command: what the options that commands share say, and where it was called."""
+
+    def __init__(
+        self,
+        *,
+        store: str | None = None,
+        roots: Sequence[str] = (),
+        wait: float = 10.0,
+        form: str | None = None,
+    ) -> None:
+        self.store = store
+        self.roots = roots
+        self.wait = wait
+        self.form = form
+
+    @classmethod
+    def command(
+        cls, name: str, *examples: str
+    ) -> Callable[[Callable[Concatenate[Self, P], int | None]], click.Command]:
+        """Return the decorator of a command, which gets a call and the values of its own parameters."""
+
+        def decorate(function: Callable[Concatenate[Self, P], int | None]) -> click.Command:
+            @wraps(function)
+            def run(*args: P.args, **values: P.kwargs) -> int | None:
+                shared: dict[str, Any] = {key: values.pop(key) for key in SHARED if key in values}
+                return function(cls(**shared), *args, **values)
+
+            title = "Examples:" if len(examples) > 1 else "Example:"
+            epilog = "\n".join(["\b", title, *(f"  {line}" for line in examples)])
+            return click.command(name, epilog=epilog)(run)
+
+        return decorate
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Where the command was called."""
+        return Environment(store=self.store, roots=self.roots, tell=lambda line: output.notes([line]))
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the answer is one JSON document."""
+        return self.form == "json"
+
+    def answer(self, data: object, shown: str | Report) -> None:
+        """Print *data* if the answer is JSON, and otherwise what a person reads."""
+        if self.as_json:
+            output.data(data)
+        elif isinstance(shown, str):
+            output.text(shown)
+        else:
+            output.report(shown)
+
+    def require_approval(
+        self, question: str, lines: Iterable[str], *, digest: str, given: str | None, hint: str | Hint
+    ) -> None:
+        """Print what is to be approved, and ask a person; or compare with the digest of what a person looked at.
+
+        *digest* is that of the content now, *given* the one on the command line, if any.
+        """
+        shown = output.indented(lines)
+        if not self.as_json:
+            output.text(shown)
+        if given is None:
+            is_seen = not self.as_json and output.is_shown_to_person()
+            output.ask(question, shown="" if is_seen else shown, hint=hint, digest=digest)
+        elif given != digest:
+            raise TrustError(
+                f"the digest is {digest}, not {given[:80]}",
+                hint="read what changed before you approve it",
+                digest=digest,
+            )
 
 
 def stacked(*decorators: Callable[[object], Any]) -> Callable[[F], F]:
@@ -23,9 +108,50 @@ def stacked(*decorators: Callable[[object], Any]) -> Callable[[F], F]:
     return decorate
 
 
-def examples(*lines: str) -> str:
-    """Return the end of a command's help: it in use, a line each, as it is typed."""
-    return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])
+def named_values(texts: Sequence[str], option: str, form: str = "NAME=VALUE") -> dict[str, str]:
+    """Return texts of the form NAME=VALUE as names and values."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"`{option} {text[:60]}` is not {form}", hint=f"write it as `{option} {form}`")
+        if name in values:
+            raise UsageError(f"`{name[:80]}` is set twice", hint="set it once")
+        values[name] = value
+    return values
+
+
+def pairs(
+    option: str, form: str = "NAME=VALUE"
+) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
+    """Return the callback of an *option* that is given as NAME=VALUE, once for each name."""
+    return lambda _context, _param, texts: named_values(texts, option, form)
+
+
+_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
+
+
+def days_of(text: str) -> float | None:
+    """Return the days of a number with or without a unit, such as 30m, 12h, 7d or 2w, or `None`."""
+    per_day = _IN_A_DAY.get(text[-1:])
+    try:
+        days = float(text[:-1]) / per_day if per_day else float(text)
+    except ValueError:
+        return None
+    return days if isfinite(days) and text.isascii() else None
+
+
+class Age(click.FloatRange):
+    """Days, as a number or with a unit."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return *value* in days."""
+        days = days_of(str(value))
+        if days is None:
+            self.fail(f"`{str(value)[:40]}` is not an age: write days, or 30m, 12h, 7d, 2w", param, ctx)
+        return super().convert(days, param, ctx)
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -47,45 +173,26 @@ color = click.option(
     expose_value=False,
     help="When to use colour (default: on a terminal, unless NO_COLOR is set).",
 )
-form = stacked(
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(["xml", "text", "json"]),
-        help="The output format (default: text on a terminal, XML in a pipe).",
-    ),
-    click.option("--json", "form", flag_value="json", help="The same as --format json."),
-    color,
+
+
+def format_option(*names: str, about: str) -> Callable[[F], F]:
+    """Return `--format` with these names, `--json` for one of them, and `--color`."""
+    return stacked(
+        click.option("--format", "form", type=click.Choice(names), help=about),
+        click.option("--json", "form", flag_value="json", help="The same as --format json."),
+        color,
+    )
+
+
+form = format_option(
+    "xml", "text", "json", about="The output format (default: text on a terminal, XML in a pipe)."
 )
-
-
-class _AsJson(click.Choice[Any]):
-    """The formats `text` and `json`, read as whether the answer is JSON."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
-        """Return whether *value* is `json`."""
-        return value if isinstance(value, bool) else bool(super().convert(value, param, ctx) == "json")
-
-
-json_flag = stacked(click.option("--json", "as_json", is_flag=True, help="Print one JSON document."), color)
+as_json = format_option("text", "json", about="The output format (default: text).")
+only_json = click.option(
+    "--json", "form", flag_value="json", help="Accepted for consistency; the output is always JSON."
+)
+json_flag = stacked(click.option("--json", "form", flag_value="json", help="Print one JSON document."), color)
 """For commands whose `--format` is about something else."""
-as_json = stacked(
-    click.option(
-        "--format",
-        "as_json",
-        type=_AsJson(["text", "json"]),
-        default=False,
-        help="The output format (default: text).",
-    ),
-    click.option(
-        "--json",
-        "as_json",
-        flag_value="json",
-        type=_AsJson(["text", "json"]),
-        help="The same as --format json.",
-    ),
-    color,
-)
 utc = click.option(
     "--utc", is_flag=True, callback=output.keep_utc, expose_value=False, help="Print exact times in UTC."
 )
@@ -105,6 +212,7 @@ params = click.option(
     "--param",
     "params",
     multiple=True,
+    callback=pairs("-p"),
     metavar="NAME=VALUE",
     help="A workflow parameter. May be repeated.",
 )
@@ -124,11 +232,13 @@ def _wait(seconds: float) -> Callable[[F], F]:
 wait = _wait(10.0)
 wait_in_a_crowd = _wait(60.0)
 """For commands that several agents run at the same time, on any machine."""
+in_a_crowd = stacked(as_json, store, wait_in_a_crowd)
 assignments = click.option(
     "-s",
     "--set",
     "assignments",
     multiple=True,
+    callback=pairs("-s"),
     metavar="NAME=VALUE",
     help="A fact, such as confidence=high. May be repeated.",
 )
@@ -178,6 +288,7 @@ host = click.option(
     callback=lambda _context, _option, value: _AS_HOOKS_SAY.get(value, value),
     help="In .claude/skills, or in .agents/skills that hosts share; or a host's name, as in `flow hook`.",
 )
+digest = click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
 dry_run = click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
 reason = click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 expect = click.option(

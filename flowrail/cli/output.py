@@ -13,11 +13,9 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
-from importlib import import_module
 from itertools import chain
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -27,29 +25,10 @@ from flowrail.errors import FlowError, StorageError, TrustError
 from flowrail.text.safe_text import bounded, error_data, json_visible, one_line, visible
 
 if TYPE_CHECKING:
-    from flowrail.machines.guidance.guide import Guidance
+    from flowrail.cli.console import Terminal
     from flowrail.text.report import Report
 
 _PIECE = 65_536
-_FORMS = {"json": "data", "text": "text", "xml": "xml"}
-
-
-def show(guidance: Guidance, form: str | None) -> None:
-    """Print *guidance* in the given format; by default text on a terminal, XML in a pipe."""
-    together()
-    form = form or usual_form()
-    formatter = import_module(f"flowrail.formatters.guidance.as_{_FORMS[form]}")  # a command prints one form
-    if form == "json":
-        data(formatter.render(guidance))
-    elif form == "text":
-        report(formatter.report(guidance))
-    else:
-        text(formatter.render(guidance))
-
-
-def show_state(guidance: Guidance) -> None:
-    """Print the state of a session for a person."""
-    report(import_module("flowrail.formatters.guidance.as_text").state_report(guidance))
 
 
 def usual_form() -> str:
@@ -71,26 +50,17 @@ def report(what: Report) -> None:
     """Print a report: as the terminal shows it, or as plain text in a pipe."""
     together()
     if is_for_people():
-        utc = shows_exact_times()
-        put(console().rendered(what, width=width(), has_color=has_color(), utc=utc))
+        put(terminal().rendered(what))
     else:
         parts = ((part,) if isinstance(part, str) else part.plain_lines() for part in what)
         lines(chain.from_iterable(parts))
 
 
-def markdown(page: str) -> None:
-    """Print a page in Markdown: formatted on a terminal, as it is in a pipe."""
-    if is_for_people():
-        put(console().rendered_markdown(page, width=width(), has_color=has_color()))
-    else:
-        text(page.rstrip("\n"))
+def terminal() -> Terminal:
+    """Return the terminal that standard output is, with what the options of the command say about it."""
+    from flowrail.cli.console import Terminal  # imports rich
 
-
-def console() -> ModuleType:
-    """Return the module for terminals."""
-    from flowrail.cli import console  # imports rich
-
-    return console
+    return Terminal(width(), has_color=has_color(), utc=shows_exact_times())
 
 
 def exact(document: str) -> None:
@@ -112,25 +82,6 @@ def document(what: object) -> str:
 
 def _plain(value: Any) -> object:
     return str(value) if isinstance(value, (Command, Hint)) else list(value)
-
-
-def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, object]]) -> None:
-    """Print one JSON document like `data`, item by item: a list of *items* called *name*, then *after*."""
-    collect_garbage()  # each item of indented JSON leaves reference cycles
-
-    def parts() -> Iterator[str]:
-        yield f"{{\n {document(name)}: ["
-        has_items = False
-        for entry in items:
-            item = document(entry).replace("\n", "\n  ")
-            yield f"{',' if has_items else ''}\n  {item}"
-            has_items = True
-        rest = after()
-        yield "\n ]" if has_items else "]"
-        yield f",{document(rest)[1:-2]}" if rest else ""
-        yield "\n}\n"
-
-    _put_in_pieces(parts())
 
 
 def collect_garbage() -> None:
@@ -349,6 +300,11 @@ def is_shown_to_person() -> bool:
         return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
     except OSError:
         return False
+
+
+def indented(texts: Iterable[str]) -> str:
+    """Return texts as one line each. Those that begin with a blank are indented."""
+    return "\n".join(f"{'  ' * text.startswith(' ')}{one_line(text)}" for text in texts)
 
 
 def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> None:

@@ -23,15 +23,9 @@ _EXTENSIONS = {
     "txt": "text", "mmd": "mermaid", "mermaid": "mermaid", "svg": "svg", "png": "png", "json": "json",
 }  # fmt: skip
 
-form = options.stacked(
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMS),
-        help="The format (default: by the file of --output; text on a terminal, mermaid in a pipe).",
-    ),
-    click.option("--json", "form", flag_value="json", help="The same as --format json."),
-    options.color,
+form = options.format_option(
+    *FORMS,
+    about="The format (default: by the file of --output; text on a terminal, mermaid in a pipe).",
 )
 session = click.option(
     "--session",

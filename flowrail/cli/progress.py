@@ -60,7 +60,7 @@ class ProgressBar:
 
     def _show(self) -> None:
         with self._lock:
-            self._bar = output.console().progress(has_color=self._has_color)
+            self._bar = output.terminal()._replace(has_color=self._has_color).progress()
             self._task = self._bar.add_task("", total=None)
             self._draw()
             self._bar.start()

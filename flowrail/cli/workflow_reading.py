@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from flowrail.cli import output
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
 from flowrail.errors import TrustError
 from flowrail.machines.loading import skill_folder, workflow_source
 from flowrail.machines.loading.workflow_source import ReadFile
@@ -22,11 +22,11 @@ def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> Read
     read_text = partial(workflow_source.read, convention=Environment(roots=roots).convention)
     if not run_code:
         return read_text
-    about = world(store=None, roots=roots)
+    world = SessionCall(roots=roots).world
 
     def read(file: skill_folder.WorkflowFile) -> workflow_source.LoadedWorkflow:
         try:
-            return run_file(file, about.roots, about.state)
+            return run_file(file, world.roots, world.state)
         except TrustError as error:
             if not skips:
                 raise

@@ -139,15 +139,18 @@ def _forbidding_rule(
 
 
 def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    """Record a command that is evidence, or note which session or dispatch a sub-agent has claimed."""
+    """Return the sessions in which the command is evidence; note the session or dispatch that a sub-agent claimed."""
     command = hook_input.given.get("command", "")
     if hook_input.tool not in SHELLS or not isinstance(command, str):
         return NOTHING_FOUND
-    if _has_ended(hook_input) and not _in_database(environment):
-        _observe(command, hook_input, environment)
-    if hook_input.agent is None:
-        return NOTHING_FOUND
-    for named in subagents.named_work(command) if "flow" in command else ():
+    if hook_input.agent is not None and "flow" in command:
+        _note_claim(hook_input.agent, command, hook_input, environment)
+    return _demanding_commands(hook_input, environment) if _has_ended(hook_input) else NOTHING_FOUND
+
+
+def _note_claim(agent: str, command: str, hook_input: HookInput, environment: HookEnvironment) -> None:
+    """Note the first work that a sub-agent's *command* claims."""
+    for named in subagents.named_work(command):
         folders = _session_folders(hook_input, environment)
         if named.store is not None and folders and "://" not in named.store:
             path = os.path.abspath(os.path.join(hook_input.cwd, named.store))
@@ -155,18 +158,16 @@ def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> First
         for folder in folders:
             claim = _claim_in(folder, named)
             if claim is not None:
-                subagents.note_claim(environment.state, hook_input.agent, claim)
-                return NOTHING_FOUND
-    return NOTHING_FOUND
+                subagents.note_claim(environment.state, agent, claim)
+                return
 
 
 def _post_tool_use_failure(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    """Record that a command that is evidence has failed."""
-    command = hook_input.given.get("command", "")
-    is_shell = hook_input.tool in SHELLS and isinstance(command, str)
-    if is_shell and not hook_input.interrupted and not _in_database(environment):
-        _observe(command, hook_input, environment)
-    return NOTHING_FOUND
+    """Return the sessions in which a failed command is evidence."""
+    is_shell = hook_input.tool in SHELLS and isinstance(hook_input.given.get("command"), str)
+    if not is_shell or hook_input.interrupted:
+        return NOTHING_FOUND
+    return _demanding_commands(hook_input, environment)
 
 
 def _has_ended(hook_input: HookInput) -> bool:
@@ -182,14 +183,16 @@ def _has_ended(hook_input: HookInput) -> bool:
     )
 
 
-def _observe(command: str, hook_input: HookInput, environment: HookEnvironment) -> None:
-    """Record *command* in each session of the caller whose current step has it as evidence."""
-    for glance in _worked_on(hook_input, environment):
-        evidence = fast_lookup.step_of(glance, _RUN).get("evidence")
-        if isinstance(evidence, dict) and _RUN_WORD in str(evidence):
-            from flowrail.hooks.observations import observe  # imports cattrs, 25 ms
-
-            observe(glance, command, hook_input, environment)
+def _demanding_commands(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
+    """Return the sessions of the caller whose current step demands that a command succeeds."""
+    if _in_database(environment):
+        return NOTHING_FOUND
+    found = _worked_on(hook_input, environment)
+    return FirstLook(
+        tuple(
+            glance for glance in found if _RUN_WORD in str(fast_lookup.step_of(glance, _RUN).get("evidence"))
+        )
+    )
 
 
 def _claim_in(folder: SessionFolder, named: subagents.NamedWork) -> Claim | None:

@@ -15,11 +15,14 @@ from flowrail.formatters.guidance.content import agents_progress
 from flowrail.hooks import subagents
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
+from flowrail.hooks.observations import observe
 from flowrail.hooks.subagents import Claim
 from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.hosts.protocol import (
     LONGEST,
     NOTHING,
+    POST_TOOL_USE,
+    POST_TOOL_USE_FAILURE,
     PRE_TOOL_USE,
     SESSION_END,
     SESSION_START,
@@ -72,6 +75,9 @@ def answer(event: str, look: FirstLook, hook_input: HookInput, environment: Hook
         return _open_sessions(look.sessions, hook_input, environment)
     if event == SESSION_END:
         _release(look.sessions, hook_input, environment)
+    elif event in {POST_TOOL_USE, POST_TOOL_USE_FAILURE}:
+        for glance in look.sessions:
+            observe(glance, str(hook_input.given["command"]), hook_input, environment)
     elif event == PRE_TOOL_USE:
         for glance, rule in zip(look.sessions, look.rules, strict=True):
             reason = _denial(glance, rule, hook_input, environment)

@@ -21,9 +21,9 @@ from flowrail.storage.ownership import configured_store
 from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
-#: At most this many bytes of snapshots are read and parsed for one answer; other sessions are ignored.
-MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
-_SNAPSHOT, _USUAL = "session.json", 65_536
+#: At most this many bytes of snapshots are read for one answer; other sessions are ignored.
+MOST_READ = 64_000_000
+_SNAPSHOT = "session.json"
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
 _OPEN_STATUSES = ("active", "waiting")
@@ -148,10 +148,9 @@ def _snapshots(
         names = sorted(name for name in os.listdir(sessions) if _ID.match(name))[:MOST_SESSIONS]
     except (OSError, FlowError):
         return
-    names.sort(key=lambda name: _is_large(os.path.join(sessions, name, _SNAPSHOT)))
-    unread, unparsed = MOST_READ, MOST_PARSED
+    unread = MOST_READ
     for name in names:
-        if min(unread, unparsed) < 0:
+        if unread < 0:
             return
         with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
             path = os.path.join(sessions, name, _SNAPSHOT)
@@ -159,7 +158,6 @@ def _snapshots(
             unread -= len(data)
             if not any(mark in data for mark in marks):
                 continue
-            unparsed -= len(data)
             session = json.loads(data)["session"]
             glance = _glance(folder, name, session, statuses)
             host = session.get("host")
@@ -176,11 +174,3 @@ def _glance(
         return None
     is_child = bool(session.get("parent"))
     return SessionGlance(folder, name, status, str(session["step"]), str(session["moved_at"]), is_child)
-
-
-def _is_large(path: str) -> bool:
-    """Return whether a snapshot is larger than most. Those come last, so that they hide no other."""
-    try:
-        return os.lstat(path).st_size > _USUAL
-    except OSError:
-        return False

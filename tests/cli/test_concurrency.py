@@ -123,12 +123,12 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
 
 
 def test_no_session_waits_for_another() -> None:
-    from flowrail.cli.environment import world
+    from flowrail.cli.environment import SessionCall
 
     put_skill("round", ROUND)
     held, free = (told("start", "round")["session"] for _ in range(2))
 
-    with world(store=None).store.change(held):
+    with SessionCall().world.store.change(held):
         assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1
         assert told("resume", held)["revision"] == 0
         assert told("session", "verify", held)["ok"]

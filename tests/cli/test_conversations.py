@@ -13,7 +13,7 @@ from support.agents import Team, put_lead
 from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
 from flowrail.operations.running import conversations, dispatched_work, steps
 from flowrail.operations.running.conversations import QUIET_SECONDS, OtherConversationError
 
@@ -211,7 +211,7 @@ def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_w
 
     assert answer["revision"] == 1
     record = told("history", session)["steps"][-1]
-    assert (record["conversation"], record["by"]) == (None, world(store=None).by)
+    assert (record["conversation"], record["by"]) == (None, SessionCall().world.by)
     assert owner(session) == A
     assert within(None, "status")["session"] == session, "the only session is what a person looks at"
     assert refused_within(None, "step", "long", "ok")["code"] == "NO_OPEN_SESSION"

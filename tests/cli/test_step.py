@@ -365,12 +365,12 @@ def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
 
 
 def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
-    from flowrail.cli.environment import world
+    from flowrail.cli.environment import SessionCall
 
     put_skill("asking", ASKING)
     here = told("start", "asking", "-p", "topic=slow login")
 
-    with world(store=None).store.change(here["session"]):
+    with SessionCall().world.store.change(here["session"]):
         report = ["step", "asking", "done", "-s", "sure=low", "-s", 'where=["src"]']
         status, error = refused(*report, "--session", here["session"], "--wait", "0.01")
         assert told("step", "asking")["revision"] == 0

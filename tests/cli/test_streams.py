@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from contextlib import redirect_stdout
-from io import StringIO
 
 import pytest
 
@@ -30,24 +27,3 @@ def test_what_is_printed_before_the_answer_is_kept_apart(capfd: pytest.CaptureFi
     out, err = capfd.readouterr()
     assert out.splitlines() == ["answer", "after", "after below"]
     assert sorted(err.splitlines()) == ["noise", "noise below"]
-
-
-class Pieces(StringIO):
-    """Keeps what is written as it comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[str] = []
-
-    def write(self, what: str) -> int:
-        """Take note of a piece."""
-        self.written.append(what)
-        return len(what)
-
-
-def test_a_long_list_is_told_in_pieces() -> None:
-    with redirect_stdout(Pieces()) as told_in:
-        output.listed("steps", (["x" * 1_000] for _ in range(500)), dict)
-
-    assert json.loads("".join(told_in.written)) == {"steps": [["x" * 1_000]] * 500}
-    assert max(map(len, told_in.written)) < 70_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.sandbox import put_skill
 
-from flowrail.cli.environment import given_answers, world
+from flowrail.cli.environment import SessionCall, given_answers
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Assignment, PendingQuestions
@@ -93,7 +93,7 @@ class Team:
 
     def __init__(self, skill: str = "lead", params: Mapping[str, Any] | None = None) -> None:
         self.clock = Clock()
-        self.world: World = world(store=None)._replace(now=self.clock, by="me", wait=60)
+        self.world: World = SessionCall().world._replace(now=self.clock, by="me", wait=60)
         self.skill = skill
         self.id = steps.begin(self.world, skill, params or {}).guidance.session
 

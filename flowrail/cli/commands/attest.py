@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output, output_file
-from flowrail.cli.environment import read_text, session_or_own, world
+from flowrail.cli.environment import SessionCall, read_text
 from flowrail.errors import UsageError, require_extra
 from flowrail.evidence.statements import statements
 from flowrail.text import json as strict_json
@@ -17,13 +17,11 @@ from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line
 
 
-@click.command(
+@SessionCall.command(
     "attest",
-    epilog=options.examples(
-        "flow attest planner-k3x9q2 --output planner.intoto.jsonl",
-        "flow attest planner-k3x9q2 --key private.pem --output planner.intoto.jsonl",
-        "flow attest --verify planner.intoto.jsonl --key public.pem",
-    ),
+    "flow attest planner-k3x9q2 --output planner.intoto.jsonl",
+    "flow attest planner-k3x9q2 --key private.pem --output planner.intoto.jsonl",
+    "flow attest --verify planner.intoto.jsonl --key public.pem",
 )
 @options.optional_session
 @click.option("--output", "file", metavar="FILE", help="Write to this file instead of standard output.")
@@ -34,12 +32,7 @@ from flowrail.text.safe_text import one_line
 @options.as_json
 @options.store
 def attest_command(
-    session_id: str | None,
-    file: str | None,
-    key: str | None,
-    checked: str | None,
-    as_json: bool,
-    store: str | None,
+    call: SessionCall, session_id: str | None, file: str | None, key: str | None, checked: str | None
 ) -> None:
     """Write what was claimed and checked in a session as in-toto statements
 
@@ -53,19 +46,20 @@ def attest_command(
         raise UsageError("--verify needs --key, and neither ID nor --output", hint="give the public key")
     lines: list[dict[str, object]] = []
     if checked is None:
-        here = world(store=store)
-        lines = [*statements(here.store.records(session_or_own(here, session_id)))]
+        lines = [*statements(call.world.store.records(call.session(session_id)))]
     if key is not None:
         require_extra("attest", "cryptography")
         from flowrail.evidence import envelope  # needs the extra flowrail[attest]
 
         if checked is not None:
             public = envelope.public_key(read_text(key, what="the public key")[0].encode(), key)
-            _show_verified(checked, lambda document: envelope.verified(document, public), as_json=as_json)
+            _show_verified(
+                checked, lambda document: envelope.verified(document, public), as_json=call.as_json
+            )
             return
         private = envelope.private_key(read_text(key, what="the private key")[0].encode(), key)
         lines = [envelope.signed(statement, private) for statement in lines]
-    if as_json:
+    if call.as_json:
         output.data({"statements": lines})
         return
     document = "".join(f"{json.dumps(line, ensure_ascii=False, sort_keys=True)}\n" for line in lines)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 
 import click
 
 from flowrail.cli import options, output, output_file
-from flowrail.cli.commands.handoff import contexts
+from flowrail.cli.commands.handoff import HandoffCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import UsageError
@@ -21,13 +20,8 @@ from flowrail.operations.sessions.verify import verify_all
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import moment
 
-_AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
-
-@click.command(
-    "audit", epilog=options.examples("flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
-)
+@HandoffCall.command("audit", "flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
 @click.argument("what", metavar="[ID|verify]", required=False)
 @click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs only.")
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
@@ -37,13 +31,12 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 @options.as_json
 @options.store
 def audit_command(
+    call: HandoffCall,
     what: str | None,
     only_handoffs: bool,
     everything: bool,
     since: str | None,
     html: str | None,
-    as_json: bool,
-    store: str | None,
 ) -> int:
     """Show what happened in handoffs and sessions, or verify it
 
@@ -55,57 +48,55 @@ def audit_command(
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
     if what == "verify" and (only_handoffs or since is not None or html):
         raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
-    context, world = contexts(store=store)
+    context = call.context
     if what == "verify":
-        return _verify(context, as_json=as_json)
+        return _verify(call)
     report = audit(
-        world.store,
+        context.store,
         context.handoffs,
         wanted=what,
         with_sessions=not only_handoffs,
         since=None if since is None else _since(context, since),
     )
     if html is not None:
-        title, about = f"Audit of {what or world.store.path}", f"created {world.now()}"
+        title, about = f"Audit of {what or context.store.path}", f"created {context.now()}"
         document = render(page.report(report), title=title, about=about, colours=page_colours())
         output_file.write(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
-    if as_json:
-        output.data(to_plain(report))
-    elif html is None:
-        output.report(page.report(report))
+    if call.as_json or html is None:
+        call.answer(to_plain(report), page.report(report))
     return 1 if report.unreadable else 0
 
 
-def _verify(context: HandoffContext, *, as_json: bool) -> int:
+def _verify(call: HandoffCall) -> int:
+    context = call.context
     output.collect_garbage()  # each session leaves an engine behind
     with ProgressBar("Verifying handoffs") as bar:
         found = verify(context)
         bar("Verifying sessions", 0, None)
         ids = context.store.ids()
         verified = [*verify_all(context.store, bar.each(ids, len(ids)))]
-    known = {(each.id, each.code) for each in found.findings}
-    moves = [
-        HandoffFinding(each.session, problem.code, f"{problem.place}: {problem.message}")
-        for each in verified
-        for problem in each.problems
-        if (each.session, problem.code) not in known
+    known = {(finding.id, finding.code) for finding in found.findings}
+    findings = [
+        *found.findings,
+        *(
+            HandoffFinding(result.session, problem.code, f"{problem.place}: {problem.message}")
+            for result in verified
+            for problem in result.problems
+            if (result.session, problem.code) not in known
+        ),
     ]
-    found = found._replace(findings=(*found.findings, *moves))
-    told = {**found._asdict(), "findings": [each._asdict() for each in found.findings]}
-    if as_json:
-        output.data(told)
-    else:
-        output.report(page.verification_report(told))
-    return 1 if found.findings else 0
+    data = {**found._asdict(), "findings": [finding._asdict() for finding in findings]}
+    call.answer(data, page.verification_report(data))
+    return 1 if findings else 0
 
 
 def _since(context: HandoffContext, text: str) -> datetime:
-    ago = _AGO.match(text.strip())
+    days = options.days_of(text.strip())
     try:
-        found = context.current_time() - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else moment(text)
+        found = moment(text) or (days is not None and context.current_time() - timedelta(days=days))
     except (OverflowError, ValueError):  # before the first date, or too many digits
         found = None
-    if found is None:
+    if not found:
         raise UsageError(f"`{text[:40]}` is not a time", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
     return found

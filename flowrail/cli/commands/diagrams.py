@@ -11,7 +11,7 @@ from urllib.parse import quote
 import click
 
 from flowrail.cli import options, output, pictures
-from flowrail.cli.environment import environment
+from flowrail.cli.environment import SessionCall
 from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
@@ -30,15 +30,13 @@ class StaleError(FlowError):
     code = "BLOCKS_STALE"
 
 
-@click.command(
+@SessionCall.command(
     "diagram",
-    epilog=options.examples(
-        "flow diagram problem-analysis",
-        "flow diagram problem-analysis -o picture.svg",
-        "flow diagram problem-analysis --open",
-        "flow diagram problem-analysis --session problem-analysis-k3x9q2 --format svg",
-        "flow diagram --inject README.md --check",
-    ),
+    "flow diagram problem-analysis",
+    "flow diagram problem-analysis -o picture.svg",
+    "flow diagram problem-analysis --open",
+    "flow diagram problem-analysis --session problem-analysis-k3x9q2 --format svg",
+    "flow diagram --inject README.md --check",
 )
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @pictures.form
@@ -64,16 +62,14 @@ class StaleError(FlowError):
 @options.root
 @options.store
 def diagram_command(
+    call: SessionCall,
     skill: str | None,
-    form: str | None,
     session_id: str | None,
     into: str | None,
     opens: bool,
     pages: tuple[str, ...],
     check: bool,
     run_code: bool,
-    roots: tuple[str, ...],
-    store: str | None,
 ) -> int:
     """Draw a workflow, or a session on it
 
@@ -89,32 +85,32 @@ def diagram_command(
             "--open": opens,
         }
         given = [name for name, value in others.items() if value]
-        if form not in {None, "mermaid", "json"}:
-            given.append(f"--format {form}")
+        if call.form not in {None, "mermaid", "json"}:
+            given.append(f"--format {call.form}")
         if given:
             raise UsageError(
                 f"{given[0]} applies to a single picture, and --inject to the blocks of pages",
                 hint="leave one of them out; the name of a block decides its content",
             )
-        here = environment(store, roots)
+        here = call.environment
         return _inject(
-            skill, pages, here, run_code=run_code, roots=roots, check=check, as_json=form == "json"
+            skill, pages, here, run_code=run_code, roots=call.roots, check=check, as_json=call.form == "json"
         )
     if check:
         raise UsageError("--check needs --inject", hint=Command("diagram", inject="PATH", check=True))
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     if opens and into is None:
-        into = _temporary_file(skill or session_id or "", form or "svg")
-    form = pictures.format_of(form, into)
-    here = environment(store, roots)
-    read = reader(roots, run_code=run_code)
+        into = _temporary_file(skill or session_id or "", call.form or "svg")
+    call.form = pictures.format_of(call.form, into)
+    here = call.environment
+    read = reader(call.roots, run_code=run_code)
     if session_id is not None:
         subject = draw.of_session(session_id, skill, here.store)
     else:
         subject = draw.of_skill(skill or "", here.roots, read)
     output.notes(_missing_parts(subject))
-    pictures.put(with_trace(picture(subject.workflow), subject.records), form, into=into)
+    pictures.put(with_trace(picture(subject.workflow), subject.records), call.form, into=into)
     if opens:
         webbrowser.open(f"file://{quote(os.path.abspath(str(into)))}")
     return 0

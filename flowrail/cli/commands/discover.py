@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from datetime import datetime
-from types import ModuleType
-from typing import TYPE_CHECKING
 
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.options import Call
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
+from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
-from flowrail.discovery.ranking.scores import Query, Synthesis
+from flowrail.discovery.ranking.scores import Query
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports import skill_explanation
-from flowrail.operations.environment import Environment
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.handoffs.handoff_menu import find_targets, known_work
 from flowrail.skills.bundled import bundled, with_bundled
 from flowrail.storage.files import WriteFailedError
 from flowrail.text.report import paragraphs
 
-if TYPE_CHECKING:
-    from flowrail.discovery.menu_cache import CacheUse
 
-
-@click.command(
-    "discover",
-    epilog=options.examples(
-        "flow discover", "flow discover --category planning --all", "flow discover --why planner"
-    ),
+@Call.command(
+    "discover", "flow discover", "flow discover --category planning --all", "flow discover --why planner"
 )
 @click.option(
     "--all", "everything", is_flag=True, help="Include hidden and rejected skills, and the reasons."
@@ -70,6 +65,7 @@ if TYPE_CHECKING:
 @options.as_json
 @options.store
 def discover_command(
+    call: Call,
     everything: bool,
     name: str | None,
     rescan: bool,
@@ -82,9 +78,6 @@ def discover_command(
     problem_type: str | None,
     autonomous: bool,
     top: int | None,
-    roots: tuple[str, ...],
-    as_json: bool,
-    store: str | None,
 ) -> None:
     """Find skills that can take over a piece of work
 
@@ -92,75 +85,54 @@ def discover_command(
     --all and --why show why a skill is not offered. With --session, the skills are
     cached in available-workflows.yaml for 30 minutes.
     """
-    here = Environment(store=store, roots=roots)
-    has_past = session_id is not None or os.path.isdir(os.path.join(here.store_path, "handoffs"))
-    if has_past:
-        history, chain, synthesis = _handoff_menu().known_work(here.store, session_id, problem_type)
-    else:
-        history, chain, synthesis = (), (), Synthesis(problem_type.lower()) if problem_type else None
+    here = call.environment
+    history, chain, synthesis = known_work(here.store, session_id, problem_type)
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = MenuRequest(query, synthesis)
     output.notes(asked.unknown())
-    is_special = everything or name is not None or bool(roots)  # the cache does not have this
+    is_special = everything or name is not None or bool(call.roots)  # the cache does not have this
     cache = None
     if session_id is not None and not is_special:
-        both, cache = _cached(here, session_id, rescan=rescan)
+        both, cache = cached_targets(
+            here.store,
+            session_id,
+            datetime.fromisoformat(here.now),
+            lambda: with_bundled(discover(here.cwd, here.home, here.environ)),
+            rescan=rescan,
+        )
         found = both._replace(candidates=tuple(c for c in both.candidates if c.scope is not Scope.BUNDLED))
         ours = Discovery(tuple(c for c in both.candidates if c.scope is Scope.BUNDLED))
     else:
-        found, ours = _discover(here, roots)
+        found = discover(here.cwd, here.home, here.environ, extra=call.roots)
+        ours = bundled(found)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
     if name is not None:
-        _tell_why(name, found, menu, ours, beside, as_json=as_json)
-    elif as_json:
-        output.data(
-            as_menu.data(menu, found, cache=cache, everything=everything, top=top)
-            | {"bundled": as_menu.items(beside, everything=everything, top=top)}
-        )
-    else:
-        shown = as_menu.report(menu, found, cache=cache, everything=everything)
-        output.report(paragraphs(shown, as_menu.bundled(beside, everything=everything)))
+        _explain(call, name, found, menu, ours, beside)
+        return
+    data = as_menu.data(menu, found, cache=cache, everything=everything, top=top)
+    shown = as_menu.report(menu, found, cache=cache, everything=everything)
+    call.answer(
+        data | {"bundled": as_menu.items(beside, everything=everything, top=top)},
+        paragraphs(shown, as_menu.bundled(beside, everything=everything)),
+    )
 
 
-def _cached(here: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse | None]:
-    """Return installed and bundled skills, from the session's cache while it is valid."""
-
-    def scan() -> Discovery:
-        return with_bundled(discover(here.cwd, here.home, here.environ))
-
-    now = datetime.fromisoformat(here.now)
+def cached_targets(
+    store: Store, session_id: str | None, now: datetime, scan: Callable[[], Discovery], *, rescan: bool
+) -> tuple[Discovery, CacheUse | None]:
+    """Return the skills that can take over, from the session's cache while it is valid."""
     try:
-        targets: tuple[Discovery, CacheUse | None] = _handoff_menu().find_targets(
-            here.store, session_id, now, scan, rescan=rescan
-        )
+        return find_targets(store, session_id, now, scan, rescan=rescan)
     except WriteFailedError as error:  # without a cache the next menu only takes longer
         output.notes([f"the menu was not cached: {error.message}"])
         return scan(), None
-    return targets
 
 
-def _handoff_menu() -> ModuleType:
-    """Return what reads sessions and handoffs."""
-    from flowrail.operations.handoffs import handoff_menu  # brings cattrs, which other searches do without
-
-    return handoff_menu
-
-
-def _discover(here: Environment, roots: tuple[str, ...]) -> tuple[Discovery, Discovery]:
-    """Return what is installed, and the bundled skills behind it."""
-    found = discover(here.cwd, here.home, here.environ, extra=roots)
-    return found, bundled(found)
-
-
-def _tell_why(
-    name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
-) -> None:
-    told = explain(found, name, asked=menu.asked.by)
-    if told.candidate is None and not told.skipped:
+def _explain(call: Call, name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu) -> None:
+    """Print why a skill is offered or not: an installed one, or else a bundled one."""
+    explanation = explain(found, name, asked=menu.asked.by)
+    if explanation.candidate is None and not explanation.skipped:
         behind = explain(ours, name, asked=menu.asked.by)
         if behind.candidate is not None or behind.skipped:
-            told, menu = behind._replace(places=(*told.places, *behind.places)), beside
-    if as_json:
-        output.data(skill_explanation.data(told, menu))
-    else:
-        output.report(skill_explanation.report(told, menu, found))
+            explanation, menu = behind._replace(places=(*explanation.places, *behind.places)), beside
+    call.answer(skill_explanation.data(explanation, menu), skill_explanation.report(explanation, menu, found))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import session_or_own, world
+from flowrail.cli.environment import SessionCall
 from flowrail.command import Command, Hint
 from flowrail.formatters.reports import evidence as evidence_report
 from flowrail.machines.definition.evidence import EvidenceResult, Verdict
@@ -18,57 +18,39 @@ _check = click.argument("check")
 _reason = click.option("--reason", required=True, metavar="TEXT", help="The reason, for the journal.")
 
 
-@click.command("show", epilog=options.examples("flow evidence show planner-k3x9q2"))
+@SessionCall.command("show", "flow evidence show planner-k3x9q2")
 @options.optional_session
 @options.as_json
 @options.store
-def show_command(session_id: str | None, as_json: bool, store: str | None) -> None:
+def show_command(call: SessionCall, session_id: str | None) -> None:
     """Show the checks of the current step and their results now
 
     Without ID, of this conversation's open session. Nothing is recorded, and no command is run.
     """
-    here = world(store=store)
-    view = evidence_records.show(here, session_or_own(here, session_id))
-    if as_json:
-        output.data(evidence_report.show_data(view))
-    else:
-        output.report(evidence_report.show_report(view))
+    view = evidence_records.show(call.world, call.session(session_id))
+    call.answer(evidence_report.show_data(view), evidence_report.show_report(view))
 
 
-@click.command("run", epilog=options.examples("flow evidence run planner-k3x9q2 tests"))
+@SessionCall.command("run", "flow evidence run planner-k3x9q2 tests")
 @options.session_argument
 @_check
 @options.as_json
 @options.store
 @options.root
 @options.wait
-@click.pass_context
-def run_command(
-    context: click.Context,
-    session_id: str,
-    check: str,
-    as_json: bool,
-    store: str | None,
-    roots: tuple[str, ...],
-    wait: float,
-) -> None:
+def run_command(call: SessionCall, session_id: str, check: str) -> int:
     """Run the command of a check and record the result
 
     Runs it in the project, without a shell, in an environment of a few variables. A person must have
     approved the commands of the skill with `flow skill trust SKILL --commands`. Exits with 1 if the
     check does not pass.
     """
-    result = evidence_records.run(world(store=store, roots=roots, wait=wait), session_id, check)
-    if as_json:
-        output.data(evidence_report.run_data(session_id, result))
-    else:
-        output.text(evidence_report.run_text(result))
-    context.exit(0 if result.verdict == Verdict.PASS else 1)
+    result = evidence_records.run(call.world, session_id, check)
+    call.answer(evidence_report.run_data(session_id, result), evidence_report.run_text(result))
+    return 0 if result.verdict == Verdict.PASS else 1
 
 
-@click.command(
-    "approve", epilog=options.examples("flow evidence approve planner-k3x9q2 tests --reason 'ran them in CI'")
-)
+@SessionCall.command("approve", "flow evidence approve planner-k3x9q2 tests --reason 'ran them in CI'")
 @options.session_argument
 @_check
 @_reason
@@ -76,32 +58,19 @@ def run_command(
 @options.store
 @options.root
 @options.wait
-def approve_command(
-    session_id: str,
-    check: str,
-    reason: str,
-    as_json: bool,
-    store: str | None,
-    roots: tuple[str, ...],
-    wait: float,
-) -> None:
+def approve_command(call: SessionCall, session_id: str, check: str, reason: str) -> None:
     """Confirm a check, as a person at a terminal
 
     Counts as long as the files that the check looks at stay as they are.
     """
-    here = world(store=store, roots=roots, wait=wait)
+    here = call.world
     seen = evidence_records.judged(here, session_id, check)
-    _ask("approve", [seen], session_id, store)
+    _ask("approve", [seen], session_id, call.store)
     evidence_records.approve(here, session_id, seen, reason)
-    if as_json:
-        output.data({"session": session_id, "approved": [check]})
-    else:
-        output.text(one_line(f"{check} is approved"))
+    call.answer({"session": session_id, "approved": [check]}, one_line(f"{check} is approved"))
 
 
-@click.command(
-    "waive", epilog=options.examples("flow evidence waive planner-k3x9q2 tests --reason 'no network here'")
-)
+@SessionCall.command("waive", "flow evidence waive planner-k3x9q2 tests --reason 'no network here'")
 @options.session_argument
 @click.argument("checks", nargs=-1, required=True, metavar="CHECK...")
 @_reason
@@ -109,24 +78,16 @@ def approve_command(
 @options.store
 @options.root
 @options.wait
-def waive_command(
-    session_id: str,
-    checks: tuple[str, ...],
-    reason: str,
-    as_json: bool,
-    store: str | None,
-    roots: tuple[str, ...],
-    wait: float,
-) -> None:
+def waive_command(call: SessionCall, session_id: str, checks: tuple[str, ...], reason: str) -> None:
     """Do without checks in this attempt, as a person at a terminal"""
-    here = world(store=store, roots=roots, wait=wait)
+    here = call.world
     seen = [evidence_records.judged(here, session_id, check) for check in checks]
-    _ask("waive", seen, session_id, store)
+    _ask("waive", seen, session_id, call.store)
     evidence_records.waive(here, session_id, checks, reason)
-    if as_json:
-        output.data({"session": session_id, "waived": list(checks)})
-    else:
-        output.text(one_line(f"{', '.join(checks)}: waived in this attempt"))
+    call.answer(
+        {"session": session_id, "waived": list(checks)},
+        one_line(f"{', '.join(checks)}: waived in this attempt"),
+    )
 
 
 def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str | None) -> None:
@@ -135,8 +96,7 @@ def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str 
     for result in seen:
         found = f"found {result.found} ({result.verdict})"
         lines += [f"check {result.check}", f"  expected {result.expected}", f"  {found}"]
-    shown = "\n".join(f"{'  ' * line.startswith(' ')}{one_line(line)}" for line in lines)
     names = [result.check for result in seen]
     typed = Command(f"evidence {verb}", session_id, *names, reason="REASON", store=store)
     question = f"{verb.capitalize()} {'this check' if len(seen) == 1 else 'these checks'}?"
-    output.ask(question, shown=shown, hint=Hint("a person runs: ", typed), checks=names)
+    output.ask(question, shown=output.indented(lines), hint=Hint("a person runs: ", typed), checks=names)

@@ -7,23 +7,22 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 
 import click
 
 from flowrail import approval
 from flowrail.cli import options, output
-from flowrail.cli.environment import environment, named_values
+from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import Call
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, TrustError, UsageError
+from flowrail.errors import FlowError, UsageError
 from flowrail.fleet import folders, programs
 from flowrail.fleet.fleet import Fleet, has_fleet
 from flowrail.fleet.pool import check_name
 from flowrail.fleet.status import FleetStatus
 from flowrail.fleet.worker import Worker
-from flowrail.operations.environment import Environment
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, duration
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns, paragraphs
@@ -38,20 +37,18 @@ _POOL = click.option(
 )
 
 
-@contextmanager
-def _fleet(here: Environment) -> Iterator[Fleet]:
-    output.collect_garbage()
-    fleet = Fleet(here)
-    try:
-        yield fleet
-    finally:
-        fleet.close()
+class FleetCall(SessionCall):
+    """A call of a command about the fleet, which belongs to no conversation."""
+
+    conversation = ""
+
+    def fleet(self) -> closing[Fleet]:
+        """Return the fleet of the store, to be closed."""
+        output.collect_garbage()
+        return closing(Fleet(self.environment))
 
 
-@click.command(
-    "worker",
-    epilog=options.examples("flow fleet worker --pool claude", "flow fleet worker --pool codex --slots 4"),
-)
+@FleetCall.command("worker", "flow fleet worker --pool claude", "flow fleet worker --pool codex --slots 4")
 @_POOL
 @click.option(
     "--slots",
@@ -68,14 +65,14 @@ def _fleet(here: Environment) -> Iterator[Fleet]:
     help="Take over the jobs of a worker that has sent no heartbeat for this long.",
 )
 @options.store
-def worker_command(pool: str, slots: int | None, lost_after: float, store: str | None) -> None:
+def worker_command(call: FleetCall, pool: str, slots: int | None, lost_after: float) -> None:
     """Run headless agents for the sessions of a pool
 
     Runs in the project of the current folder until Ctrl+C, which kills its agents and puts their jobs back into the
     queue. The folder must be approved with `flow fleet trust`. Needs the extra flowrail[fleet].
     """
-    here = environment(store, (), conversation="")
-    with _fleet(here) as fleet:
+    here = call.environment
+    with call.fleet() as fleet:
         configured = fleet.pool(pool)
         chosen = configured if slots is None else configured._replace(slots=slots)
         folders.require_approved(here.project, here.state)
@@ -110,12 +107,10 @@ def worker_command(pool: str, slots: int | None, lost_after: float, store: str |
         os._exit(status)  # threads of the queue would keep the process alive
 
 
-@click.command(
+@FleetCall.command(
     "run",
-    epilog=options.examples(
-        "flow fleet run problem-analysis -p topic='slow login'",
-        "flow fleet run --session problem-analysis-k3x9q2",
-    ),
+    "flow fleet run problem-analysis -p topic='slow login'",
+    "flow fleet run --session problem-analysis-k3x9q2",
 )
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @options.params
@@ -128,14 +123,12 @@ def worker_command(pool: str, slots: int | None, lost_after: float, store: str |
 @options.store
 @options.root
 def run_command(
+    call: FleetCall,
     skill: str | None,
-    params: tuple[str, ...],
+    params: dict[str, str],
     session_id: str | None,
     pool: str,
     worktree: bool,
-    as_json: bool,
-    store: str | None,
-    roots: tuple[str, ...],
 ) -> None:
     """Start a session that the workers of a pool run
 
@@ -145,22 +138,20 @@ def run_command(
     """
     if (skill is None) == (session_id is None):
         raise UsageError("exactly one of SKILL and --session is needed", hint="give one of them")
-    here = environment(store, roots, conversation="")
-    with _fleet(here) as fleet:
+    with call.fleet() as fleet:
         if skill is not None:
-            session_id = fleet.start(skill, named_values(params, "-p"), pool, worktree=worktree)
+            session_id = fleet.start(skill, params, pool, worktree=worktree)
         else:
             fleet.run_session(str(session_id), pool, worktree=worktree)
         workers = sum(worker.pool == pool for worker in fleet.records.workers())
-    if as_json:
-        output.data({"session": session_id, "pool": pool, "workers": workers})
-        return
-    output.text(f"{session_id} is queued in pool {pool}")
+    call.answer(
+        {"session": session_id, "pool": pool, "workers": workers}, f"{session_id} is queued in pool {pool}"
+    )
     if not workers:
         output.notes([f"no worker runs in this pool; start one: {Command('fleet worker', pool=pool)}"])
 
 
-@click.command("status", epilog=options.examples("flow fleet status", "flow fleet status --json --runs 1000"))
+@FleetCall.command("status", "flow fleet status", "flow fleet status --json --runs 1000")
 @click.option(
     "--runs",
     type=click.IntRange(min=0),
@@ -171,82 +162,71 @@ def run_command(
 )
 @options.as_json
 @options.store
-def status_command(runs: int, as_json: bool, store: str | None) -> None:
+def status_command(call: FleetCall, runs: int) -> None:
     """Show pools, workers, sessions and the newest runs"""
-    here = environment(store, (), conversation="")
     status = FleetStatus(time.time(), (), (), (), (), ())
-    if has_fleet(here):
-        with _fleet(here) as fleet:
+    if has_fleet(call.environment):
+        with call.fleet() as fleet:
             status = fleet.status(newest=runs)
-    if as_json:
-        output.data(_data(status))
-    else:
-        output.report(_report(status))
+    call.answer(_data(status), _report(status))
 
 
-@click.command("pause", epilog=options.examples("flow fleet pause claude --reason 'release day'"))
+@FleetCall.command("pause", "flow fleet pause claude --reason 'release day'")
 @click.argument("pool")
 @options.reason
 @options.as_json
 @options.store
-def pause_command(pool: str, reason: str, as_json: bool, store: str | None) -> None:
+def pause_command(call: FleetCall, pool: str, reason: str) -> None:
     """Stop a pool from starting jobs
 
     Agents that are at work continue. `flow fleet resume` starts the pool again.
     """
-    here = environment(store, (), conversation="")
-    with _fleet(here) as fleet:
-        fleet.records.pause(check_name(pool), until=None, reason=reason or f"paused by {here.by}")
-    if as_json:
-        output.data({"pool": pool, "paused": True})
-        return
-    output.text(f"pool {pool} is paused; start it again: {Command('fleet resume', pool)}")
+    with call.fleet() as fleet:
+        reason = reason or f"paused by {call.environment.by}"
+        fleet.records.pause(check_name(pool), until=None, reason=reason)
+    call.answer(
+        {"pool": pool, "paused": True},
+        f"pool {pool} is paused; start it again: {Command('fleet resume', pool)}",
+    )
 
 
-@click.command("resume", epilog=options.examples("flow fleet resume claude"))
+@FleetCall.command("resume", "flow fleet resume claude")
 @click.argument("pool")
 @options.as_json
 @options.store
-def resume_command(pool: str, as_json: bool, store: str | None) -> None:
+def resume_command(call: FleetCall, pool: str) -> None:
     """Let a paused pool start jobs again, even if it waits for its quota"""
-    with _fleet(environment(store, (), conversation="")) as fleet:
+    with call.fleet() as fleet:
         was_paused = fleet.records.unpause(pool)
-    if as_json:
-        output.data({"pool": pool, "paused": False})
-        return
-    output.text(f"pool {pool} {'starts jobs again' if was_paused else 'was not paused'}")
+    call.answer(
+        {"pool": pool, "paused": False},
+        f"pool {pool} {'starts jobs again' if was_paused else 'was not paused'}",
+    )
 
 
-@click.command("trust", epilog=options.examples("flow fleet trust"))
+@Call.command("trust", "flow fleet trust")
 @click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
 @options.as_json
-def trust_command(digest: str | None, as_json: bool) -> None:
+def trust_command(call: Call, digest: str | None) -> None:
     """Approve the current project for headless agents
 
     Without a user, hosts run the hooks and MCP servers of a project's settings without asking. This shows these
     settings and asks at the terminal. If they change, workers refuse the folder until it is approved again.
     """
-    here = Environment()
+    here = call.environment
     content = folders.content_of(here.project)
-    shown = "\n".join(folders.describe(here.project))
-    if not as_json:
-        output.text(shown)
-    if digest is None:
-        seen = not as_json and output.is_shown_to_person()
-        hint = Hint("a person runs: ", Command("fleet trust"))
-        question = "Let workers run agents in this folder as you, without asking?"
-        output.ask(question, shown="" if seen else shown, hint=hint, digest=content.digest)
-    elif digest != content.digest:
-        raise TrustError(
-            f"the digest is {content.digest}, not {digest[:80]}",
-            hint="read what changed before you approve it",
-            digest=content.digest,
-        )
+    call.require_approval(
+        "Let workers run agents in this folder as you, without asking?",
+        folders.describe(here.project),
+        digest=content.digest,
+        given=digest,
+        hint=Hint("a person runs: ", Command("fleet trust")),
+    )
     approval.approve(content, here.state, at=here.now)
-    if as_json:
-        output.data({"folder": os.path.realpath(here.project), "digest": content.digest, "allowed": True})
-    else:
-        output.text("workers may run agents here")
+    call.answer(
+        {"folder": os.path.realpath(here.project), "digest": content.digest, "allowed": True},
+        "workers may run agents here",
+    )
 
 
 def _data(status: FleetStatus) -> dict[str, object]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
+from functools import cached_property
 
 import click
 
-from flowrail.cli import options, output, output_file
-from flowrail.cli.environment import environment, facts_of, named_values
-from flowrail.command import Command, Hint
+from flowrail.cli import options, output
+from flowrail.cli.commands.discover import cached_targets
+from flowrail.cli.environment import SessionCall, facts_of
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
-from flowrail.discovery.index import Discovery
-from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query
 from flowrail.errors import UsageError
@@ -26,37 +22,31 @@ from flowrail.formatters.reports import menu as as_menu
 from flowrail.handoff.chain import LOOP, chain_of, format_chain
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
-    EXPIRED,
-    INTEGRITY,
-    MAX_LISTED,
-    PayloadProblem,
     ValidationFailedError,
-    errors,
-    payload_refusal,
 )
-from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.convert import convert, narrowed
-from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
-from flowrail.handoff.payload.document import render as render_payload
-from flowrail.handoff.payload.models import PUBLISHED
-from flowrail.handoff.payload.validate import ValidationRules, validate
+from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
-from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import find_targets, keep_scores, synthesis
+from flowrail.operations.handoffs.handoff_menu import keep_scores, synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.storage.files import WriteFailedError
 from flowrail.text.phrases import count
 
 
-def contexts(
-    *, store: str | None, roots: Sequence[str] = (), wait: float = 10.0
-) -> tuple[HandoffContext, World]:
-    """Return what handoffs need, and what sessions need."""
-    looked_up = environment(store, roots)
-    return handoff_context_of(looked_up, wait=wait), world_of(looked_up, wait=wait)
+class HandoffCall(SessionCall):
+    """A call of a command about handoffs."""
+
+    @cached_property
+    def context(self) -> HandoffContext:
+        """The environment as handoffs need it."""
+        return handoff_context_of(self.environment, wait=self.wait)
+
+    def answer_handoff(self, sent: SentHandoff) -> None:
+        """Print the state of a handoff."""
+        data = page.as_data(self.context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
+        self.answer(data, page.report(data))
 
 
 send_options = options.stacked(
@@ -67,12 +57,8 @@ send_options = options.stacked(
 )
 
 
-@click.command(
-    "targets",
-    epilog=options.examples(
-        "flow handoff targets",
-        "flow handoff targets --problem-type analytical --top 3",
-    ),
+@HandoffCall.command(
+    "targets", "flow handoff targets", "flow handoff targets --problem-type analytical --top 3"
 )
 @options.session_option
 @click.option("--problem-type", metavar="T", help="Rank for this problem type instead of the reported one.")
@@ -102,6 +88,7 @@ send_options = options.stacked(
 @options.as_json
 @options.store
 def targets_command(
+    call: HandoffCall,
     session_id: str | None,
     problem_type: str | None,
     source: str,
@@ -111,9 +98,6 @@ def targets_command(
     everything: bool,
     rescan: bool,
     lettered: bool,
-    roots: tuple[str, ...],
-    as_json: bool,
-    store: str | None,
 ) -> None:
     """List the skills that can take over, best first
 
@@ -121,8 +105,8 @@ def targets_command(
     is printed. They are cached in the session's folder for 30 minutes. Reads what skills declare and
     runs nothing.
     """
-    context, world = contexts(store=store, roots=roots)
-    session = world.store.read(session_id).session if session_id else None
+    context = call.context
+    session = context.store.read(session_id).session if session_id else None
     query = Query(
         categories,
         session.skill if session else source,
@@ -133,16 +117,17 @@ def targets_command(
     asked = MenuRequest(query, synthesis(session, problem_type))
     output.notes(asked.unknown())
     cache = None
-    if roots or everything:  # the cache does not have this
+    if call.roots or everything:  # the cache does not have this
         discovery = context.discover()
     else:
-        discovery, cache = _cached_targets(context, world, session_id, rescan=rescan)
+        now = context.current_time()
+        discovery, cache = cached_targets(context.store, session_id, now, context.discover, rescan=rescan)
     menu = offer(discovery, asked, top=top)
     if session is not None and cache is not None:
         with suppress(WriteFailedError):  # the scores are only kept for readers of the file
-            keep_scores(world.store, session.id, discovery, cache, menu)
+            keep_scores(context.store, session.id, discovery, cache, menu)
     offers = [_offer(context, session, ranked.candidate, asked) for _, ranked in menu.places]
-    if as_json:
+    if call.as_json:
         data = as_menu.data(menu, discovery, cache=cache, everything=everything, top=top)
         by_skill = {entry["skill"]: entry for entry in offers}
         for item in data["candidates"]:
@@ -154,18 +139,6 @@ def targets_command(
         again = str(context.command("handoff targets", session=session.id if session else None))
         shown = as_menu.report(menu, discovery, cache=cache, everything=everything, command=again)
         output.report(page.targets_report(shown, offers[: menu.length] if session or source else ()))
-
-
-def _cached_targets(
-    context: HandoffContext, world: World, session_id: str | None, *, rescan: bool
-) -> tuple[Discovery, CacheUse | None]:
-    """Return the skills that can take over, from the session's cache while it is valid."""
-    now = context.current_time()
-    try:
-        return find_targets(world.store, session_id, now, context.discover, rescan=rescan)
-    except WriteFailedError as error:  # without a cache the next menu only takes longer
-        output.notes([f"the menu was not cached: {error.message}"])
-        return context.discover(), None
 
 
 def _offer(
@@ -202,12 +175,10 @@ def _problem_type_fact(session: Session | None, candidate: Candidate, asked: Men
     return {"problem_type": narrowed(wanted.problem_type) if is_older else wanted.problem_type}
 
 
-@click.command(
+@HandoffCall.command(
     "send",
-    epilog=options.examples(
-        "flow handoff send planner --session perspective-swarm-k3x9q2",
-        "flow handoff send planner --from lit-pm --payload handoff-payload.yaml",
-    ),
+    "flow handoff send planner --session perspective-swarm-k3x9q2",
+    "flow handoff send planner --from lit-pm --payload handoff-payload.yaml",
 )
 @click.argument("target")
 @options.session_option
@@ -227,7 +198,7 @@ def _problem_type_fact(session: Session | None, candidate: Candidate, asked: Men
     "--schema", type=click.Choice(WRITTEN_VERSIONS), help="The payload version (default: the target's)."
 )
 @click.option(
-    "--format", "form", type=click.Choice(["yaml", "json"]), help="The format of the payload's file."
+    "--format", "file_format", type=click.Choice(["yaml", "json"]), help="The format of the payload's file."
 )
 @options.utc
 @options.json_flag
@@ -235,6 +206,7 @@ def _problem_type_fact(session: Session | None, candidate: Candidate, asked: Men
 @options.store
 @options.wait
 def send_command(
+    call: HandoffCall,
     target: str,
     session_id: str | None,
     skill: str,
@@ -243,15 +215,11 @@ def send_command(
     reason: str,
     yes: bool,
     approved: bool,
-    assignments: tuple[str, ...],
+    assignments: dict[str, str],
     facts_file: str | None,
     health: bool,
     schema: str | None,
-    form: str | None,
-    as_json: bool,
-    roots: tuple[str, ...],
-    store: str | None,
-    wait: float,
+    file_format: str | None,
 ) -> None:
     """Hand the work of a session or a skill to another skill
 
@@ -264,8 +232,7 @@ def send_command(
         raise UsageError("--from and --session exclude each other", hint="name the session, or the skill")
     if payload and not skill:
         raise UsageError("--payload needs --from", hint="name the skill that hands off")
-    context, world = contexts(store=store, roots=roots, wait=wait)
-    facts = facts_of(assignments, facts_file)
+    context, world = call.context, call.world
     session = session_id or ""
     if not session and not skill:
         session = session_to_hand_off(
@@ -274,16 +241,16 @@ def send_command(
                 "handoff send",
                 target,
                 session=open_session,
-                facts=facts_of(assignments, None),
+                facts=assignments,
                 facts_file=facts_file,
                 reason=" ".join(reason.splitlines()) or None,
                 schema=schema,
-                format=form,
+                format=file_format,
                 yes=yes,
                 approved=approved,
                 health_check=health,
                 again=again,
-                root=next(iter(roots), ""),
+                root=next(iter(call.roots), ""),
             ),
         )
     request = HandoffRequest(
@@ -294,18 +261,13 @@ def send_command(
         approved=approved,
         health=health,
         schema=schema or "",
-        form=form or "",
-        facts=facts,
+        form=file_format or "",
+        facts=facts_of(assignments, facts_file),
         skill=skill,
         payload=payload,
         again=again,
     )
-    sent = _send(context, request)
-    data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
-    if as_json:
-        output.data(data)
-    else:
-        output.report(page.report(data))
+    call.answer_handoff(_send(context, request))
 
 
 def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
@@ -323,24 +285,20 @@ def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
         return send(context, request._replace(yes=True, reason=reason))
 
 
-@click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))
+@HandoffCall.command("status", "flow handoff status", "flow handoff status --all")
 @click.argument("handoff_id", metavar="[ID]", required=False)
 @click.option("--all", "include_ended", is_flag=True, help="Include handoffs that are over.")
 @options.utc
 @options.as_json
 @options.store
-def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, store: str | None) -> None:
+def status_command(call: HandoffCall, handoff_id: str | None, include_ended: bool) -> None:
     """Show the phase of one handoff, or of all open ones
 
     Changes nothing.
     """
-    context, _ = contexts(store=store)
+    context = call.context
     if handoff_id is not None:
-        data = page.as_data(context, context.handoffs.read(handoff_id).handoff)
-        if as_json:
-            output.data(data)
-        else:
-            output.report(page.report(data))
+        call.answer_handoff(SentHandoff(context.handoffs.read(handoff_id).handoff))
         return
     unreadable: list[str] = []
     handoffs = [stored.handoff for stored in context.handoffs.all(unreadable)]
@@ -349,13 +307,10 @@ def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, s
     if unreadable:
         what = count(len(unreadable), "handoff")
         output.notes([f"{what} cannot be read or foreign; see {context.command('audit')}"])
-    if as_json:
-        output.data({"handoffs": items})
-    else:
-        output.report(page.list_report(items))
+    call.answer({"handoffs": items}, page.list_report(items))
 
 
-@click.command("retry", epilog=options.examples("flow handoff retry handoff-k3x9q2"))
+@HandoffCall.command("retry", "flow handoff retry handoff-k3x9q2")
 @click.argument("handoff_id", metavar="ID")
 @send_options
 @options.utc
@@ -364,56 +319,40 @@ def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, s
 @options.store
 @options.wait
 def retry_command(
+    call: HandoffCall,
     handoff_id: str,
     reason: str,
     yes: bool,
     approved: bool,
-    assignments: tuple[str, ...],
+    assignments: dict[str, str],
     facts_file: str | None,
-    as_json: bool,
-    roots: tuple[str, ...],
-    store: str | None,
-    wait: float,
 ) -> None:
     """Retry a handoff that failed or was interrupted
 
     A failed handoff returns to validation, with the target and the session as they are now. An
     interrupted one continues in its phase, with the same payload.
     """
-    context, _ = contexts(store=store, roots=roots, wait=wait)
     facts = facts_of(assignments, facts_file)
     request = HandoffRequest("", reason=reason, yes=yes, approved=approved, facts=facts)
-    sent = retry(context, handoff_id, request)
-    data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
-    if as_json:
-        output.data(data)
-    else:
-        output.report(page.report(data))
+    call.answer_handoff(retry(call.context, handoff_id, request))
 
 
-@click.command(
-    "cancel", epilog=options.examples("flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
-)
+@HandoffCall.command("cancel", "flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
 @click.argument("handoff_id", metavar="ID")
 @options.reason
 @options.utc
 @options.as_json
 @options.store
 @options.wait
-def cancel_command(handoff_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
+def cancel_command(call: HandoffCall, handoff_id: str, reason: str) -> None:
     """Cancel a handoff
 
     A written payload stays, but it can no longer be received.
     """
-    context, _ = contexts(store=store, wait=wait)
-    data = page.as_data(context, cancel(context, handoff_id, reason))
-    if as_json:
-        output.data(data)
-    else:
-        output.report(page.report(data))
+    call.answer_handoff(SentHandoff(cancel(call.context, handoff_id, reason)))
 
 
-@click.command("receive", epilog=options.examples("flow handoff receive handoff-payload.yaml"))
+@HandoffCall.command("receive", "flow handoff receive handoff-payload.yaml")
 @click.argument("file")
 @click.option("--sha256", "digest", default="", metavar="HEX", help="The digest that came with the path.")
 @click.option("--force", is_flag=True, help="Accept an expired payload.")
@@ -422,135 +361,20 @@ def cancel_command(handoff_id: str, reason: str, as_json: bool, store: str | Non
 @options.root
 @options.store
 @options.wait
-def receive_command(
-    file: str,
-    digest: str,
-    force: bool,
-    params: tuple[str, ...],
-    form: str | None,
-    roots: tuple[str, ...],
-    store: str | None,
-    wait: float,
-) -> None:
+def receive_command(call: HandoffCall, file: str, digest: str, force: bool, params: dict[str, str]) -> None:
     """Validate a payload, claim it and take over the work
 
     It can be received only once. If the target has a workflow, its session starts with parameters from
     the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
-    context, world = contexts(store=store, roots=roots, wait=wait)
-    receipt, answer = receive_handoff(
-        context, world, file, digest=digest, force=force, params=named_values(params, "-p")
-    )
+    context, world = call.context, call.world
+    receipt, answer = receive_handoff(context, world, file, digest=digest, force=force, params=params)
     output.notes([*[f"warning: {warning}" for warning in receipt.warnings], *page.conversion_notes(receipt)])
     data = page.receipt_data(context, receipt)
     if answer is None:
-        if form == "json":
-            output.data(data)
-        else:
-            output.report(page.report(data))
-        return
-    output.notes(answer.notes)
-    if form == "json":
+        call.answer(data, page.report(data))
+    elif call.as_json:
+        output.notes(answer.notes)
         output.data({**as_data(answer.guidance), "handoff": data})
     else:
-        output.show(answer.guidance, form)
-
-
-@click.command("validate", epilog=options.examples("flow handoff validate handoff-payload.yaml"))
-@click.argument("file")
-@click.option(
-    "--strict-v2", is_flag=True, help="Require the one source that the published 2.0 schema allows."
-)
-@click.option("--sha256", "digest", metavar="HEX", help="The digest that the file must have.")
-@click.option("--sending", is_flag=True, help="Use the sender's rules: the session's folder must exist.")
-@click.option("--allow-expired", is_flag=True, help="Accept an expired payload.")
-@options.as_json
-def validate_command(
-    file: str, strict_v2: bool, digest: str | None, sending: bool, allow_expired: bool, as_json: bool
-) -> int:
-    """List every problem of a payload
-
-    Detects the version, then checks shape, related fields, hash, expiry and chain. Exits 1 on any
-    error; warnings do not count.
-    """
-    payload = read_file(os.path.abspath(file))
-    rules = ValidationRules(datetime.fromisoformat(Environment().now), sending, strict_v2, allow_expired)
-    validated = validate(payload, rules)
-    problems = list(validated.problems)
-    if digest and digest.removeprefix("sha256:") != payload.digest:
-        problems.append(PayloadProblem("", f"the file's digest is {payload.digest}", INTEGRITY))
-    result = {
-        "version": validated.version or None,
-        "valid": not errors(problems),
-        "errors": len(errors(problems)),
-        "sha256": payload.digest,
-        "ignored": list(validated.ignored),
-        "tokens": integrity.tiers(payload.handoff) if validated.version == "3.0" else None,
-    }
-    findings = [problem._asdict() for problem in problems]
-    if as_json:
-        output.data({"findings": findings, **result})
-    else:
-        output.text(page.render_problems(findings, file, result))
-    return 1 if errors(problems) else 0
-
-
-@click.command("convert", epilog=options.examples("flow handoff convert handoff-payload.yaml --to 3.0"))
-@click.argument("file")
-@click.option(
-    "--to",
-    "version",
-    required=True,
-    type=click.Choice([*PUBLISHED, "1.2"]),
-    help="The version to convert to.",
-)
-@click.option(
-    "--format", "form", type=click.Choice(["yaml", "json"]), help="The format (default: the version's)."
-)
-@click.option("-o", "--output", "target", metavar="FILE", help="Write to a file instead of printing.")
-@click.option("--force", is_flag=True, help="Convert a payload whose hash is wrong.")
-@options.json_flag
-def convert_command(
-    file: str, version: str, form: str | None, target: str | None, force: bool, as_json: bool
-) -> None:
-    """Convert a payload to a different version
-
-    Lists the fields that are added and lost. The result gets a new hash, so a payload whose own hash
-    is wrong is refused unless forced.
-    """
-    payload = read_file(os.path.abspath(file))
-    rules = ValidationRules(datetime.fromisoformat(Environment().now))
-    accepted = {EXPIRED, INTEGRITY} if force else {EXPIRED}
-    problems = [p for p in errors(validate(payload, rules).problems) if p.kind not in accepted]
-    if problems:
-        hint = Hint("see all problems: ", Command("handoff validate", file))
-        raise payload_refusal(f"{file} is not converted", problems, hint=hint)
-    if any(p.kind == INTEGRITY for p in errors(validate(payload, rules).problems)):
-        output.notes([f"the hash of {file} is wrong; it is converted because of --force"])
-    converted = convert(payload.version, payload.handoff, version)
-    data = render_payload(converted.handoff, form or DEFAULT_FORM[version])
-    _refuse_invalid(version, data, rules)
-    if target is not None:
-        if os.path.lexists(target):
-            raise UsageError(f"{target} already exists", hint="choose another file")
-        output_file.write(target, data, mode=0o600)
-    if as_json:
-        output.data({**converted._asdict(), "file": target})
-        return
-    output.notes([f"added {field}" for field in converted.added])
-    output.notes([f"lost {field}" for field in converted.lost[:MAX_LISTED]])
-    if len(converted.lost) > MAX_LISTED:
-        output.notes([f"lost {len(converted.lost) - MAX_LISTED} more; --json lists them all"])
-    if target is None:
-        output.exact(data.decode().rstrip("\n"))
-    else:
-        output.text(f"{target} is a payload of version {converted.version}")
-
-
-def _refuse_invalid(version: str, data: bytes, rules: ValidationRules) -> None:
-    result = validate(read(data, source=f"the payload as {version}"), rules)
-    problems = [problem for problem in errors(result.problems) if problem.kind != EXPIRED]
-    if problems:
-        raise payload_refusal(
-            f"the payload is not valid as {version}", problems, hint="fix the payload that it is made from"
-        )
+        call.show(answer.guidance, answer.notes)

@@ -6,9 +6,9 @@ from functools import partial
 
 import click
 
-from flowrail.cli import options, output
-from flowrail.cli.commands.sessions import Age
+from flowrail.cli import options
 from flowrail.cli.hook_entry import run
+from flowrail.cli.options import Call
 from flowrail.discovery.locations import named
 from flowrail.errors import UsageError
 from flowrail.formatters.reports.hooks import (
@@ -22,7 +22,6 @@ from flowrail.formatters.reports.hooks import (
 from flowrail.hosts.protocol import UNTIL_RESUMED, pause_hooks, resume_hooks
 from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove_hooks, settings_file
 from flowrail.machines.engine.questions import moment_after
-from flowrail.operations.environment import Environment
 from flowrail.operations.skills.plugin import build
 from flowrail.skills.summary import forbidden_tools
 from flowrail.text.safe_text import one_line
@@ -109,10 +108,7 @@ where = click.option(
 )
 
 
-@click.command(
-    "install",
-    epilog=options.examples("flow hook install --dry-run", "flow hook install --host codex --to home"),
-)
+@Call.command("install", "flow hook install --dry-run", "flow hook install --host codex --to home")
 @host
 @where
 @click.option(
@@ -120,56 +116,49 @@ where = click.option(
 )
 @options.dry_run
 @options.as_json
-def install_command(host: str, to: str, permissions: bool, dry_run: bool, as_json: bool) -> None:
+def install_command(call: Call, host: str, to: str, permissions: bool, dry_run: bool) -> None:
     """Add our hooks to a host's settings
 
     Other entries stay, in their order. Running it again changes nothing. Settings must be plain
     JSON: a file with comments is refused with the lines to add by hand.
     """
     if host == OTHER:
-        output.data({"hooks": [], "instructions": ELSEWHERE}) if as_json else output.text(ELSEWHERE)
+        call.answer({"hooks": [], "instructions": ELSEWHERE}, ELSEWHERE)
         return
-    here = Environment()
+    here = call.environment
     file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = permissions and host == "claude-code"
     forbidden = forbidden_tools(here.roots)
     done = add_hooks(file, permissions=wanted, dry_run=dry_run, forbidden=forbidden)
-    if as_json:
-        output.data(data(done, dry_run=dry_run, permissions=PERMISSIONS))
-        return
-    if dry_run:
-        output.text(difference(done))
-    output.text(installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run))
+    lines = [difference(done)] if dry_run else []
+    lines.append(installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run))
+    call.answer(data(done, dry_run=dry_run, permissions=PERMISSIONS), "\n".join(lines))
 
 
-@click.command("uninstall", epilog=options.examples("flow hook uninstall"))
+@Call.command("uninstall", "flow hook uninstall")
 @host
 @where
 @options.dry_run
 @options.as_json
-def uninstall_command(host: str, to: str, dry_run: bool, as_json: bool) -> None:
+def uninstall_command(call: Call, host: str, to: str, dry_run: bool) -> None:
     """Remove our hooks from a host's settings
 
     Other entries stay. A file that contains nothing else is deleted.
     """
     if host == OTHER:
-        output.data({"hooks": [], "instructions": NONE_ELSEWHERE}) if as_json else output.text(NONE_ELSEWHERE)
+        call.answer({"hooks": [], "instructions": NONE_ELSEWHERE}, NONE_ELSEWHERE)
         return
-    here = Environment()
+    here = call.environment
     file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     done = remove_hooks(file, dry_run=dry_run)
-    if as_json:
-        output.data(data(done, dry_run=dry_run))
-        return
-    if dry_run:
-        output.text(difference(done))
-    output.text(uninstalled(done, dry_run=dry_run))
+    lines = [difference(done)] if dry_run else []
+    call.answer(data(done, dry_run=dry_run), "\n".join([*lines, uninstalled(done, dry_run=dry_run)]))
 
 
-@click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))
+@Call.command("plugin", "flow hook plugin ./flowrail-plugin")
 @click.argument("folder", metavar="DIR")
 @options.as_json
-def plugin_command(folder: str, as_json: bool) -> None:
+def plugin_command(call: Call, folder: str) -> None:
     """Write a Claude Code plugin: hooks and skills in one
 
     DIR becomes a marketplace with one plugin. Add it from there or keep it in a repository.
@@ -178,47 +167,44 @@ def plugin_command(folder: str, as_json: bool) -> None:
     """
     if not folder.strip():
         raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
-    here = Environment()
+    here = call.environment
     built = build(named(folder, here.cwd, here.home))
-    if as_json:
-        output.data(built._asdict())
-        return
     place = one_line(built.folder)
-    output.text(f"{len(built.files)} files in {place}\nIn Claude Code: /plugin marketplace add {place}")
-    output.text("then: /plugin install flowrail@flowrail")
+    call.answer(
+        built._asdict(),
+        f"{len(built.files)} files in {place}\nIn Claude Code: /plugin marketplace add {place}\n"
+        "then: /plugin install flowrail@flowrail",
+    )
 
 
-@click.command("pause", epilog=options.examples("flow hook pause --for 1h"))
+@Call.command("pause", "flow hook pause --for 1h")
 @click.option(
     "--for",
     "days",
-    type=Age(min=0),
+    type=options.Age(min=0),
     metavar="TIME",
     help="How long, such as 30m, 1h or 2d. Without it, until `flow hook resume`.",
 )
 @options.as_json
-def pause_command(days: float | None, as_json: bool) -> None:
+def pause_command(call: Call, days: float | None) -> None:
     """Pause all your hooks for a while
 
     In every project. Sessions and their commands are not affected.
     """
-    environment = Environment()
-    until = UNTIL_RESUMED if days is None else moment_after(environment.now, days * 86_400)
-    pause_hooks(environment.state, until)
-    if as_json:
-        output.data({"paused_until": None if days is None else until})
-        return
+    here = call.environment
+    until = UNTIL_RESUMED if days is None else moment_after(here.now, days * 86_400)
+    pause_hooks(here.state, until)
     end = "" if days is None else f" until {until}"
-    output.text(f"hooks are paused{end}; to end the pause: flow hook resume")
+    call.answer(
+        {"paused_until": None if days is None else until},
+        f"hooks are paused{end}; to end the pause: flow hook resume",
+    )
 
 
-@click.command("resume", epilog=options.examples("flow hook resume"))
+@Call.command("resume", "flow hook resume")
 @options.as_json
-def resume_command(as_json: bool) -> None:
+def resume_command(call: Call) -> None:
     """End the pause of the hooks"""
-    environment = Environment()
-    was_paused = resume_hooks(environment.state, environment.now)
-    if as_json:
-        output.data({"was_paused": was_paused})
-        return
-    output.text("the hooks are active again" if was_paused else "hooks were not paused")
+    was_paused = resume_hooks(call.environment.state, call.environment.now)
+    done = "the hooks are active again" if was_paused else "hooks were not paused"
+    call.answer({"was_paused": was_paused}, done)

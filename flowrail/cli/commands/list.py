@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-import click
-
 from flowrail.cli import options, output
+from flowrail.cli.options import Call
 from flowrail.machines.loading import workflow_source
-from flowrail.operations.environment import Environment
 from flowrail.skills import summary
 from flowrail.text.phrases import count, listed
 from flowrail.text.report import Part, Span, Style, Table, columns
 
 
-@click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))
+@Call.command("list", "flow list", "flow list --root ../skills")
 @options.run
 @options.as_json
 @options.root
-def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
+def list_command(call: Call, run_code: bool) -> None:
     """List the skills
 
     If several skills share a name, lists the one that runs. Runs no code of a skill without --run.
@@ -26,14 +24,14 @@ def list_command(run_code: bool, as_json: bool, roots: tuple[str, ...]) -> None:
     if run_code:
         from flowrail.cli.workflow_reading import reader  # loads the engine, which a list does without
 
-        items = summary.items(Environment(roots=roots).roots, reader(roots, run_code=True, skips=True))
+        items = summary.items(call.environment.roots, reader(call.roots, run_code=True, skips=True))
     else:
-        here = Environment(roots=roots)
+        here = call.environment
         items = summary.items(here.roots, partial(workflow_source.read, convention=here.convention))
     computed = [str(item["name"]) for item in items if item["computed"]]
     if computed and not run_code:
         output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])
-    if as_json:
+    if call.as_json:
         output.data({"skills": items})
     else:
         titles = ("skill", "steps", "gates", "params", "source", "purpose")

@@ -8,17 +8,18 @@ import os
 import click
 
 from flowrail.cli import options
+from flowrail.cli.options import Call
 from flowrail.errors import UsageError
 from flowrail.mcp.server import serve
 
 
-@click.command("mcp", epilog=options.examples("flow mcp --dir ."))
+@Call.command("mcp", "flow mcp --dir .")
 @click.option(
     "--dir", "folder", metavar="DIR", help="Work as if started there (default: the current folder)."
 )
 @options.store
 @options.root
-def mcp_command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> None:
+def mcp_command(call: Call, folder: str | None) -> None:
     """Serve the commands as tools of the Model Context Protocol
 
     On standard input and output, for one host, until it closes them. Needs the extra
@@ -30,4 +31,4 @@ def mcp_command(folder: str | None, store: str | None, roots: tuple[str, ...]) -
         except OSError as error:
             raise UsageError(f"{folder} cannot be entered ({error.strerror})", hint="name a folder") from None
     gc.enable()  # a command does without the collector, a server lives for long
-    serve(store=store, roots=roots)
+    serve(store=call.store, roots=call.roots)

@@ -1,4 +1,4 @@
-"""`flow registry`."""
+"""`flow registry`: show, sync and check the registry of workflows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from datetime import datetime
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options
+from flowrail.cli.options import Call
 from flowrail.cli.progress import ProgressBar
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.registry import check as registry_check_module
@@ -16,28 +17,16 @@ from flowrail.formatters.reports import registry as page
 from flowrail.operations.environment import Environment
 
 
-@click.group("registry")
-def registry_command() -> None:
-    """Show, sync or check the registry of workflows
-
-    The registry is one optional file of the user. It adds what a skill cannot declare itself: priority,
-    notes, tags, workflows that are stored elsewhere.
-    """
-
-
-@registry_command.command("show", epilog=options.examples("flow registry show --json"))
+@Call.command("show", "flow registry show --json")
 @options.as_json
-def show(as_json: bool) -> None:
+def show_command(call: Call) -> None:
     """Show the entries of the registry and the source of each field"""
-    found = _discover(Environment())
+    found = _discover(call.environment)
     workflows = registered(found)
-    if as_json:
-        output.data(page.data(found.registry, workflows))
-    else:
-        output.report(page.report(found.registry, workflows))
+    call.answer(page.data(found.registry, workflows), page.report(found.registry, workflows))
 
 
-@registry_command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
+@Call.command("sync", "flow registry sync --dry-run")
 @click.option("--dry-run", is_flag=True, help="Show the difference without writing it.")
 @click.option(
     "--replace",
@@ -46,13 +35,13 @@ def show(as_json: bool) -> None:
     help="Overwrite your edits of a field (FIELD, SKILL.FIELD or SKILL) with the skill's value. Repeatable.",
 )
 @options.as_json
-def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
+def sync_command(call: Call, dry_run: bool, replace: tuple[str, ...]) -> None:
     """Update the registry from the skills in your home folder
 
     Comments, order, entries and values that a person wrote stay. Values that a sync wrote are replaced
     if the skill declares others; they are listed. The result is checked before it replaces the file.
     """
-    here = Environment()
+    here = call.environment
     with ProgressBar("Reading skills"):
         found = _discover(here)
         planned = registry_sync_module.plan(
@@ -65,26 +54,20 @@ def sync(dry_run: bool, replace: tuple[str, ...], as_json: bool) -> None:
         if not dry_run:
             registry_sync_module.apply(planned)
     written = planned.changes and not dry_run
-    if as_json:
-        output.data(page.sync_data(planned, written=written))
-    else:
-        output.report(page.sync_report(planned, written=written))
+    call.answer(page.sync_data(planned, written=written), page.sync_report(planned, written=written))
 
 
-@registry_command.command("check", epilog=options.examples("flow registry check"))
+@Call.command("check", "flow registry check")
 @click.option("--strict", is_flag=True, help="Fail on warnings too: entries that a sync would update.")
 @options.as_json
-def check(strict: bool, as_json: bool) -> int:
+def check_command(call: Call, strict: bool) -> int:
     """List the errors of the registry and its differences from the skills
 
     Exits 1 if anything is wrong. A missing registry is not an error.
     """
-    found = _discover(Environment())
+    found = _discover(call.environment)
     notes = registry_check_module.check(found)
-    if as_json:
-        output.data(page.check_data(found.registry, notes))
-    else:
-        output.report(page.check_report(found.registry, notes))
+    call.answer(page.check_data(found.registry, notes), page.check_report(found.registry, notes))
     return int(any(strict or note.severity == "error" for note in notes))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.options import Call
 from flowrail.errors import UsageError
 from flowrail.handoff.payload.models import json_schema as payload_schema
 from flowrail.machines.definition.schema import json_schema as workflow_schema
@@ -13,12 +14,10 @@ from flowrail.text.phrases import did_you_mean
 NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
 
 
-@click.command("schema", epilog=options.examples("flow skill schema workflow"))
+@Call.command("schema", "flow skill schema workflow")
 @click.argument("name", required=False)
-@click.option(
-    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
-)
-def schema_command(name: str | None) -> None:
+@options.only_json
+def schema_command(_call: Call, name: str | None) -> None:
     """Print the JSON Schema of a document
 
     NAME is workflow, or handoff-1.0, handoff-2.0 or handoff-3.0 for a payload. Save it and name it

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from math import inf, isfinite
-from typing import Any
 
 import click
 
 from flowrail import __version__
 from flowrail.cli import options, output
-from flowrail.cli.environment import named_values, session_or_own, world
+from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
-from flowrail.formatters.guidance import as_data
+from flowrail.formatters.guidance import as_data, as_text
 from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.reports.history import done_text, entries, plan_data, plan_report, report
 from flowrail.formatters.reports.trace import otlp
@@ -36,12 +34,12 @@ from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, 
 from flowrail.text.safe_text import error_data, one_line
 
 
-@click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
+@SessionCall.command("sessions", "flow sessions", "flow sessions --all")
 @click.option("--all", "every", is_flag=True, help="Include sessions that have ended.")
 @options.utc
 @options.as_json
 @options.store
-def sessions_command(every: bool, as_json: bool, store: str | None) -> None:
+def sessions_command(call: SessionCall, every: bool) -> None:
     """List the open sessions
 
     The sessions of sub-agents are listed below the session that they work for. In a conversation of a host, its
@@ -49,21 +47,19 @@ def sessions_command(every: bool, as_json: bool, store: str | None) -> None:
     A sub-agent's session whose dispatch was reassigned or cancelled is marked lost. If a session cannot be read,
     the reason is shown.
     """
-    here = world(store=store)
+    here = call.world
     found = summaries(here.store, every=every)
-    if as_json:
-        output.data({"sessions": [_item(summary, here) for summary in found]})
-    elif not found:
-        output.text(
-            "no session here" if every else "no open session here; `flow list` shows what can be started"
-        )
-    else:
-        titles = ["session", "status", "topic", "step", "active"]
-        if any(summary.kept and summary.kept.session.owner for summary in found):
-            titles.append("conversation")
-        head = columns(*titles, wraps=("status", "topic", "step"), optional=("conversation",))
-        rows = [_session_row(summary, branch, here)[: len(titles)] for branch, summary in _tree(found)]
-        output.report([Table(head, rows)])
+    data = {"sessions": [_item(summary, here) for summary in found]}
+    if not found:
+        none = "no session here" if every else "no open session here; `flow list` shows what can be started"
+        call.answer(data, none)
+        return
+    titles = ["session", "status", "topic", "step", "active"]
+    if any(summary.kept and summary.kept.session.owner for summary in found):
+        titles.append("conversation")
+    head = columns(*titles, wraps=("status", "topic", "step"), optional=("conversation",))
+    rows = (_session_row(summary, branch, here)[: len(titles)] for branch, summary in _tree(found))
+    call.answer(data, [Table(head, rows)])
 
 
 def _item(summary: Summary, here: World) -> dict[str, object]:
@@ -114,19 +110,33 @@ def _session_row(summary: Summary, branch: str, here: World) -> list[Part]:
     ]
 
 
-@click.command("history", epilog=options.examples("flow history problem-analysis-k3x9q2"))
+@SessionCall.command("status", "flow status", "flow status problem-analysis-k3x9q2 --json")
+@options.optional_session
+@options.as_json
+@options.store
+def status_command(call: SessionCall, session_id: str | None) -> None:
+    """Show the state of a session
+
+    Without ID, shows this conversation's open session. The JSON has the same form as a step's.
+    """
+    answer = steps.resume(call.world, session_id)
+    output.notes(answer.notes)
+    call.answer(as_data.render(answer.guidance), as_text.state_report(answer.guidance))
+
+
+@SessionCall.command("history", "flow history problem-analysis-k3x9q2")
 @options.optional_session
 @options.utc
 @options.as_json
 @options.store
-def history_command(session_id: str | None, as_json: bool, store: str | None) -> int:
+def history_command(call: SessionCall, session_id: str | None) -> int:
     """Show what happened in a session, when and by whom
 
     Without ID, shows this conversation's open session. Prints one line for each record of the journal and checks it
     against the one before. If the journal is damaged, prints the records before the damage and exits 3.
     """
-    here = world(store=store)
-    shown = session_or_own(here, session_id)
+    here = call.world
+    shown = call.session(session_id)
     damage: StorageError | None = None
     revision: int | None = None
 
@@ -150,20 +160,18 @@ def history_command(session_id: str | None, as_json: bool, store: str | None) ->
     if damage and not first:
         raise damage
     told = chain(first, told)
-    if as_json:
-        output.listed("steps", (entry.data for entry in entries(told)), ended)
+    if call.as_json:
+        output.data({"steps": [entry.data for entry in entries(told)], **ended()})
         return damage.exit_status if damage else 0
     output.report(report(told))
     return output.refuse(damage, as_json=False) if ended() and damage else 0
 
 
-@click.command("trace", epilog=options.examples("flow session trace problem-analysis-k3x9q2"))
+@SessionCall.command("trace", "flow session trace problem-analysis-k3x9q2")
 @options.optional_session
 @options.store
-@click.option(
-    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
-)
-def trace_command(session_id: str | None, store: str | None) -> None:
+@options.only_json
+def trace_command(call: SessionCall, session_id: str | None) -> None:
     """Print a session as a trace of OpenTelemetry
 
     Prints OTLP in JSON, with a span for the session, for each step, for the sessions of its sub-agents, and for its
@@ -177,11 +185,10 @@ def trace_command(session_id: str | None, store: str | None) -> None:
 
     Workers of `flow fleet` send the trace of each session that ends, if OTEL_EXPORTER_OTLP_ENDPOINT is set.
     """
-    here = world(store=store)
-    output.data(otlp(spans_of(here.store, session_or_own(here, session_id)), version=__version__))
+    output.data(otlp(spans_of(call.world.store, call.session(session_id)), version=__version__))
 
 
-@click.command("rewind", epilog=options.examples("flow session rewind problem-analysis-k3x9q2 --to 2"))
+@SessionCall.command("rewind", "flow session rewind problem-analysis-k3x9q2 --to 2")
 @options.session_argument
 @click.option(
     "--to", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="Which revision."
@@ -193,27 +200,18 @@ def trace_command(session_id: str | None, store: str | None) -> None:
 @options.root
 @options.wait
 def rewind_command(
-    session_id: str,
-    revision: int,
-    expect: int | None,
-    reason: str,
-    form: str | None,
-    store: str | None,
-    roots: tuple[str, ...],
-    wait: float,
+    call: SessionCall, session_id: str, revision: int, expect: int | None, reason: str
 ) -> None:
     """Take a session back to an earlier revision
 
     Adds a record; nothing is deleted. The revision still increases, so commands that were printed
     before are refused. The step's dispatches and questions start again. `flow history ID` lists the revisions.
     """
-    here = world(store=store, roots=roots, wait=wait)
-    answer = timeline.rewind(here, session_id, revision, expect=expect, reason=reason)
-    output.notes(answer.notes)
-    output.show(answer.guidance, form)
+    answer = timeline.rewind(call.world, session_id, revision, expect=expect, reason=reason)
+    call.show(answer.guidance, answer.notes)
 
 
-@click.command("fork", epilog=options.examples("flow session fork problem-analysis-k3x9q2 --at 2"))
+@SessionCall.command("fork", "flow session fork problem-analysis-k3x9q2 --at 2")
 @options.session_argument
 @click.option(
     "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From which revision."
@@ -223,36 +221,31 @@ def rewind_command(
 @options.store
 @options.root
 @options.wait
-def fork_command(
-    session_id: str,
-    revision: int,
-    reason: str,
-    form: str | None,
-    store: str | None,
-    roots: tuple[str, ...],
-    wait: float,
-) -> None:
+def fork_command(call: SessionCall, session_id: str, revision: int, reason: str) -> None:
     """Start a new session from an earlier revision of another
 
     The other session stays open unless its journal is damaged. The new session has no parent, even if
     the other one has. Damage after that revision does not matter.
     """
-    here = world(store=store, roots=roots, wait=wait)
-    answer = timeline.fork(here, session_id, revision, reason=reason)
-    output.notes(answer.notes)
-    output.show(answer.guidance, form)
+    answer = timeline.fork(call.world, session_id, revision, reason=reason)
+    call.show(answer.guidance, answer.notes)
 
 
-@click.command(
+@SessionCall.command(
     "migrate",
-    epilog=options.examples(
-        "flow session migrate problem-analysis-k3x9q2 --plan",
-        "flow session migrate problem-analysis-k3x9q2 --map gate=check --accept",
-    ),
+    "flow session migrate problem-analysis-k3x9q2 --plan",
+    "flow session migrate problem-analysis-k3x9q2 --map gate=check --accept",
 )
 @options.session_argument
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would change, without changing it.")
-@click.option("--map", "maps", multiple=True, metavar="OLD=NEW", help="The new name of a step.")
+@click.option(
+    "--map",
+    "renamed",
+    multiple=True,
+    callback=options.pairs("--map", "OLD=NEW"),
+    metavar="OLD=NEW",
+    help="The new name of a step.",
+)
 @click.option("--accept", is_flag=True, help="Accept changed transitions and recognised names.")
 @options.params
 @options.form
@@ -260,15 +253,12 @@ def fork_command(
 @options.root
 @options.wait
 def migrate_command(
+    call: SessionCall,
     session_id: str,
     only_plan: bool,
-    maps: tuple[str, ...],
+    renamed: dict[str, str],
     accept: bool,
-    params: tuple[str, ...],
-    form: str | None,
-    store: str | None,
-    roots: tuple[str, ...],
-    wait: float,
+    params: dict[str, str],
 ) -> None:
     """Move a session to a changed workflow
 
@@ -276,60 +266,49 @@ def migrate_command(
     Then migrates, or exits 5 and says what you must decide: the step that the session is at now (--map),
     whether changed transitions are intended (--accept), the value of a new parameter (-p).
     """
-    here = world(store=store, roots=roots, wait=wait)
-    form = form or "text"
-    renamed, values = named_values(maps, "--map", "OLD=NEW"), named_values(params, "-p")
-    plan = migrate.outlook(here, session_id, renamed, values)
-    if form == "text" or (only_plan and form != "json"):
-        output.report(plan_report(plan))
+    call.form = call.form or "text"
+    plan = migrate.outlook(call.world, session_id, renamed, params)
     if only_plan:
-        if form == "json":
-            output.data(plan_data(plan))
+        call.answer(plan_data(plan), plan_report(plan))
         return
-    done = migrate.migrate(here, session_id, renamed, values, accept=accept)
-    output.notes([*done.answer.notes, done_text(done.plan, changed=done.changed)])
-    if form == "json":
-        more = {"migration": {**plan_data(done.plan), "changed": done.changed}}
-        output.data({**as_data.render(done.answer.guidance), **more})
+    if call.form == "text":
+        output.report(plan_report(plan))
+    done = migrate.migrate(call.world, session_id, renamed, params, accept=accept)
+    notes = [*done.answer.notes, done_text(done.plan, changed=done.changed)]
+    if call.as_json:
+        output.notes(notes)
+        migration = {**plan_data(done.plan), "changed": done.changed}
+        output.data({**as_data.render(done.answer.guidance), "migration": migration})
     else:
-        output.show(done.answer.guidance, form)
+        call.show(done.answer.guidance, notes)
 
 
-@click.command(
-    "abandon",
-    epilog=options.examples("flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'"),
-)
+@SessionCall.command("abandon", "flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'")
 @options.session_argument
 @options.reason
 @options.as_json
 @options.store
 @options.wait
-def abandon_command(session_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
+def abandon_command(call: SessionCall, session_id: str, reason: str) -> None:
     """End a session that will not be finished
 
     Its journal stays. Nothing more can be reported.
     """
-    kept = steps.abandon(world(store=store, wait=wait), session_id, reason)
-    if as_json:
-        output.data(session_item(kept))
-    else:
-        output.text(f"{session_id} is {kept.session.status}")
+    kept = steps.abandon(call.world, session_id, reason)
+    call.answer(session_item(kept), f"{session_id} is {kept.session.status}")
 
 
-@click.command(
+@SessionCall.command(
     "verify",
-    epilog=options.examples(
-        "flow session verify --all", "flow session verify problem-analysis-k3x9q2 --head 1f0c6d2a9b3e4857"
-    ),
+    "flow session verify --all",
+    "flow session verify problem-analysis-k3x9q2 --head 1f0c6d2a9b3e4857",
 )
 @options.optional_session
 @click.option("--all", "every", is_flag=True, help="Verify every session (the default without ID).")
 @click.option("--head", metavar="HEX", help="A head from an earlier run. It must be in the journal.")
 @options.as_json
 @options.store
-def verify_command(
-    session_id: str | None, every: bool, head: str | None, as_json: bool, store: str | None
-) -> int:
+def verify_command(call: SessionCall, session_id: str | None, every: bool, head: str | None) -> int:
     """Check that sessions are as they were written
 
     Recomputes the chain of records, and compares the snapshot, the texts and the definition with the journal.
@@ -342,103 +321,73 @@ def verify_command(
             "--head belongs to one session, and none was named",
             hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
         )
-    kept = world(store=store).store
+    kept = call.world.store
     output.collect_garbage()  # each session leaves an engine behind
     with ProgressBar("Verifying sessions") as bar:
         ids = [] if session_id else kept.ids()
         found = [verify.verify(kept, session_id, head=head)] if session_id else []
         found += verify.verify_all(kept, bar.each(ids, len(ids)))
-    wrong = sum(len(each.problems) for each in found)
-    if as_json:
-        output.data({"sessions": [_verified_data(each) for each in found], "ok": not wrong})
-    else:
-        verdict = Span(f"{wrong} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
-        lines = [text for each in found for text in _verified_lines(each)]
-        output.report([*lines, line(f"{count(len(found), 'session')} verified, ", verdict)])
+    wrong = sum(len(result.problems) for result in found)
+    verdict = Span(f"{wrong} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
+    lines = [text for result in found for text in _verified_lines(result)]
+    call.answer(
+        {"sessions": [_verified_data(result) for result in found], "ok": not wrong},
+        [*lines, line(f"{count(len(found), 'session')} verified, ", verdict)],
+    )
     return 1 if wrong else 0
 
 
-def _verified_data(each: verify.VerificationResult) -> dict[str, object]:
-    return {
-        **each._asdict(),
-        "problems": [problem._asdict() for problem in each.problems],
-        "notes": list(each.notes),
-        "ok": not each.problems,
-    }
+def _verified_data(result: verify.VerificationResult) -> dict[str, object]:
+    problems = [problem._asdict() for problem in result.problems]
+    return {**result._asdict(), "problems": problems, "ok": not problems}
 
 
-def _verified_lines(each: verify.VerificationResult) -> list[str | Line]:
-    verdict = Span("damaged", Style.BAD) if each.problems else Span("as it was written", Style.GOOD)
-    moves = count(each.moves, "move")
-    return [
-        line(f"{each.session}: ", verdict, f"; {count(each.records, 'record')}, {moves}; head {each.head}"),
-        *(
-            f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
-            for problem in each.problems
-        ),
-        *(f"  note: {one_line(note)}" for note in each.notes),
-    ]
+def _verified_lines(result: verify.VerificationResult) -> Iterator[str | Line]:
+    verdict = Span("damaged", Style.BAD) if result.problems else Span("as it was written", Style.GOOD)
+    counts = f"{count(result.records, 'record')}, {count(result.moves, 'move')}"
+    yield line(f"{result.session}: ", verdict, f"; {counts}; head {result.head}")
+    for problem in result.problems:
+        yield f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
+    for note in result.notes:
+        yield f"  note: {one_line(note)}"
 
 
-@click.command("adopt", epilog=options.examples("flow session adopt problem-analysis-k3x9q2"))
+@SessionCall.command("adopt", "flow session adopt problem-analysis-k3x9q2")
 @options.session_argument
 @options.as_json
 @options.store
-def adopt_command(session_id: str, as_json: bool, store: str | None) -> None:
+def adopt_command(call: SessionCall, session_id: str) -> None:
     """Make a foreign session yours
 
     For you on this machine, and for this session only. Prints what the session is. Its records must
     be complete and are believed as they are: read `flow history ID` first.
     """
-    here = world(store=store)
+    here = call.world
     taken = adopt(here, session_id)
-    if as_json:
-        item = session_item(taken.kept, store=here.shown_store)
-        output.data({**item, **taken._asdict(), "kept": None} | {"session": session_id})
-    else:
-        output.text("\n".join(one_line(line) for line in _adopted_lines(taken)))
+    item = session_item(taken.kept, store=here.shown_store)
+    data = {**item, **taken._asdict(), "kept": None, "session": session_id}
+    call.answer(data, "\n".join(map(one_line, _adopted_lines(taken))))
 
 
-def _adopted_lines(taken: AdoptionResult) -> list[str]:
+def _adopted_lines(taken: AdoptionResult) -> Iterator[str]:
     session = taken.kept.session
-    stands = f"{session.status} at step {session.step}" if session.step else session.status
+    state = f"{session.status} at step {session.step}" if session.step else session.status
+    yield f"{session.id} · revision {session.revision} · {state}"
+    yield f"begun by {taken.begun_by} at {taken.begun_at}; {count(taken.records, 'record')}, each as written"
     runs = "code of" if taken.code else "texts of"
-    return [
-        f"{session.id} · revision {session.revision} · {stands}",
-        f"begun by {taken.begun_by} at {taken.begun_at}; {count(taken.records, 'record')}, each as written",
-        f"runs {runs} {session.skill} ({session.source}) in {taken.folder}",
-        "it is yours now" if taken.was_foreign else "it was yours already",
-        *([f"go on: {taken.command}"] if taken.command else []),
-    ]
+    yield f"runs {runs} {session.skill} ({session.source}) in {taken.folder}"
+    yield "it is yours now" if taken.was_foreign else "it was yours already"
+    if taken.command:
+        yield f"continue it: {taken.command}"
 
 
 MONTH = 30.0
 
 
-_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
-
-
-class Age(click.FloatRange):
-    """Days, as a number or with a unit, as in `flow audit --since`."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return *value* in days."""
-        per_day = _IN_A_DAY.get(value[-1:]) if isinstance(value, str) else None
-        try:
-            days = float(value[:-1]) / per_day if per_day else float(value)
-        except ValueError:
-            days = inf
-        if not isfinite(days) or not str(value).isascii():
-            self.fail(f"`{str(value)[:40]}` is not an age: write days, or 30m, 12h, 7d, 2w", param, ctx)
-        return super().convert(days, param, ctx)
-
-
-@click.command("prune", epilog=options.examples("flow session prune --older-than 30d --dry-run"))
+@SessionCall.command("prune", "flow session prune --older-than 30d --dry-run")
 @click.option(
     "--older-than",
-    type=Age(min=0),
+    type=options.Age(min=0),
     default=MONTH,
     show_default=True,
     metavar="DAYS",
@@ -455,33 +404,23 @@ class Age(click.FloatRange):
 @options.as_json
 @options.store
 @options.wait
-def prune_command(
-    older_than: float,
-    statuses: tuple[str, ...],
-    dry_run: bool,
-    as_json: bool,
-    store: str | None,
-    wait: float,
-) -> None:
+def prune_command(call: SessionCall, older_than: float, statuses: tuple[str, ...], dry_run: bool) -> None:
     """Delete old sessions that have ended
 
     Keeps sessions that are open, that work for an open session, that have an open handoff, that another
     user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
-    here = world(store=store, wait=wait)
-    pruned = prune(here, older_than=older_than, statuses=statuses, dry_run=dry_run)
-    if as_json:
-        gone, kept = ([each._asdict() for each in items] for items in pruned)
-        output.data({"sessions": gone, "kept": kept, "dry_run": dry_run})
-        return
+    pruned = prune(call.world, older_than=older_than, statuses=statuses, dry_run=dry_run)
+    gone, kept = ([session._asdict() for session in sessions] for sessions in pruned)
     would = "would go" if dry_run else "gone"
-    rows = [_pruned_row(each, would) for each in pruned.gone] + [
-        _pruned_row(each, "stays") for each in pruned.kept
-    ]
-    if rows:
-        output.report([Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)])
-    output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
+    rows = [_pruned_row(session, would) for session in pruned.gone]
+    rows += [_pruned_row(session, "stays") for session in pruned.kept]
+    table = [Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)] if rows else []
+    call.answer(
+        {"sessions": gone, "kept": kept, "dry_run": dry_run},
+        [*table, f"{count(len(gone), 'session')} {would}, {len(kept)} stay"],
+    )
 
 
-def _pruned_row(item: OldSession, what: str) -> list[str]:
-    return [item.session, item.status, f"{item.days:.1f}", what, one_line(item.why)]
+def _pruned_row(session: OldSession, what: str) -> list[str]:
+    return [session.session, session.status, f"{session.days:.1f}", what, one_line(session.why)]

@@ -8,32 +8,31 @@ import click
 from click.shell_completion import get_completion_class
 
 from flowrail.cli import options, output
+from flowrail.cli.options import Call
 from flowrail.errors import UsageError
 from flowrail.formatters.reports.doctor import report
 from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
-from flowrail.operations.environment import Environment
 from flowrail.storage.files import WriteFailedError, read_bounded, write_atomic
 from flowrail.text.phrases import did_you_mean
 
 
-@click.command("doctor", epilog=options.examples("flow doctor"))
+@Call.command("doctor", "flow doctor")
 @options.as_json
 @options.root
 @options.store
-def doctor_command(as_json: bool, roots: tuple[str, ...], store: str | None) -> int:
+def doctor_command(call: Call) -> int:
     """Examine the whole set-up and say what to fix
 
     Locations and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions,
     approvals, versions. Nothing runs and nothing is written. Exits 1 if there is an error.
     """
-    here = Environment(store=store, roots=roots)
-    context = DoctorContext(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.now)
+    here = call.environment
+    context = DoctorContext(
+        here.cwd, here.home, here.environ, here.state, here.store_path, call.roots, here.now
+    )
     examined = diagnose(context)
-    if as_json:
-        output.data(examined)
-    else:
-        output.report(report(examined))
+    call.answer(examined, report(examined))
     return 0 if examined["ok"] else 1
 
 
@@ -41,10 +40,10 @@ SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config
 LARGEST_FILE = 1_000_000
 
 
-@click.command("completion", epilog=options.examples("flow completion bash", "flow completion zsh --install"))
+@Call.command("completion", "flow completion bash", "flow completion zsh --install")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @click.option("--install", is_flag=True, help="Add the line that loads it to the shell's start-up file.")
-def completion_command(shell: str, install: bool) -> None:
+def completion_command(_call: Call, shell: str, install: bool) -> None:
     """Print the script that completes flow commands in a shell
 
     It completes commands, options, skills, steps, outcomes and sessions. It reads skills as text and runs nothing.
@@ -87,9 +86,9 @@ def _install(shell: str) -> str:
     return f"added to {shown}: {line}\nIt takes effect in the next shell."
 
 
-@click.command("help", epilog=options.examples("flow help", "flow help session rewind"))
+@Call.command("help", "flow help", "flow help session rewind")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1)
-def help_command(words: tuple[str, ...]) -> None:
+def help_command(_call: Call, words: tuple[str, ...]) -> None:
     """Show the help of flow or of a command"""
     context = click.get_current_context().find_root()
     command: click.Command = context.command

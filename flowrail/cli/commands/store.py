@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flowrail.cli import options, output, output_file
+from flowrail.cli import options, output_file
+from flowrail.cli.options import Call
 from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.operations import stores
@@ -18,28 +19,26 @@ if TYPE_CHECKING:
     from flowrail.storage.database import Database
 
 
-@click.command("init", epilog=options.examples("flow store init postgresql://me@db.example/flow"))
+@Call.command("init", "flow store init postgresql://me@db.example/flow")
 @click.argument("address")
 @options.as_json
-def init_command(address: str, as_json: bool) -> None:
+def init_command(call: Call, address: str) -> None:
     """Create the tables of a store in a database
 
     Nothing changes if they exist. Give a password in FLOW_STORE, PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
     """
     database = _database(address)
     database.init()
-    if as_json:
-        output.data({"store": database.shown, "version": database.version})
-    elif Environment().database is not database:
-        output.text(f"{database.shown} is ready. Use it: export FLOW_STORE={shlex.quote(database.shown)}")
-    else:
-        output.text(f"{database.shown} is ready.")
+    call.answer(
+        {"store": database.shown, "version": database.version},
+        f"{database.shown} is ready. To use it: export FLOW_STORE={shlex.quote(database.shown)}",
+    )
 
 
-@click.command("upgrade", epilog=options.examples("flow store upgrade postgresql://me@db.example/flow"))
+@Call.command("upgrade", "flow store upgrade postgresql://me@db.example/flow")
 @click.argument("address")
 @options.as_json
-def upgrade_command(address: str, as_json: bool) -> None:
+def upgrade_command(call: Call, address: str) -> None:
     """Upgrade the tables of a database to this version of flowrail
 
     Run it once, after flowrail was upgraded on all machines: clients with an older flowrail are refused from then on.
@@ -47,12 +46,13 @@ def upgrade_command(address: str, as_json: bool) -> None:
     """
     database = _database(address)
     before = database.upgrade()
-    if as_json:
-        output.data({"store": database.shown, "version": database.version, "before": before})
-    elif before == database.version:
-        output.text(f"{database.shown} has tables of version {before} already")
-    else:
-        output.text(f"{database.shown}: upgraded the tables from version {before} to {database.version}")
+    version = database.version
+    done = (
+        f"{database.shown} has tables of version {before} already"
+        if before == version
+        else f"{database.shown}: upgraded the tables from version {before} to {version}"
+    )
+    call.answer({"store": database.shown, "version": version, "before": before}, done)
 
 
 def _database(address: str) -> Database:
@@ -65,54 +65,49 @@ def _database(address: str) -> Database:
     return database
 
 
-@click.command("copy", epilog=options.examples("flow store copy .flow postgresql://me@db.example/flow"))
+@Call.command("copy", "flow store copy .flow postgresql://me@db.example/flow")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @options.as_json
-def copy_command(source: str, target: str, as_json: bool) -> None:
+def copy_command(call: Call, source: str, target: str) -> None:
     """Copy all sessions and handoffs to another store
 
     FROM and TO are folders or addresses of databases. Records are copied as they were written. What TO has already stays as
     it is, so the command can be repeated. Working files are copied between folders only.
     """
     copied = stores.copy_store(Environment(store=source).store, Environment(store=target).store)
-    if as_json:
-        output.data(copied._asdict())
-        return
     known = f"; {copied.known} were there already" if copied.known else ""
-    output.text(f"copied {count(copied.sessions, 'session')} and {count(copied.handoffs, 'handoff')}{known}")
+    done = f"copied {count(copied.sessions, 'session')} and {count(copied.handoffs, 'handoff')}{known}"
+    call.answer(copied._asdict(), done)
 
 
-@click.command("export", epilog=options.examples("flow session export planner-k3x9q2 planner.json"))
+@Call.command("export", "flow session export planner-k3x9q2 planner.json")
 @options.session_argument
 @click.argument("file")
 @options.as_json
 @options.store
-def export_command(session_id: str, file: str, as_json: bool, store: str | None) -> None:
+def export_command(call: Call, session_id: str, file: str) -> None:
     """Write a session into one file, to move it or to report a problem
 
     The file contains everything that was recorded, also facts, answers and secrets, but no working files.
     """
-    output_file.write(file, stores.export_session(Environment(store=store).store, session_id), mode=0o600)
-    if as_json:
-        output.data({"session": session_id, "file": file})
-        return
-    output.text(f"{session_id} is in {file}. On the other machine: flow session import {file}")
+    output_file.write(file, stores.export_session(call.environment.store, session_id), mode=0o600)
+    call.answer(
+        {"session": session_id, "file": file},
+        f"{session_id} is in {file}. On the other machine: flow session import {file}",
+    )
 
 
-@click.command("import", epilog=options.examples("flow session import planner.json"))
+@Call.command("import", "flow session import planner.json")
 @click.argument("file")
 @options.as_json
 @options.store
-def import_command(file: str, as_json: bool, store: str | None) -> None:
+def import_command(call: Call, file: str) -> None:
     """Store a session that was written by `flow session export`
 
     It becomes your own. Its records are checked against each other.
     """
-    here = Environment(store=store)
+    here = call.environment
     session_id = stores.import_session(here.store, file)
     command = Command("resume", session_id, store=here.shown_store)
-    if as_json:
-        output.data({"session": session_id, "command": command})
-    else:
-        output.text(f"{session_id} is here. Continue it: {command}")
+    call.answer({"session": session_id, "command": command}, f"{session_id} is here. Continue it: {command}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output, pictures
-from flowrail.cli.environment import session_or_own, world
+from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.cli.workflow_reading import reader
 from flowrail.errors import UsageError
@@ -14,7 +14,6 @@ from flowrail.formatters.reports.coverage import report as coverage_report
 from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.walks import plan
-from flowrail.operations.environment import Environment
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.skills import check
 from flowrail.operations.skills.coverage import drawn, histories
@@ -27,9 +26,7 @@ from flowrail.testing.walks.run import FAILED, run_walks
 from flowrail.text.report import plain_text
 
 
-@click.command(
-    "test", epilog=options.examples("flow test problem-analysis", "flow test .claude/skills --strict")
-)
+@SessionCall.command("test", "flow test problem-analysis", "flow test .claude/skills --strict")
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")
 @click.option(
@@ -39,12 +36,7 @@ from flowrail.text.report import plain_text
 @options.as_json
 @options.root
 def test_command(
-    targets: tuple[str, ...],
-    run_code: bool,
-    walk: str | None,
-    strict: bool,
-    as_json: bool,
-    roots: tuple[str, ...],
+    call: SessionCall, targets: tuple[str, ...], run_code: bool, walk: str | None, strict: bool
 ) -> int:
     """Walk through a workflow and check what its steps print
 
@@ -58,16 +50,13 @@ def test_command(
     `pytest --flow --junitxml FILE`.
     """
     del run_code  # walks run the code in any case
-    here = Environment(roots=roots)
+    here = call.environment
     files = check.files(targets, here.roots, here.cwd)
     with ProgressBar("Walking") as bar:
         results = list(run_walks(files, here, call=call_limited, only=walk, progress=bar))
     if walk is not None and not any(result.played for result in results):
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
-    if as_json:
-        output.data(report.data(results))
-    else:
-        output.report(report.summary(results))
+    call.answer(report.data(results), report.summary(results))
     incomplete = strict and any(result.gaps for result in results)
     return 1 if incomplete or any(result.status == FAILED for result in results) else 0
 
@@ -78,27 +67,18 @@ TOO_LARGE = (
 DRAWN = ("mermaid", "svg", "png")
 
 
-@click.command(
+@SessionCall.command(
     "coverage",
-    epilog=options.examples(
-        "flow skill coverage problem-analysis",
-        "flow skill coverage problem-analysis --sessions --at-least 80",
-    ),
+    "flow skill coverage problem-analysis",
+    "flow skill coverage problem-analysis --sessions --at-least 80",
 )
 @options.skill
 @click.option(
     "--sessions", "lived", is_flag=True, help="Count stored sessions, not the walks of `flow test`."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", *DRAWN]),
-    default="text",
-    show_default=True,
-    help="The output format, or the diagram language.",
+@options.format_option(
+    "text", "json", *DRAWN, about="The output format (default: text), or the diagram language."
 )
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@options.color
 @click.option(
     "--at-least",
     type=click.IntRange(0, 100),
@@ -111,14 +91,7 @@ DRAWN = ("mermaid", "svg", "png")
 @options.store
 @options.root
 def coverage_command(
-    skill: str,
-    lived: bool,
-    form: str,
-    at_least: int,
-    into: str | None,
-    run_code: bool,
-    store: str | None,
-    roots: tuple[str, ...],
+    call: SessionCall, skill: str, lived: bool, at_least: int, into: str | None, run_code: bool
 ) -> int:
     """Show which transitions of a workflow were taken
 
@@ -129,8 +102,8 @@ def coverage_command(
     life: coverage.SessionCoverage | None = None
     is_part = False
     if lived:
-        here = Environment(store=store, roots=roots)
-        subject = of_skill(skill, here.roots, reader(roots, run_code=run_code))
+        here = call.environment
+        subject = of_skill(skill, here.roots, reader(call.roots, run_code=run_code))
         workflow = subject.workflow
         if subject.computed:
             output.notes(
@@ -139,16 +112,16 @@ def coverage_command(
         life = coverage.of_sessions(workflow, histories(here.store, skill))
         covered = life.coverage
     else:
-        about = world(store=store, roots=roots)
+        about = call.world
         workflow = open_skill(skill, about.roots, about.state).workflow
         planned = plan(workflow, call=call_limited)
         covered, is_part = coverage.of_walks(workflow, planned.walks), planned.is_part
         if is_part:
             output.notes([TOO_LARGE])
-    if form == "json":
+    if call.form == "json":
         pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
-    elif form in DRAWN:
-        pictures.put(drawn(workflow, covered, life), form, into=into)
+    elif call.form in DRAWN:
+        pictures.put(drawn(workflow, covered, life), call.form, into=into)
     else:
         shown = coverage_report(workflow, covered, life)
         if into is None:
@@ -158,11 +131,11 @@ def coverage_command(
     return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0
 
 
-@click.command("record", epilog=options.examples("flow skill record problem-analysis-k3x9q2"))
+@SessionCall.command("record", "flow skill record problem-analysis-k3x9q2")
 @options.optional_session
 @options.as_json
 @options.store
-def record_command(session_id: str | None, as_json: bool, store: str | None) -> None:
+def record_command(call: SessionCall, session_id: str | None) -> None:
     """Turn a session into a test
 
     Without ID, takes this conversation's open session.
@@ -171,33 +144,27 @@ def record_command(session_id: str | None, as_json: bool, store: str | None) -> 
     where each one leads: flow skill record ID > test_x.py. The test contains the facts of the session.
     Rewound reports are left out; a fork begins with the reports of its source.
     """
-    here = world(store=store)
-    recorded = script(here.store, session_or_own(here, session_id))
-    if as_json:
+    recorded = script(call.world.store, call.session(session_id))
+    if call.as_json:
         turns = [plain(turn._asdict()) for turn in recorded.turns]
         output.data({**plain(recorded._asdict()), "turns": turns, "test": source(recorded)})
     else:
         output.text(source(recorded).rstrip("\n"))
 
 
-@click.command(
-    "replay", epilog=options.examples("flow skill replay", "flow skill replay problem-analysis-k3x9q2")
-)
+@SessionCall.command("replay", "flow skill replay", "flow skill replay problem-analysis-k3x9q2")
 @click.argument("targets", nargs=-1, metavar="[ID|SKILL]...", shell_complete=options.complete("sessions"))
 @options.as_json
 @options.store
 @options.root
-def replay_command(targets: tuple[str, ...], as_json: bool, store: str | None, roots: tuple[str, ...]) -> int:
+def replay_command(call: SessionCall, targets: tuple[str, ...]) -> int:
     """Run recorded sessions against today's workflows
 
     Runs in memory: no session is changed or started. Prints for each session the first report that
     would lead elsewhere or be refused today. Without arguments, replays all sessions of the store.
     Exits 1 if a session differs.
     """
-    here = world(store=store, roots=roots)
+    here = call.world
     results = list(replay.replay_all(here, targets, call=call_limited))
-    if as_json:
-        output.data(replay.data(results))
-    else:
-        output.report(replay.report(results))
+    call.answer(replay.data(results), replay.report(results))
     return 1 if any(result.divergence for result in results) else 0

@@ -8,11 +8,11 @@ import webbrowser
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import environment
+from flowrail.cli.environment import SessionCall
 from flowrail.web.server import serve
 
 
-@click.command("ui", epilog=options.examples("flow ui", "flow ui --port 8765 --no-open"))
+@SessionCall.command("ui", "flow ui", "flow ui --port 8765 --no-open")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port (default: a free one).")
 @click.option("--no-open", is_flag=True, help="Do not open a browser; only print the address.")
 @click.option(
@@ -32,13 +32,7 @@ from flowrail.web.server import serve
 @options.root
 @options.store
 def ui_command(
-    port: int,
-    no_open: bool,
-    host: str | None,
-    token_file: str | None,
-    idle: float,
-    roots: tuple[str, ...],
-    store: str | None,
+    call: SessionCall, port: int, no_open: bool, host: str | None, token_file: str | None, idle: float
 ) -> None:
     """Open a web page that shows all sessions live
 
@@ -55,7 +49,7 @@ def ui_command(
 
     gc.enable()  # a command does without the collector, a server lives for long
     at_terminal = output.is_shown_to_person()  # before `environment`, which sets standard output aside
-    here = environment(store, roots, conversation="")  # a person uses the page, whoever started it
+    here = call.environment  # a person uses the page, whoever started it
     serve(
         here,
         port=port,

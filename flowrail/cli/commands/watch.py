@@ -12,7 +12,8 @@ from contextlib import closing, suppress
 import click
 from rich.live import Live
 
-from flowrail.cli import board_table, console, options, output
+from flowrail.cli import board_table, options, output
+from flowrail.cli.options import Call
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.board import Board, BoardEntry, Group
 from flowrail.storage.ownership import read_configuration
@@ -27,13 +28,11 @@ REDRAW_SECONDS = 10.0
 Boards = Iterator[list[BoardEntry] | None]
 
 
-@click.command(
-    "watch", epilog=options.examples("flow watch", "flow watch problem-analysis-k3x9q2", "flow watch --json")
-)
+@Call.command("watch", "flow watch", "flow watch problem-analysis-k3x9q2", "flow watch --json")
 @click.argument("session_id", metavar="[ID]", required=False)
 @options.as_json
 @options.store
-def watch_command(session_id: str | None, as_json: bool, store: str | None) -> None:
+def watch_command(call: Call, session_id: str | None) -> None:
     """Show live what all sessions do
 
     With an ID, only that session and its sub-agents. Sessions that need you come first, then those without a
@@ -45,14 +44,14 @@ def watch_command(session_id: str | None, as_json: bool, store: str | None) -> N
     ~/.config/flowrail/config.toml:
       notify = ["notify-send", "$topic", "$reason"]
     """
-    here = Environment(store=store, tell=lambda line: output.notes([line]))
+    here = Environment(store=call.store, tell=lambda line: output.notes([line]))
     notify = read_configuration(here.environ, here.home).notify
     if session_id is not None:
         here.store.newest(session_id)  # refuses an unknown or foreign session
     boards = _boards(here, session_id)
     with suppress(KeyboardInterrupt):
-        if as_json or not sys.stdout.isatty():
-            _print_changes(boards, notify, as_json=as_json)
+        if call.as_json or not sys.stdout.isatty():
+            _print_changes(boards, notify, as_json=call.as_json)
         else:
             _draw(boards, notify, here)
 
@@ -87,9 +86,7 @@ def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
     known: dict[str, BoardEntry] | None = None
     shown: list[BoardEntry] = []
     drawn_at, size = 0.0, None
-    with Live(
-        console=console.live_console(has_color=output.has_color()), screen=True, auto_refresh=False
-    ) as live:
+    with Live(console=output.terminal().live(), screen=True, auto_refresh=False) as live:
         for entries in boards:
             is_same = entries is None and live.console.size == size
             if is_same and time.monotonic() - drawn_at < REDRAW_SECONDS:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
 from flowrail.cli import check_report, options, output
-from flowrail.cli.environment import named_values, world
+from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import Call
 from flowrail.cli.progress import ProgressBar
 from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command
@@ -19,58 +19,37 @@ from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.formatters.reports.workflow import step_notes
 from flowrail.machines.definition.script_steps import QRState
-from flowrail.machines.loading import workflow_source
-from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
-from flowrail.text.report import Report
 
 
-@click.command(
-    "check",
-    epilog=options.examples(
-        "flow check problem-analysis",
-        "flow check --strict ./my-skill --format github",
-    ),
-)
+@Call.command("check", "flow check problem-analysis", "flow check --strict ./my-skill --format github")
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "github", "sarif"]),
-    default="text",
-    show_default=True,
-    help="The output format: also annotations for GitHub Actions, or SARIF 2.1.0.",
+@options.format_option(
+    *("text", "json", "github", "sarif"),
+    about="The output format (default: text): also annotations for GitHub Actions, or SARIF 2.1.0.",
 )
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@options.color
 @options.run
 @options.root
-def check_command(
-    targets: tuple[str, ...],
-    strict: bool,
-    form: str,
-    run_code: bool,
-    roots: tuple[str, ...],
-) -> int:
+def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: bool) -> int:
     """Find errors in a workflow
 
     Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
     Checks only SKILL.md if a skill has no workflow. Runs no code of a skill without --run. Exits 1 on any error.
     To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
-    here = Environment(roots=roots)
-    read = reader(roots, run_code=run_code, skips=not targets)
+    here = call.environment
+    read = reader(call.roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
         reports = check.check(targets, here.roots, here.cwd, problems=fence_problems, read=read, progress=bar)
-    if form == "json":
+    if call.form == "json":
         output.data(_report_data(reports))
-    elif form == "sarif":
+    elif call.form == "sarif":
         output.data(check_report.sarif(reports, cwd=here.cwd))
-    elif form == "github":
+    elif call.form == "github":
         output.lines(check_report.github_lines(reports, cwd=here.cwd))
     elif output.is_for_people():
         output.report(check_report.terminal_report(reports, cwd=here.cwd, width=output.width()))
@@ -91,12 +70,10 @@ def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
     }
 
 
-@click.command(
+@SessionCall.command(
     "preview",
-    epilog=options.examples(
-        "flow skill preview problem-analysis 3",
-        "flow skill preview planner --step 5 --qr-iteration 2 --qr-fail",
-    ),
+    "flow skill preview problem-analysis 3",
+    "flow skill preview planner --step 5 --qr-iteration 2 --qr-fail",
 )
 @options.skill
 @click.argument("step", required=False, shell_complete=options.complete("steps"))
@@ -120,6 +97,7 @@ def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
 @options.form
 @options.root
 def preview_command(
+    call: SessionCall,
     skill: str,
     step: str | None,
     number: str | None,
@@ -127,11 +105,9 @@ def preview_command(
     qr_iteration: int | None,
     qr_fail: bool,
     qr_status: str | None,
-    assignments: tuple[str, ...],
-    params: tuple[str, ...],
+    assignments: dict[str, str],
+    params: dict[str, str],
     visit: int,
-    form: str | None,
-    roots: tuple[str, ...],
 ) -> None:
     """Show what a step prints, without a session
 
@@ -141,64 +117,44 @@ def preview_command(
         raise UsageError(
             "exactly one of STEP and --step is needed", hint=Command("skill preview", skill, "1")
         )
-    here = Environment(roots=roots)
     qr = QRState(qr_iteration or visit, qr_fail, qr_status)
-    told = preview(
+    guidance = preview(
         skill,
         step or str(number),
-        here.roots,
-        world(store=None, roots=roots).state,
-        params=named_values(params, "-p"),
-        facts=named_values(assignments, "-s"),
+        call.world.roots,
+        call.world.state,
+        params=params,
+        facts=assignments,
         visit=qr.iteration,
         total=total_steps,
         qr=qr,
     )
-    output.show(told, form)
+    call.show(guidance)
 
 
-@click.command(
-    "show",
-    epilog=options.examples(
-        "flow show problem-analysis", "flow show planner/plan-code --resource diff-format"
-    ),
-)
+@Call.command("show", "flow show problem-analysis", "flow show planner/plan-code --resource diff-format")
 @options.skill
 @click.option("--resource", metavar="NAME", help="Print this text that the skill's steps quote.")
 @options.run
 @options.as_json
 @options.root
-def show_command(
-    skill: str, resource: str | None, run_code: bool, as_json: bool, roots: tuple[str, ...]
-) -> None:
+def show_command(call: Call, skill: str, resource: str | None, run_code: bool) -> None:
     """Show a skill's steps, transitions and parameters
 
     Runs no code of the skill without --run.
     """
+    roots = call.environment.roots
     if resource is not None:
-        content = resource_text(skill, resource, Environment(roots=roots).roots)
-        output.data({"resource": resource, "text": content}) if as_json else output.text(content)
+        content = resource_text(skill, resource, roots)
+        call.answer({"resource": resource, "text": content}, content)
         return
-    read = reader(roots, run_code=run_code)
-    item = summary.show(skill, Environment(roots=roots).roots, read)
+    read = reader(call.roots, run_code=run_code)
+    item = summary.show(skill, roots, read)
     if item["computed"]:
-        again = Command("show", skill, run=True, root=roots)
+        again = Command("show", skill, run=True, root=tuple(call.roots))
         output.notes([f"parts of the workflow are only known when its Python runs: {again}"])
-    if as_json:
-        output.data(item)
-    else:
-        output.report(workflow_report(item, _drawing(skill, item, read, roots)))
-
-
-def _drawing(
-    skill: str, item: Mapping[str, Any], read: workflow_source.ReadFile, roots: Sequence[str]
-) -> Report | None:
-    """Return the steps as a terminal draws them; in a pipe they are a table."""
-    if not output.is_for_people():
-        return None
-    definition, _ = summary.definition_of(skill, Environment(roots=roots).roots, read)
-    return (
-        text.draw(picture(definition), output.width(), step_notes(item["steps"]))
-        if definition.steps
-        else None
-    )
+    drawing = None
+    if output.is_for_people() and item["steps"]:  # in a pipe they are a table
+        definition, _ = summary.definition_of(skill, roots, read)
+        drawing = text.draw(picture(definition), output.width(), step_notes(item["steps"]))
+    call.answer(item, workflow_report(item, drawing))

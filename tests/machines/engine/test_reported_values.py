@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.workflows import linear, step, unchecked
 
-from flowrail.cli.environment import named_values
+from flowrail.cli.options import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.parts import freeze

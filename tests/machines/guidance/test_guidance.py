@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 
-from flowrail.cli.environment import named_values
+from flowrail.cli.options import named_values
 from flowrail.machines.definition.step import StepContext, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow

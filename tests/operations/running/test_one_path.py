@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.sandbox import home_skills, put_skill
 
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
 from flowrail.operations.running import session_files, steps
 from flowrail.storage import journal
 
@@ -67,7 +67,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("named", [True, False])
 def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], named: bool) -> None:
     put_skill("small")
-    here = world(store=None)
+    here = SessionCall().world
     session = steps.begin(here, "small").guidance.session
     calls.clear()
 
@@ -79,7 +79,7 @@ def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], name
 
 def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
     put_skill("small")
-    here = world(store=None)
+    here = SessionCall().world
     for _ in range(2):
         steps.abandon(here, steps.begin(here, "small").guidance.session)
     session = steps.begin(here, "small").guidance.session
@@ -93,7 +93,7 @@ def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
 
 def test_of_several_open_sessions_only_the_callers_own_is_opened(calls: Counter[str]) -> None:
     put_skill("small")
-    mine, other = (world(store=None)._replace(host=host) for host in ("mine", "other"))
+    mine, other = (SessionCall().world._replace(host=host) for host in ("mine", "other"))
     session = steps.begin(mine, "small").guidance.session
     steps.begin(other, "small")
     calls.clear()
@@ -106,7 +106,7 @@ def test_of_several_open_sessions_only_the_callers_own_is_opened(calls: Counter[
 
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
-    here = world(store=None)
+    here = SessionCall().world
     session = steps.begin(here, "small").guidance.session
     calls.clear()
 
@@ -121,7 +121,7 @@ def test_a_report_calls_each_function_of_the_author_once(
     log = tmp_path / "calls"
     monkeypatch.setenv("CALLS", str(log))
     put_skill("authored", AUTHORED, where=home_skills(), file="workflow.py")
-    here = world(store=None)
+    here = SessionCall().world
     steps.begin(here, "authored")
     log.write_text("")
 
@@ -132,7 +132,7 @@ def test_a_report_calls_each_function_of_the_author_once(
 
 def test_the_answer_names_the_record_that_was_written() -> None:
     put_skill("small")
-    here = world(store=None)
+    here = SessionCall().world
     session = steps.begin(here, "small").guidance.session
 
     answer = steps.report(here, "small", "ok")

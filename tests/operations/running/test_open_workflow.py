@@ -25,7 +25,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
 from flowrail.operations.running.session_files import open_session
 
 
@@ -297,7 +297,7 @@ def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
 def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
     folder = put_skill("small", where=Path.cwd() / "more")
     told("step", "small", "--root", "more")
-    here = world(store=None)
+    here = SessionCall().world
     (path,) = sessions_folder().iterdir()
     kept = here.store.read(path.name)
     (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")

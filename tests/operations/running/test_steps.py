@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
 from flowrail.errors import FlowError
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
@@ -21,7 +21,7 @@ def here() -> World:
     put_skill("small")
     put_skill("asking", ASKING)
     moments = iter(range(1_000))
-    return world(store=None)._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
+    return SessionCall().world._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
 
 
 @pytest.mark.every_store

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 from support.faults import DIE, DiedError, Fault, disturbed
 from support.sandbox import put_skill
 
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
@@ -104,7 +104,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.folder = tempfile.mkdtemp()
         self.clock = 1_800_000_000.0
         store = Store(os.path.join(self.folder, ".flow"), Owner(os.path.join(self.folder, "state")))
-        self.world: World = world(store=None)._replace(store=store, now=self.tick, by="me")
+        self.world: World = SessionCall().world._replace(store=store, now=self.tick, by="me")
         self.models: dict[str, Model] = {}
 
     def tick(self) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
-from flowrail.cli.commands.sessions import Age
-from flowrail.cli.environment import world
+from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import Age
 from flowrail.operations.environment import World
 from flowrail.operations.sessions import prune
 from flowrail.operations.sessions.prune import DAY
@@ -195,7 +195,7 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
 def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
     session = ended()
 
-    with after(MUCH_LATER), world(store=None).store.change(session):
+    with after(MUCH_LATER), SessionCall().world.store.change(session):
         (why,) = stays("--wait", "0").values()
 
     assert why.startswith(f"session `{session}` is held by process {os.getpid()}")

@@ -7,7 +7,7 @@ import os
 import pytest
 from support.sandbox import ASKING, home_skills, put_python, put_skill
 
-from flowrail.cli.environment import named_values
+from flowrail.cli.options import named_values
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import Guidance
