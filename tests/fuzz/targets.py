@@ -1,7 +1,7 @@
-"""Readers of strangers' documents, and what must hold of each for any bytes at all.
+"""The readers of foreign documents, with the properties that each must have for any bytes.
 
-Run one as a process: ``python tests/fuzz/targets.py NAME FOLDER SECONDS``. FOLDER holds documents to begin
-with, one a file; what finds new ways through the code is added to it.
+Fuzz one of them: ``python tests/fuzz/targets.py NAME FOLDER SECONDS``. FOLDER receives the first documents, and every
+input that covers more code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
 def frontmatter(data: bytes) -> None:
-    """Any file is a card, with notes of what was odd."""
+    """Any file can be read as a SKILL.md; problems become notes."""
     from flowrail.discovery.scan.declaration import read_metadata
     from flowrail.discovery.scan.frontmatter import read_frontmatter
 
@@ -27,7 +27,7 @@ def frontmatter(data: bytes) -> None:
 
 
 def yaml(data: bytes) -> None:
-    """A document is refused with a line, or is plain data that is written and read back equal."""
+    """A document is refused, or its data is equal after writing and reading it."""
     from flowrail.errors import DocumentError
     from flowrail.text import yaml as yaml_text
 
@@ -39,12 +39,12 @@ def yaml(data: bytes) -> None:
         try:
             written = yaml_text.dump(value)
         except DocumentError:
-            continue  # what was read between quotes may be longer when it is written
+            continue  # the written form may exceed the size limit
         assert repr(yaml_text.load(written, source="y").value) == repr(value), written
 
 
 def workflow(data: bytes) -> None:
-    """A workflow has findings, or can be kept and comes back as it was."""
+    """A workflow has errors, or is equal after it was stored and loaded."""
     from flowrail.errors import DocumentError
     from flowrail.machines.definition.findings import Place
     from flowrail.machines.definition.workflow import from_plain, to_plain
@@ -71,7 +71,7 @@ def workflow(data: bytes) -> None:
 
 
 def payload(data: bytes) -> None:
-    """A payload is refused, or judged with every problem named."""
+    """A payload is refused, or validated."""
     from datetime import UTC, datetime
 
     from flowrail.errors import DocumentError
@@ -86,7 +86,7 @@ def payload(data: bytes) -> None:
 
 
 def session(data: bytes) -> None:
-    """A record whose hash is right is one of ours in form, or damaged."""
+    """A record with a correct hash is read, or reported as damaged."""
     import tempfile
 
     from flowrail.errors import StorageError
@@ -108,7 +108,7 @@ def session(data: bytes) -> None:
 
 
 def definition(data: bytes) -> None:
-    """What a session keeps of a workflow is that, or of another form, and then known to be."""
+    """A stored definition is loaded, or refused with one of the expected errors."""
     from flowrail.machines.definition.workflow import from_plain, to_plain
 
     try:
@@ -120,14 +120,14 @@ def definition(data: bytes) -> None:
 
 
 def python(data: bytes) -> None:
-    """Python is read as far as it is literal, and never run."""
+    """Python is read without running it."""
     from flowrail.machines.loading.python_source import read_python
 
     read_python(data, "evil", "workflow.py")
 
 
 def rules(data: bytes) -> None:
-    """An expression is refused, or has a value for any facts."""
+    """An expression is parsed, or refused."""
     from flowrail.machines.definition import expressions as grammar
 
     try:
@@ -137,7 +137,7 @@ def rules(data: bytes) -> None:
 
 
 def questions(data: bytes) -> None:
-    """Questions are read or refused, whole."""
+    """Questions are read, or refused."""
     from flowrail.machines.engine.question_input import QuestionsError, parse_questions
 
     try:
@@ -146,8 +146,8 @@ def questions(data: bytes) -> None:
         return
 
 
-def told(data: bytes) -> None:
-    """A text of a step becomes blocks and text that any XML parser takes."""
+def instructions(data: bytes) -> None:
+    """Instructions become well-formed XML."""
     from flowrail.formatters.blocks.fences import fence_problems, with_blocks
     from flowrail.text.safe_text import content
 
@@ -158,22 +158,34 @@ def told(data: bytes) -> None:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     each.__name__: each
-    for each in (frontmatter, yaml, workflow, payload, session, definition, python, rules, questions, told)
+    for each in (
+        frontmatter,
+        yaml,
+        workflow,
+        payload,
+        session,
+        definition,
+        python,
+        rules,
+        questions,
+        instructions,
+    )
 }
 
 
-def beginnings(name: str) -> Iterator[bytes]:
-    """Yield documents to begin with: those in order, and those made to hurt that are small."""
-    from support import hostile
+def first_documents(name: str) -> Iterator[bytes]:
+    """Yield the first documents: correct ones, and small hostile ones."""
+    from support import hostile_documents
     from support.handoffs import FILES, PAYLOADS
     from support.sandbox import ASKING, CARD, HANDLER, SMALL
 
-    made: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {
-        "frontmatter": hostile.cards, "yaml": hostile.yaml_documents, "workflow": hostile.yaml_documents,
-        "payload": hostile.json_documents, "session": hostile.json_documents, "python": hostile.python_files,
-        "definition": hostile.json_documents, "told": hostile.step_texts, "questions": hostile.json_documents,
+    json_documents, yaml_documents = hostile_documents.json_documents, hostile_documents.yaml_documents
+    documents: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {
+        "frontmatter": hostile_documents.cards, "yaml": yaml_documents, "workflow": yaml_documents,
+        "payload": json_documents, "session": json_documents, "python": hostile_documents.python_files,
+        "definition": json_documents, "instructions": hostile_documents.step_texts, "questions": json_documents,
     }  # fmt: skip
-    yield from (data for _, data in made[name]() if len(data) <= LONGEST) if name in made else ()
+    yield from (data for _, data in documents[name]() if len(data) <= LONGEST) if name in documents else ()
     yield from (text.encode() for text in (ASKING, CARD, HANDLER, SMALL))
     yield from ((PAYLOADS / file).read_bytes() for file in FILES.values())
     skills = Path(__file__).parents[2] / "flowrail" / "bundled"
@@ -206,11 +218,11 @@ LONGEST = 8_192
 
 
 def main(name: str, folder: str, seconds: str) -> None:
-    """Fuzz one target for some seconds, by coverage."""
+    """Fuzz one target for some seconds, guided by coverage."""
     atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=["flowrail"]):
-        TARGETS[name](b"{}")  # whose modules are imported here, before anything else imports them
-    for number, data in enumerate(beginnings(name)):
+        TARGETS[name](b"{}")  # imports the modules of the target first, so that they are instrumented
+    for number, data in enumerate(first_documents(name)):
         Path(folder, f"begin-{number:04}").write_bytes(data)
     options = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=1500"]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={folder}/found-", folder], TARGETS[name])

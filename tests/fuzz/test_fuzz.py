@@ -1,6 +1,6 @@
-"""Readers of strangers' documents, fuzzed by coverage with atheris: ``pytest -m fuzz`` (nox -s fuzz).
+"""Fuzz the readers of foreign documents with atheris: ``pytest -m fuzz`` (nox -s fuzz).
 
-``FUZZ_SECONDS`` says for how long each; what is found is printed with its bytes.
+``FUZZ_SECONDS`` is the time for each reader. The output contains the bytes of each failure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECONDS = int(os.environ.get("FUZZ_SECONDS", "20"))
 @pytest.mark.fuzz
 @pytest.mark.skipif(find_spec("atheris") is None, reason="needs atheris: pip install --group fuzz")
 @pytest.mark.parametrize("name", targets.TARGETS)
-def test_whatever_comes_is_answered_or_refused(name: str, tmp_path: Path) -> None:
+def test_any_bytes_are_read_or_refused(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, targets.__file__, name, str(tmp_path), str(SECONDS)],
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
@@ -36,11 +36,11 @@ def test_whatever_comes_is_answered_or_refused(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", targets.TARGETS)
-def test_what_the_fuzzers_begin_with_is_answered_or_refused(name: str) -> None:
-    begun = list(targets.beginnings(name))
+def test_the_first_documents_of_the_fuzzer_are_read_or_refused(name: str) -> None:
+    documents = list(targets.first_documents(name))
 
-    for data in begun:
+    for data in documents:
         targets.TARGETS[name](data)
         for cut in (1, len(data) // 2, -1):
             targets.TARGETS[name](data[:cut])
-    assert len(begun) > 10
+    assert len(documents) > 10

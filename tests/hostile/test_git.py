@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.judge import judged
+from support.answers import checked
 from support.sandbox import put_skill
 from support.skills import git
 
@@ -62,7 +62,7 @@ def test_nothing_is_fetched_to_tell_a_submodule(
     put_skill("small", where=inner / ".claude" / "skills")
 
     for words in (["doctor"], ["list"]):
-        judged(*words)
+        checked(*words)
 
     assert os.getcwd() == str(inner)
     assert not canary.exists()

@@ -1,4 +1,4 @@
-"""Looking never runs: told by Python's own audit of what is compiled, executed, imported and started."""
+"""No command runs code of a project that a person has not approved: Python, programs for git, modules on the path."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.canary import canary, plant
-from support.forged import folder_of
+from support.forged import disown, folder_of
+from support.handing import WORK, card
 from support.sandbox import (
     allow,
     clean_environment,
@@ -25,42 +28,36 @@ from support.sandbox import (
 
 from flowrail.cli.main import COMMANDS
 
-WATCHED = """
+AUDITED = """
 import io, json, os, sys
 from contextlib import redirect_stderr, redirect_stdout
+from flowrail.cli.main import main
 
-seen = []
-WATCH = {"exec", "import", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "ctypes.dlopen",
-         "socket.connect", "socket.getaddrinfo", "urllib.Request", "marshal.loads", "pickle.find_class", "code.__new__"}
+WATCHED = {"exec", "import", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "ctypes.dlopen",
+           "socket.connect", "socket.getaddrinfo", "urllib.Request", "pickle.find_class", "code.__new__"}
+events = []
 
 def watch(event, args):
-    if event not in WATCH:
-        return
     if event == "exec":
-        seen.append([event, getattr(args[0], "co_filename", "")])
-    elif event == "import":
-        seen.append([event, str(args[1] or args[0])])
-    elif event == "marshal.loads":
-        return
-    else:
-        seen.append([event, str(args[:2])[:300]])
+        events.append([event, getattr(args[0], "co_filename", "")])
+    elif event in WATCHED:
+        events.append([event, str(args[1] or args[0]) if event == "import" else str(args[:2])[:300]])
 
-from flowrail.cli.main import main
 sys.addaudithook(watch)
-out = []
+answers, path = [], list(sys.path)
 for words in json.loads(sys.argv[1]):
-    del seen[:]
-    text = io.StringIO()
-    with redirect_stdout(text), redirect_stderr(text):
+    events.clear()
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         try:
             status = main(words)
         except SystemExit as error:
             status = error.code
-    out.append([words, status, list(seen), [p for p in sys.path], sorted(
-        name for name, module in list(sys.modules.items()) if str(getattr(module, "__file__", "")).startswith(os.getcwd()))])
-print(json.dumps(out))
+    modules = [str(getattr(module, "__file__", "")) for module in list(sys.modules.values())]
+    assert sys.path == path, words
+    answers.append([words, status, list(events), [file for file in modules if file.startswith(os.getcwd())]])
+print(json.dumps(answers))
 """
-LOOKING = (
+READING = (
     ["list"], ["list", "--json"], ["show", "py"], ["show", "evil"], ["check"], ["check", "py", "--json"],
     ["check", ".claude/skills/py/workflow.py"], ["diagram", "py"], ["diagram", "evil"], ["discover", "--all"],
     ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
@@ -68,80 +65,74 @@ LOOKING = (
     ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "validate", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
     ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"], ["attest"],
-    ["explain", "FR163"], ["show", "py", "--json"],
+    ["explain", "FR163"],
 )  # fmt: skip
 RUNNING = (
     ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"], ["skill", "coverage", "py"],
     ["handoff", "send", "py", "--health-check"],
 )  # fmt: skip
-"""Commands that run the code of a skill if a person approved it, and refuse it here."""
+"""Commands that run the code of a skill if a person approved it."""
+NOT_ABOUT_SKILLS = {
+    "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
+    "store", "ui", "watch", "completion", "help", "fleet",
+}  # fmt: skip
 
 
-def put_all() -> None:
+def audited(*commands: list[str]) -> list[Any]:
+    """Run commands in one process, and return what Python compiled, executed, imported and started for each."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", AUDITED, json.dumps(commands)],
+        env=clean_environment(), capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answers: list[Any] = json.loads(done.stdout)
+    return answers
+
+
+def put_evil(where: Path | None = None) -> Path:
+    """Write the skill `py`, whose Python creates the canary if it runs."""
+    folder = put_python("py", where=where, before=f"open({str(canary())!r}, 'w').close()\n")
+    (folder / "SKILL.md").write_text(card("py"))
+    return folder
+
+
+def test_nothing_of_a_project_is_compiled_executed_or_imported() -> None:
     plant()
-    put_python("py", before=f"import helper\nopen({str(canary())!r}, 'w').close()\n")
+    put_evil()
     put_skill(
         "evil", texts={"workflow.py": f"open({str(canary())!r}, 'w').close()\n", "__init__.py": "1/0\n"}
     )
 
-
-def test_nothing_of_a_project_is_compiled_executed_or_imported() -> None:
-    put_all()
-    here = str(Path.cwd())
-
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", WATCHED, json.dumps([*LOOKING, *RUNNING])],
-        env=clean_environment(), capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    ran = json.loads(done.stdout)
-
-    assert len(ran) == len(LOOKING) + len(RUNNING)
-    first_path = ran[0][3]
-    for words, status, seen, path, modules in ran:
-        assert status in range(8), words
-        assert path == first_path, words
-        assert modules == [], words
-        for event, what in seen:
+    for words, status, events, imported in audited(*READING, *RUNNING):
+        assert imported == [], words
+        assert status in ({7} if words in list(RUNNING[:3]) else range(8)), words
+        for event, name in events:
             assert event in {"exec", "import", "code.__new__"}, (
                 words,
                 event,
-                what,
-            )  # asyncio makes code of its own
-            assert here not in what, (words, event, what)
-            assert what != "<unknown>", (words, event, what)  # what `ast.parse` reads is called so
-    assert [status for words, status, *_ in ran if words in list(RUNNING[:3])] == [7, 7, 7]
+                name,
+            )  # asyncio makes code objects
+            assert str(Path.cwd()) not in name, (words, event, name)
+            assert name != "<unknown>", (words, event, name)  # the name that `ast.parse` gives
     assert not canary().exists()
     assert not list(Path.cwd().rglob("__pycache__"))
 
 
 def test_the_audit_sees_what_is_run() -> None:
-    folder = put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
-    allowed = flow("skill", "trust", "py", "--digest", "0").out.partition("digest ")[2].split()[0]
-    assert flow("skill", "trust", "py", "--digest", allowed).status == 0
+    folder = put_evil()
+    allow("py")
 
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", WATCHED, json.dumps([["step", "py"]])],
-        env=clean_environment(), capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+    ((_, status, events, _),) = audited(["step", "py"])
 
-    ((_, status, seen, *_),) = json.loads(done.stdout)
     assert status == 0
-    assert ["exec", str(folder / "workflow.py")] in seen
+    assert ["exec", str(folder / "workflow.py")] in events
     assert canary().exists()
 
 
 def test_python_m_leaves_the_current_folder_alone() -> None:
     plant()
-    for name in (
-        "typing.py",
-        "re.py",
-        "os.py",
-        "json.py",
-        "shlex.py",
-        "sitecustomize.py",
-        "usercustomize.py",
-    ):
-        Path(name).unlink()  # what Python itself imports before it comes to us: `python -P -m flowrail`
+    for name in ("typing", "re", "os", "json", "shlex", "sitecustomize", "usercustomize"):
+        Path(f"{name}.py").unlink()  # Python itself imports these before flowrail; `python -P` does not
 
     for words in (["list"], ["doctor", "--json"]):
         done = subprocess.run(
@@ -153,111 +144,173 @@ def test_python_m_leaves_the_current_folder_alone() -> None:
     assert not canary().exists()
 
 
-def test_every_command_has_been_thought_of() -> None:
-    acting = {
-        "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
-        "store", "ui", "watch", "completion", "help", "fleet",
-    }  # fmt: skip
-
-    assert {words[0] for words in (*LOOKING, *RUNNING)} | acting >= set(COMMANDS)
+def test_every_command_is_audited_or_does_not_read_skills() -> None:
+    assert {words[0] for words in (*READING, *RUNNING)} | NOT_ABOUT_SKILLS >= set(COMMANDS)
 
 
-def test_a_session_of_code_that_changed_runs_nothing_of_it() -> None:
-    put_python("py")
-    digest = flow("skill", "trust", "py", "--digest", "0").out.partition("digest ")[2].split()[0]
-    flow("skill", "trust", "py", "--digest", digest)
-    session = told("step", "py")["session"]
-    put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
-
-    for words in (
-        ["step", "py"],
-        ["resume", session],
-        ["step", "py", "done"],
-        ["session", "fork", session, "--at", "0"],
-    ):
-        assert refused(*words)[0] == 7, words
-    for words in (
-        ["session", "rewind", session, "--to", "0"],
-        ["session", "migrate", session, "--plan"],
-        ["session", "migrate", session],
-    ):
-        assert flow(*words).status in {4, 5, 7}, words
-    for words in (
-        ["status"],
-        ["history", session],
-        ["session", "verify", session],
-        ["session", "abandon", session],
-    ):
-        flow(*words)
-    assert not canary().exists()
+# --- code that is not approved
 
 
-def test_a_skill_behind_a_link_is_the_projects_still() -> None:
-    put_python("py", where=Path("elsewhere"), before=f"open({str(canary())!r}, 'w').close()\n")
-    Path(".claude/skills").mkdir(parents=True)
-    Path(".claude/skills/py").symlink_to(Path("elsewhere/py").resolve())
-
-    assert refused("step", "py")[0] == 7
-    assert not canary().exists()
-
-
-def test_python_beside_the_workflow_that_stands_for_a_skill_is_not_run_by_a_session() -> None:
-    put_skill("deploy")
-    python = put_python("deploy", where=Path("aside"), before=f"open({str(canary())!r}, 'w').close()\n")
-    shutil.copy(python / "workflow.py", project_skills() / "deploy")
-    allow("deploy")
-    session = str(told("start", "deploy")["session"])
-    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
-    kept = folder_of(session) / "definition.json"
-    kept.write_text(json.dumps({**json.loads(kept.read_text()), "file": "workflow.py", "functions": True}))
-
-    told("session", "adopt", session)
-
-    assert told("resume", session)["actions"] == ["Do the first thing."]
-    assert told("step", "deploy", "ok", "--session", session)["step"]["id"] == "second"
-    assert json.loads(kept.read_text())["file"] == "workflow.yaml"
-    assert not canary().exists()
+def started() -> Path:
+    """Return the folder of an approved skill that has an open session."""
+    folder = put_python("py")
+    allow("py")
+    told("start", "py")
+    return folder
 
 
-HANDING = """\
+def changed_after_the_approval() -> None:
+    started()
+    put_evil()
+
+
+def no_longer_approved() -> None:
+    started()
+    put_evil()
+    allow("py")
+    assert flow("skill", "untrust", "py").status == 0
+
+
+def replaced_by_a_link() -> None:
+    shutil.rmtree(started())
+    (project_skills() / "py").symlink_to(put_evil(Path.cwd() / "evil"))
+
+
+def hiding_ones_own_skill() -> None:
+    put_python("py", where=home_skills())
+    told("start", "py")
+    put_evil()
+
+
+def named_as_ones_own_by_an_adopted_session() -> None:
+    started()
+    put_evil()
+    for kept in Path(".flow", "sessions").glob("py-*/definition.json"):
+        disown(kept.parent.name)
+        kept.write_text(json.dumps({**json.loads(kept.read_text()), "source": "global"}))
+        told("session", "adopt", kept.parent.name)
+
+
+LEAD = """\
 name: NAME
+then: py
 steps:
   - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, run: py, join: all}, next: {ok: null, fail: null}}
 """
+WITHOUT_A_SESSION = (
+    "start py", "step py", "step py done", "skill preview py first", "skill coverage py", "test py", "test .claude/skills/py",
+    "test lead", "check", "check py", "show py", "diagram py", "discover --all --why py", "skill replay", "skill replay py",
+    "doctor", "list",
+)  # fmt: skip
+WITH_A_SESSION = (
+    "resume ID", "step py ok --session ID", "status ID", "history ID", "session verify ID", "diagram --session ID",
+    "finding add ID --severity MUST --text x", "answer ID go=Yes", "claim ID first-1", "session rewind ID --to 0",
+    "session fork ID --at 0", "session migrate ID --plan", "session migrate ID --map first=second",
+    "session migrate ID --accept", "skill record ID", "skill replay ID", "ask ID -",
+)  # fmt: skip
+QUESTION = b'{"questions": [{"id": "go", "header": "Go", "text": "Go?", "options": [{"label": "Yes"}, {"label": "No"}]}]}'
 
 
-def taken_over(source: str) -> str:
-    """Return a session that another user started and that names the folder of its skill itself."""
-    put_skill("handing", HANDING)
-    session = str(told("start", "handing")["session"])
-    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
+def every_command() -> Iterator[list[str]]:
+    """Yield every command that could run the skill `py`, its dispatch and its handoff included."""
+    yield from (line.split() for line in WITHOUT_A_SESSION)
+    for session in Path(".flow", "sessions").glob("py-*"):
+        yield from (line.replace("ID", session.name).split() for line in WITH_A_SESSION)
+    yield from (dispatch["command"].split()[1:] for dispatch in told("start", "lead")["dispatches"])
+    yield ["step", "lead", "ok"]
+    source = told("start", "source")["session"]
+    sent = flow("handoff", "send", "py", "--session", source, "--health-check", "--json").data
+    if "receive_command" in sent:
+        yield sent["receive_command"].split()[1:]
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        put_evil,
+        changed_after_the_approval,
+        no_longer_approved,
+        replaced_by_a_link,
+        hiding_ones_own_skill,
+        named_as_ones_own_by_an_adopted_session,
+    ],
+)
+def test_no_command_runs_code_that_is_not_approved(put: Callable[[], object]) -> None:
+    put_skill("lead", LEAD)
+    put_skill("source", WORK, where=home_skills())
+    put()
+    canary().unlink(missing_ok=True)
+
+    refusals = 0
+    for words in every_command():
+        refusals += flow(*words, stdin=QUESTION).status == 7
+        assert not canary().exists(), words
+
+    assert refusals >= 5
+
+
+def test_these_commands_run_approved_code_and_read_only_commands_do_not() -> None:
+    put_skill("lead", LEAD)
+    put_skill("source", WORK, where=home_skills())
+    started()
+    put_evil()
+    allow("py")
+    ran: set[str] = set()
+
+    for words in every_command():
+        canary().unlink(missing_ok=True)
+        flow(*words, stdin=QUESTION)
+        verb = words[1] if words[0] in {"skill", "session"} else words[0]
+        ran |= {verb} if canary().exists() else set()
+
+    assert ran >= {
+        "start",
+        "step",
+        "preview",
+        "coverage",
+        "test",
+        "replay",
+        "resume",
+        "finding",
+        "ask",
+        "claim",
+    }
+    assert ran >= {"rewind", "fork", "migrate", "handoff"}
+    assert not ran & {"check", "show", "diagram", "discover", "doctor", "list", "history", "verify", "record"}
+
+
+def lying(skill: str, **lies: object) -> str:
+    """Return an adopted session whose definition says something wrong about its origin."""
+    session = str(told("start", skill)["session"])
+    disown(session)
     kept = folder_of(session) / "definition.json"
-    said = {**json.loads(kept.read_text()), "source": source, "folder": ".claude/skills/handing", "files": {}}
-    kept.write_text(json.dumps(said))
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), **lies}))
+    told("session", "adopt", session)
     return session
 
 
-def test_beside_a_link_to_ones_own_skill_nothing_runs_though_a_session_says_that_it_is_ones_own() -> None:
-    session = taken_over("global")
-    own = put_skill("handing", where=home_skills())
-    shutil.rmtree(project_skills() / "handing")
-    (project_skills() / "handing").symlink_to(own)
-    put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
+def test_a_session_cannot_name_python_beside_its_workflow() -> None:
+    put_skill("deploy")
+    shutil.copy(put_evil(Path("aside")) / "workflow.py", project_skills() / "deploy")
+    allow("deploy")
 
-    told("session", "adopt", session)
-    (work,) = told("resume", session)["dispatches"]
-    status, error = refused(*work["command"].split()[1:])
+    session = lying("deploy", file="workflow.py", functions=True)
 
-    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert told("resume", session)["actions"] == ["Do the first thing."]
+    assert told("step", "deploy", "ok", "--session", session)["step"]["id"] == "second"
     assert not canary().exists()
 
 
-@pytest.mark.parametrize("source", ["", "nowhere", "Global", "bundled "])
-def test_a_session_that_says_to_be_from_nowhere_is_from_the_project(source: str) -> None:
-    session = taken_over(source)
-    put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
+@pytest.mark.parametrize("source", ["global", "", "nowhere", "bundled "])
+def test_a_session_cannot_say_that_its_skill_is_ones_own(source: str) -> None:
+    put_skill("handing", LEAD.replace("then: py\n", ""))
+    put_evil()
+    session = lying("handing", source=source, folder=".claude/skills/handing", files={})
+    if source == "global":
+        own = put_skill("handing", where=home_skills())
+        shutil.rmtree(project_skills() / "handing")
+        (project_skills() / "handing").symlink_to(own)
 
-    told("session", "adopt", session)
     (work,) = told("resume", session)["dispatches"]
 
     assert refused(*work["command"].split()[1:])[1]["code"] == "NOT_TRUSTED"

@@ -4,101 +4,140 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.hostile_files import ODD
-from support.judge import judged
-from support.sandbox import put_skill, told
+from support.answers import checked
+from support.sandbox import put_skill, refused, told
 
-Words = Sequence[str]
-
-SKILL = ".claude/skills/evil"
+SKILL, SESSION = ".claude/skills/evil", ".flow/sessions/ID"
 IN_SKILLS = (
     ".claude", SKILL, f"{SKILL}/SKILL.md", f"{SKILL}/workflow.yaml", f"{SKILL}/workflow.py", f"{SKILL}/steps/first.md",
     f"{SKILL}/workflows/inner.yaml", f"{SKILL}/.flowrail.json", ".git",
 )  # fmt: skip
-SESSION = ".flow/sessions/ID"
 IN_STORE = (
     ".flow", ".flow/sessions", ".flow/handoffs", SESSION, f"{SESSION}/journal.jsonl", f"{SESSION}/session.json",
     f"{SESSION}/definition.json", f"{SESSION}/lock",
 )  # fmt: skip
-SHORT = ("a directory", "a pipe", "a link out of the folder", "a link to zeros", "a loop of links")
-KINDS = [what if what in SHORT else pytest.param(what, marks=pytest.mark.long) for what in ODD]
-LOOKING: Sequence[Words] = (
-    ["list", "--json"],
-    ["check", "evil"],
-    ["discover", "--all", "--json"],
-    ["step", "evil", "--json"],
-)
-CONTINUING: Sequence[Words] = (
-    ["sessions", "--all", "--json"],
-    ["history", "ID", "--json"],
-    ["session", "verify", "--json"],
-    ["audit"],
-    ["step", "evil", "ok", "--session", "ID", "--json"],
-    ["session", "adopt", "ID"],
-    ["session", "prune", "--dry-run"],
-    ["start", "evil", "--json"],
-)
-GIVEN: Sequence[Words] = (
-    ["handoff", "validate", "FILE"],
-    ["handoff", "validate", "FILE", "--json"],
-    ["handoff", "convert", "FILE", "--to", "3.0"],
-    ["handoff", "receive", "FILE", "--json"],
-    ["step", "evil", "ok", "--facts", "FILE", "--json"],
-    ["ask", "ID", "FILE", "--json"],
-    ["finding", "add", "ID", "--severity", "MUST", "--file", "FILE"],
-    ["check", "FILE"],
+LOOKING = ("list --json", "check evil", "discover --all --json", "step evil --json")
+CONTINUING = (
+    "sessions --all --json", "history ID --json", "session verify --json", "audit", "step evil ok --session ID --json",
+    "session adopt ID", "session prune --dry-run", "start evil --json",
+)  # fmt: skip
+READING_A_FILE = (
+    "handoff validate odd.yaml", "handoff convert odd.yaml --to 3.0", "handoff receive odd.yaml --json",
+    "step evil ok --facts odd.yaml --json", "ask ID odd.yaml --json", "finding add ID --severity MUST --file odd.yaml",
+    "check odd.yaml",
+)  # fmt: skip
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(3 * 1024**3)
+
+
+def _loop(path: Path) -> None:
+    other = path.with_name(f"{path.name}.other")
+    path.symlink_to(other.name)
+    other.symlink_to(path.name)
+
+
+def _link_to_a_secret(path: Path) -> None:
+    secret = Path(os.environ["HOME"]) / "secret.txt"
+    secret.write_text("name: SECRET\nhandoff: SECRET\n")
+    path.symlink_to(secret)
+
+
+def _unreadable(path: Path) -> None:
+    path.write_text("name: x\n")
+    path.chmod(0)
+
+
+ODD: Mapping[str, Callable[[Path], None]] = {
+    "directory": Path.mkdir,
+    "pipe": os.mkfifo,
+    "link out of the project": _link_to_a_secret,
+    "link to zeros": lambda path: path.symlink_to("/dev/zero"),
+    "loop of links": _loop,
+    "three gigabytes": _sparse,
+    "link to standard input": lambda path: path.symlink_to("/dev/stdin"),
+    "link to nowhere": lambda path: path.symlink_to("nowhere"),
+    "link to the root": lambda path: path.symlink_to("/"),
+    "link to memory": lambda path: path.symlink_to("/proc/self/mem"),
+    "empty file": Path.touch,
+    "unreadable file": _unreadable,
+}
+EACH_KIND = pytest.mark.parametrize(
+    "kind",
+    [kind if number < 5 else pytest.param(kind, marks=pytest.mark.long) for number, kind in enumerate(ODD)],
 )
 
 
-def stand(path: Path, what: str) -> None:
-    """Replace *path* with the odd file *what*."""
+def replace(path: Path, kind: str) -> None:
+    """Replace *path* with an odd file."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
-    elif os.path.lexists(path):
-        path.unlink()
+    path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    ODD[what](path)
+    ODD[kind](path)
 
 
-def tell_nothing_of_the_secret(ran: object) -> None:
-    assert "SECRET" not in str(ran)
-
-
-@pytest.mark.parametrize("what", KINDS)
+@EACH_KIND
 @pytest.mark.parametrize("where", IN_SKILLS)
-def test_odd_things_among_skills_are_told_or_passed_over(where: str, what: str) -> None:
+def test_odd_files_among_skills_are_reported_or_ignored(where: str, kind: str) -> None:
     put_skill(
         "evil", texts={"steps/first.md": "Do.", "workflows/inner.yaml": "name: evil/inner\nsteps: []\n"}
     )
     if where.endswith(".py"):
         Path(f"{SKILL}/workflow.yaml").unlink()
-    stand(Path(where), what)
+    replace(Path(where), kind)
 
-    for words in LOOKING:
-        tell_nothing_of_the_secret(judged(*words))
+    for line in LOOKING:
+        assert "SECRET" not in str(checked(*line.split()))
 
 
-@pytest.mark.parametrize("what", KINDS)
+@EACH_KIND
 @pytest.mark.parametrize("where", IN_STORE)
-def test_odd_things_in_the_store_are_told_or_passed_over(where: str, what: str) -> None:
+def test_odd_files_in_the_store_are_reported_or_ignored(where: str, kind: str) -> None:
     put_skill("evil")
     session = told("step", "evil")["session"]
-    stand(Path(where.replace("ID", session)), what)
+    replace(Path(where.replace("ID", session)), kind)
 
-    for words in CONTINUING:
-        tell_nothing_of_the_secret(judged(*(each.replace("ID", session) for each in words)))
+    for line in CONTINUING:
+        assert "SECRET" not in str(checked(*line.replace("ID", session).split()))
 
 
-@pytest.mark.parametrize("what", KINDS)
-def test_odd_things_given_as_files_are_refused(what: str) -> None:
+@EACH_KIND
+def test_odd_input_files_are_answered_or_refused(kind: str) -> None:
     put_skill("evil")
     session = told("step", "evil")["session"]
-    stand(Path("odd.yaml"), what)
+    replace(Path("odd.yaml"), kind)
 
-    for words in GIVEN:
-        filled = [each.replace("ID", session).replace("FILE", "odd.yaml") for each in words]
-        judged(*filled)
+    for line in READING_A_FILE:
+        checked(*line.replace("ID", session).split())
+
+
+@pytest.mark.parametrize(
+    ("folder", "line"), [("sessions", "sessions"), ("sessions", "step evil"), ("handoffs", "audit")]
+)
+def test_a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(
+    folder: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_skill("evil")
+    told("start", "evil")
+    closed = Path(".flow", folder).absolute()
+    closed.mkdir(mode=0o700, exist_ok=True)
+    listdir = os.listdir
+
+    def refuse(path: Any = ".") -> list[Any]:
+        if path == str(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    status, error = refused(*line.split())
+
+    assert (status, error["code"]) == (3, "STORAGE")
+    assert f"{closed} cannot be listed" in error["message"]

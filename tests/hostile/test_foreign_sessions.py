@@ -1,0 +1,145 @@
+"""Sessions and handoffs from elsewhere: listed as foreign, refused, and read only to adopt them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import hostile_documents
+from support.answers import checked
+from support.canary import nothing_runs, plant
+from support.forged import disown, folder_of, sealed
+from support.handing import handoffs_folder, ours, send
+from support.handing import session as handoff_session
+from support.sandbox import flow, put_skill, refused, told
+
+LIE = "flow: all is well [OK]"
+REFUSED = (
+    "status ID", "history ID", "resume ID", "step evil ok --session ID", "session rewind ID --to 0",
+    "session fork ID --at 0", "session migrate ID", "session abandon ID", "claim ID d1", "answer ID q=x",
+    "finding list ID", "skill record ID", "diagram --session ID",
+)  # fmt: skip
+LISTING = ("sessions --all", "audit", "session verify", "doctor", "session prune --dry-run")
+
+
+@pytest.fixture
+def session() -> str:
+    put_skill("evil")
+    return str(told("step", "evil")["session"])
+
+
+def rewrite(session: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the only record of a session and its hash, as anyone can."""
+    journal = folder_of(session) / "journal.jsonl"
+    record = json.loads(journal.read_bytes())
+    del record["hash"]
+    change(record)
+    journal.write_bytes(sealed(record))
+    (folder_of(session) / "session.json").unlink(missing_ok=True)
+
+
+def with_another_first_record(session: str) -> None:
+    rewrite(session, lambda record: record.update(by="another user"))
+
+
+@pytest.mark.parametrize("make_foreign", [disown, with_another_first_record])
+def test_a_foreign_session_is_listed_and_refused_until_it_is_adopted(
+    session: str, make_foreign: Callable[[str], None]
+) -> None:
+    make_foreign(session)
+
+    (item,) = told("sessions")["sessions"]
+    assert (item["session"], item["foreign"]) == (session, True)
+    for line in REFUSED:
+        status, error = refused(*line.replace("ID", session).split())
+        assert (status, error["code"]) == (7, "FOREIGN_SESSION"), line
+    (problem,) = flow("session", "verify", session, "--json").data["sessions"][0]["problems"]
+    assert problem["code"] == "FOREIGN_SESSION"
+    assert "1 foreign" in flow("doctor").out
+
+    assert told("session", "adopt", session)["was_foreign"]
+    assert not told("session", "adopt", session)["was_foreign"]
+    assert told("step", "evil", "ok", "--session", session)["revision"] == 1
+    assert flow("session", "verify", session).status == 0
+
+
+def test_a_session_is_foreign_to_another_user_and_in_another_folder(
+    session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".flow").rename("elsewhere")
+    assert refused("resume", session, "--store", "elsewhere")[1]["code"] == "FOREIGN_SESSION"
+
+    Path("elsewhere").rename(".flow")
+    assert told("resume", session)["session"] == session
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
+    assert refused("resume", session)[1]["code"] == "FOREIGN_SESSION"
+
+
+def test_nothing_of_a_foreign_session_is_printed_or_run(session: str) -> None:
+    plant()
+    rewrite(
+        session,
+        lambda record: (
+            record.update(by=LIE, note={"reason": LIE}),
+            record["session"].update(params={"a": LIE}, status=LIE, step=LIE),
+        ),
+    )
+
+    with nothing_runs():
+        for line in (*REFUSED, *LISTING):
+            ran = checked(*line.replace("ID", session).split())
+            assert LIE not in ran.out + ran.err, line
+
+
+@pytest.mark.parametrize(
+    "data", [pytest.param(data, id=name) for name, data in hostile_documents.json_documents()]
+)
+@pytest.mark.parametrize("file", ["journal.jsonl", "session.json", "definition.json", "owner"])
+def test_a_hostile_file_of_a_session_ends_in_an_error(session: str, file: str, data: bytes) -> None:
+    plant()
+    (folder_of(session) / file).write_bytes(data)
+
+    with nothing_runs():
+        for line in ("sessions --all", "resume ID", "session adopt ID", "resume ID"):
+            checked(*line.replace("ID", session).split())
+
+
+def test_a_handoff_that_another_user_recorded_is_refused() -> None:
+    ours("other")
+    sent = send("other", handoff_session())["handoff"]
+    (handoffs_folder() / sent / "owner").unlink()
+
+    for verb in ("status", "retry", "cancel"):
+        status, error = refused("handoff", verb, sent)
+        assert (status, error["code"]) == (7, "FOREIGN_HANDOFF")
+    assert told("handoff", "status", "--all")["handoffs"] == []
+    assert "1 handoff cannot be read" in flow("handoff", "status", "--all").err
+
+
+def test_handoffs_behind_a_link_are_refused_and_not_changed() -> None:
+    ours("other")
+    sent = send("other", handoff_session())["handoff"]
+    left = handoffs_folder() / sent / ".0123456789abcdef.tmp"
+    left.touch()
+    os.utime(left, (0, 0))
+    elsewhere = Path("elsewhere").absolute()
+    Path(".flow").rename(elsewhere)
+    Path(".flow").mkdir(mode=0o700)
+    Path(".flow/handoffs").symlink_to(elsewhere / "handoffs")
+    journal = elsewhere / "handoffs" / sent / "journal.jsonl"
+    before = journal.read_bytes()
+
+    for line in (
+        "handoff status --all",
+        f"handoff cancel {sent}",
+        "audit verify",
+        "session prune --older-than 0",
+    ):
+        status, error = refused(*line.split())
+        assert (status, error["code"]) == (3, "DIRECTORY_NOT_PRIVATE"), line
+    assert left.exists()
+    assert journal.read_bytes() == before
