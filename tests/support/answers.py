@@ -1,4 +1,4 @@
-"""Run a command and check its answer: complete, in time, and without hidden characters, whatever it read."""
+"""Run a command on hostile input and check its answer: complete, in time, and without hidden characters."""
 
 from __future__ import annotations
 
