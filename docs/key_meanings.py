@@ -142,7 +142,6 @@ MEANINGS = {
     "label": "the text of an option",
     "launcher_command": "in a sub-agent's session: the command with which the leading agent continues",
     "lease_over": "whether the lease has expired, so that another agent can claim the dispatch",
-    "left_out": "skills that the registry does not include, and why",
     "level": "how far a check was verified: claimed, observed, checked or approved",
     "is_always": "whether every outcome of the step needs the check",
     "condition": "of a check, when it counts if the step decides the outcome; of a route, when it is taken",

@@ -75,7 +75,8 @@ class Discovery(NamedTuple):
     """The skills that can take over, those that cannot, and notes about them.
 
     ``candidates`` are sorted by scope, then name. ``hidden`` are those that would be candidates if no nearer folder had
-    their name. ``skills`` counts the folders with a SKILL.md.
+    their name. ``skills`` counts the folders with a SKILL.md. ``described`` are the registry's entries by the path of the
+    skill that each describes.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -85,6 +86,7 @@ class Discovery(NamedTuple):
     places: Locations = Locations(())
     registry: Registry = Registry("")
     skills: int = 0
+    described: Mapping[str, RegistryEntry] = {}
 
     def find(self, name: str) -> Candidate:
         """Return the candidate whose folder is *name*, or else the only one with that label."""
@@ -148,7 +150,8 @@ def discover(
     places = look(cwd, home, environ, extra)
     scanned = scan(places.usable)
     registry = read_registry(registry_path(home, environ), home)
-    elsewhere = visit(_elsewhere(scanned, registry))
+    described = _described(scanned.found, registry).values()
+    elsewhere = visit(entry.path for entry in registry.entries if entry.present and entry not in described)
     return combine(places, scanned, registry, elsewhere)
 
 
@@ -157,15 +160,16 @@ def combine(
 ) -> Discovery:
     """Combine the *scanned* skills with those that the registry names *elsewhere*."""
     found = (*scanned.found, *elsewhere.found)
-    entries = _Entries(registry)
+    described = _described(found, registry)
     groups: dict[str, list[ScannedSkill]] = {}
     for skill in found:
         groups.setdefault(skill.skill, []).append(skill)
-    decided = [_decide(group, entries) for group in groups.values()]
-    gone = [
-        entry for entry in entries.unmatched(found) if not entry.present
-    ]  # a present one is noted already
-    decided += [_from_registry(entry, groups) for entry in gone]
+    decided = [_decide(group, described) for group in groups.values()]
+    decided += [
+        _from_registry(entry, groups)
+        for entry in registry.entries
+        if not entry.present and entry not in described.values()
+    ]
     firsts = [group.first for group in decided]
     candidates = sorted(
         (first for first in firsts if isinstance(first, Candidate)), key=lambda c: (c.scope.priority, c.skill)
@@ -181,6 +185,7 @@ def combine(
         notes=(*notes, *_same_names(candidates)),
         places=places,
         registry=registry,
+        described=described,
         skills=len(found) + sum(skill.is_skill for skill in (*scanned.skipped, *elsewhere.skipped)),
     )
 
@@ -194,39 +199,30 @@ class _Decided(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-class _Entries:
-    """The entries of the registry, by the skill that each describes."""
+def _described(found: Iterable[ScannedSkill], registry: Registry) -> dict[str, RegistryEntry]:
+    """Return the entries of the registry, by the path of the skill that each describes.
 
-    def __init__(self, registry: Registry) -> None:
-        self._all = registry.entries
-        self._by_place = {
-            os.path.dirname(entry.path): entry for entry in registry.entries if not entry.remote
-        }
-        self._by_folder = {entry.folder: entry for entry in registry.entries}
-
-    def of(self, found: ScannedSkill) -> RegistryEntry | None:
-        """Return the entry that describes *found*: by its folder, or by its name if the skill is in the user's home."""
-        if not self._all:
-            return None
-        entry = self._by_place.get(os.path.normpath(os.path.dirname(found.path)))
-        if entry is None:
-            named = self._by_folder.get(found.skill)
-            own = found.root.personal and named is not None and not named.remote
-            entry = named if named and (own or not named.path) else None
-        return entry
-
-    def unmatched(self, found: Iterable[ScannedSkill]) -> list[RegistryEntry]:
-        """Return the entries that describe none of *found*."""
-        matched = {id(entry) for skill in found if (entry := self.of(skill))}
-        return [entry for entry in self._all if id(entry) not in matched]
+    An entry describes the skill in its folder, else the one of its name if that is in the user's home.
+    """
+    described: dict[str, RegistryEntry] = {}
+    if not registry.entries:
+        return described
+    by_place = {os.path.dirname(entry.path): entry for entry in registry.entries if not entry.remote}
+    by_name = {entry.folder: entry for entry in registry.entries}
+    for skill in found:
+        entry = by_place.get(os.path.normpath(os.path.dirname(skill.path)))
+        named = by_name.get(skill.skill)
+        if entry is None and named and (not named.path or (skill.root.personal and not named.remote)):
+            entry = named
+        if entry is not None:
+            described[skill.path] = entry
+    return described
 
 
-def _decide(group: list[ScannedSkill], entries: _Entries) -> _Decided:
+def _decide(group: list[ScannedSkill], described: Mapping[str, RegistryEntry]) -> _Decided:
     """Judge the folders of one name, nearest first."""
-    if len(group) == 1:
-        return _Decided(_judge(group[0], entries))
     first, *others = group
-    winner, *judged = (_judge(skill, entries) for skill in group)
+    winner, *judged = (_judge(skill, described.get(skill.path)) for skill in group)
     if isinstance(winner, Candidate):
         winner = winner._replace(hides=tuple(other.path for other in others))
     return _Decided(
@@ -241,8 +237,7 @@ def _decide(group: list[ScannedSkill], entries: _Entries) -> _Decided:
     )
 
 
-def _judge(found: ScannedSkill, entries: _Entries) -> Candidate | Skipped:
-    entry = entries.of(found)
+def _judge(found: ScannedSkill, entry: RegistryEntry | None) -> Candidate | Skipped:
     return judge(found, entry.reading, entry.edited) if entry else judge(found)
 
 
@@ -288,9 +283,3 @@ def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:
             yield Note(
                 "SAME_NAME", f"several skills have the name `{in_quotes(name)}`: {folders}", several[0].path
             )
-
-
-def _elsewhere(scanned: ScanResult, registry: Registry) -> list[str]:
-    """Return the files that the registry names outside of all locations."""
-    entries = _Entries(registry)
-    return [entry.path for entry in entries.unmatched(scanned.found) if entry.present]

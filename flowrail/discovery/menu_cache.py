@@ -16,6 +16,7 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import OFFERED, Scope
 from flowrail.errors import DocumentError
 from flowrail.storage import files
+from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
@@ -25,8 +26,6 @@ _SKEW = timedelta(minutes=5)
 _FIRST = ("skill", "scope", "priority", "categories", "description", "trigger")
 _LEFT_OUT = frozenset({"notes", "origins", "overridden", "hides", "hidden_by"})
 _BARE = Candidate("", Scope.GLOBAL, "")
-_TYPES: Mapping[str, Any] = {"scope": str, "health_check": str | None, "autonomous": bool | None}
-"""The types of fields whose default does not show them."""
 
 
 class CachedMenu(NamedTuple):
@@ -92,43 +91,22 @@ def write(
 
 
 def _entry(candidate: Candidate, score: int | None) -> dict[str, object]:
-    data = {name: _plain(value) for name, value in candidate._asdict().items()}
-    bare = _BARE._asdict()
+    data, bare = to_plain(candidate), to_plain(_BARE)
     others = {
         name: value
         for name, value in data.items()
-        if name not in {*_FIRST, *_LEFT_OUT} and value != _plain(bare[name])
+        if name not in {*_FIRST, *_LEFT_OUT} and value != bare[name]
     }
     return {**{name: data[name] for name in _FIRST}, "relevance_score": score, **others}
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, Scope):
-        return value.value
-    return list(value) if isinstance(value, tuple) else value
-
-
 def _menu(document: Any) -> CachedMenu:
     head, workflows = document["discovery"], document["workflows"]
-    moment = datetime.fromisoformat(head["timestamp"])
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    found = datetime.fromisoformat(head["timestamp"])
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
     ttl = max(0, min(int(head["ttl_minutes"]), TTL_MINUTES))
-    scores = {item["skill"]: item.get("relevance_score") for item in workflows}
+    scores = {item["skill"]: item.pop("relevance_score", None) for item in workflows}
     known = {skill: score for skill, score in scores.items() if isinstance(score, int)}
-    return CachedMenu(moment, ttl, tuple(_candidate(item) for item in workflows), known)
-
-
-def _candidate(item: Mapping[str, Any]) -> Candidate:
-    """Return the candidate of an entry; a value of a wrong type raises `TypeError`."""
-    fields: dict[str, Any] = {"path": ""}
-    for name, default in _BARE._asdict().items():
-        if name in _LEFT_OUT or name not in item:
-            continue
-        value = tuple(item[name]) if isinstance(default, tuple) else item[name]
-        texts = value if isinstance(value, tuple) else ()
-        if not isinstance(value, _TYPES.get(name, type(default))) or any(
-            not isinstance(t, str) for t in texts
-        ):
-            raise TypeError(name)
-        fields[name] = value
-    return Candidate(**{**fields, "scope": Scope(str(fields["scope"]))})
+    entries = [{"path": "", **item, "scope": Scope(item["scope"])} for item in workflows]
+    candidates = from_plain(entries, tuple[Candidate, ...])
+    return CachedMenu(found, ttl, candidates, known)

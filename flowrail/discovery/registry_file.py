@@ -29,21 +29,21 @@ REGISTRY_FILE = "handoff-registry.yaml"
 WRITTEN_FILE = ".handoff-registry.synced.json"
 """The name of the file beside it that remembers what `sync` wrote last."""
 
-SYNCED_FIELDS = {
-    "version": "version",
-    "summary": "description",
-    "categories": "categories",
-    "input_requirements": "input_requirements",
-    "output_types": "output_types",
-    "accepts_from": "accepts_from",
-    "provides_to": "provides_to",
-    "schema_version": "schema_version",
-    "schema_type": "schema_type",
-    "duration": "duration",
-    "complexity": "complexity",
-    "autonomous": "autonomous",
+SYNCED_FIELDS: Mapping[str, tuple[str, str]] = {
+    "version": ("", "version"),
+    "description": ("", "description"),
+    "accepts_from": ("handoff", "accepts_from"),
+    "provides_to": ("handoff", "provides_to"),
+    "schema_version": ("handoff", "schema_version"),
+    "schema_type": ("handoff", "schema_type"),
+    "categories": ("", "categories"),
+    "input_requirements": ("", "input_requirements"),
+    "output_types": ("", "output_types"),
+    "duration": ("meta", "estimated_duration"),
+    "complexity": ("meta", "complexity"),
+    "autonomous": ("meta", "autonomous"),
 }
-"""The fields of an entry that `sync` writes, and the field of a candidate that each holds."""
+"""The fields of a candidate that `sync` writes, each with its section of an entry, if it has one, and its key there."""
 
 Written = Mapping[str, Mapping[str, object]]
 """The values that `sync` wrote last, by skill and field of a candidate."""
@@ -205,12 +205,13 @@ class _RegistryReader:
         """Return the fields whose value is not the one that the last sync wrote."""
         written = self._written.get(entry.folder, {})
         declared = entry.reading.declared._asdict()
+        declared["description"] = declared["summary"]
         return frozenset(
             field
-            for name, field in SYNCED_FIELDS.items()
+            for field in SYNCED_FIELDS
             if field in written
-            and declared[name] is not None
-            and not same_value(declared[name], written[field])
+            and declared[field] is not None
+            and not same_value(declared[field], written[field])
         )
 
     def _with_own_fields(

@@ -119,7 +119,6 @@ def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
         "edited": [],
         "removed": [],
         "stale": [],
-        "left_out": [],
         "difference": "",
     }
 

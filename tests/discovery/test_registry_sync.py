@@ -102,7 +102,8 @@ EDITED = (
     REGISTRY.replace("workflows:\n", "# what I use\nworkflows:\n")
     .replace(
         '    version: "1.2"',
-        "    version: '1.2'   # keep the quotes\n    priority: 1\n    notes: mine, not yours",
+        "    version: '1.2'   # keep the quotes\n    priority: 1\n    notes: mine, not yours\n"
+        "    mood: [1.50, 0o17, 2024-01-15]",
     )
     .replace('        - "junior-developer"\n', '        - "junior-developer"  # Jo\n')
     .replace(
@@ -184,30 +185,6 @@ def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
     assert '"new"' in real.read_text()
 
 
-@pytest.mark.parametrize(
-    "value",
-    ["2024-99-99", "2024-1-1 10:00:00", "2001-12-14t21:59:43.10-05:00", "2024-01-01T00:00:00+25", "1__0", "._1",
-     "+12", "-.5e-3", "1e-400", "0o17", "1.50"],
-)  # fmt: skip
-def test_numbers_and_dates_stay_as_a_person_wrote_them(home: Path, value: str) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    entry = "    description: x\n    handoff: {accepts_from: ['*']}\n    categories: [a]\n    remote: true\n"
-    file_of(home).write_text(
-        f"version: '1.0'\nmine: {value}\nworkflows:\n  - name: a\n{entry}    seen: {value}  # and why\n"
-        f"    {value}: x\n    all: [{value}, b]\n"
-    )
-
-    text = synced(home)
-
-    for line in (
-        f"mine: {value}",
-        f"    seen: {value}  # and why",
-        f"    {value}: x",
-        f"    all: [{value}, b]",
-    ):
-        assert f"\n{line}\n" in text
-
-
 def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
     put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
     entry = "    description: x\n    handoff: {accepts_from: ['*']}\n    categories: [a]\n"
@@ -242,6 +219,7 @@ def test_what_lives_elsewhere_has_to_say_what_it_is(home: Path, more: str) -> No
         "\xff",
         "a: b\nworkflows: []\n",
         "version: '1.0'\nworkflows: []\nx: >#:",
+        "version: '1.0'\nworkflows: []\nx: 2024-99-99",
     ],
 )
 def test_a_registry_with_mistakes_is_not_touched(home: Path, text: str) -> None:
@@ -264,23 +242,6 @@ def test_a_registry_that_was_written_meanwhile_is_not_overwritten(home: Path) ->
         apply(planned)
 
     assert file_of(home).read_text() == REGISTRY
-
-
-@pytest.mark.parametrize(
-    "odd",
-    ["~: x", "~: [a, # b\n # c\n d]", "meta:\n  ~: x", ("workflows:\n- name: a\n  remote: true\n  ~: x\n"
-     "  description: x\n  handoff: {accepts_from: ['*']}\n  categories: [a]")],
-)  # fmt: skip
-def test_what_could_not_be_written_as_it_was_is_not_touched(home: Path, odd: str) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    text = f"version: '1.0'\n{'' if 'workflows' in odd else 'workflows: []'}\n{odd}\n"
-    file_of(home).write_text(text)
-
-    with pytest.raises(DocumentError, match=r"ruamel\.yaml (would change|cannot read it)") as refused:
-        sync(home)
-
-    assert refused.value.place.startswith(str(file_of(home)))
-    assert file_of(home).read_text() == text
 
 
 EDITS: list[tuple[str, str, str, object, object]] = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.registry.schema import mistakes, unfit
+from flowrail.discovery.registry.schema import mistakes
 from flowrail.discovery.registry_file import Registry, RegistryEntry
 from flowrail.discovery.scan.eligibility import EDITED
 from flowrail.errors import DocumentError
@@ -39,12 +39,11 @@ def check(discovery: Discovery) -> list[Note]:
         return list(registry.notes)  # they say why it cannot be read
     wrong = mistakes(document, local_skills(discovery))
     duplicates = [note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"]
-    differing = _differences(discovery, _in_other_places(document))
     return [
         *wrong,
         *duplicates,
         *_stale(discovery),
-        *differing,
+        *_differences(discovery),
         *_edited(registry),
         *_count(document, discovery),
     ]
@@ -72,25 +71,13 @@ def local_skills(discovery: Discovery) -> frozenset[str]:
     return frozenset({*(candidate.skill for candidate in found if not candidate.remote), *skipped})
 
 
-def _in_other_places(document: yaml_text.Document) -> frozenset[str]:
-    """Return the names of entries that are marked as remote."""
-    items = document.value.get("workflows") if isinstance(document.value, dict) else None
-    found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-    return frozenset(str(item.get("name")) for item in found if item.get("remote"))
-
-
-def _differences(discovery: Discovery, remote: Collection[str]) -> Iterator[Note]:
+def _differences(discovery: Discovery) -> Iterator[Note]:
     path = discovery.registry.path
     personal = {root.path for root in discovery.places.roots if root.personal}
-    entries = {
-        entry.folder: entry
-        for entry in discovery.registry.entries
-        if not entry.remote or (not entry.path and entry.name not in remote)
-    }
     for candidate in (*discovery.candidates, *discovery.hidden):
-        if candidate.root not in personal or unfit(candidate):
+        if candidate.root not in personal:
             continue
-        entry = entries.get(candidate.skill)
+        entry = discovery.described.get(candidate.path)
         if entry is None:
             yield Note("REGISTRY_MISSES", f"`{in_quotes(candidate.skill)}` is not in the registry", path)
         elif fields := _differing(candidate, entry):

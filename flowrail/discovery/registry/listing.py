@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.index import Discovery
+from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry_file import RegistryEntry
 
 
@@ -34,28 +34,19 @@ class RegistryRow(NamedTuple):
 
 def registered(discovery: Discovery) -> list[RegistryRow]:
     """Return every entry of the registry that could be read, in its order."""
-    personal = frozenset(root.path for root in discovery.places.roots if root.personal)
-    return [_standing(entry, discovery, personal) for entry in discovery.registry.entries]
+    return [_standing(entry, discovery) for entry in discovery.registry.entries]
 
 
-def _standing(entry: RegistryEntry, discovery: Discovery, personal: frozenset[str]) -> RegistryRow:
-    for candidate in (*discovery.candidates, *discovery.hidden):
-        if _about(entry, candidate, personal):
-            if candidate.hidden_by:
-                return RegistryRow(entry, "hidden", f"by {candidate.hidden_by}", candidate)
-            return RegistryRow(entry, "remote" if candidate.remote else "offered", "", candidate)
-    skipped = next((skill for skill in discovery.skipped if _about(entry, skill, personal)), None)
+def _standing(entry: RegistryEntry, discovery: Discovery) -> RegistryRow:
+    def is_described(skill: Candidate | Skipped) -> bool:
+        is_entry = skill.scope is Scope.REGISTRY and skill.skill == entry.folder
+        return is_entry or discovery.described.get(skill.path) is entry
+
+    for candidate in filter(is_described, (*discovery.candidates, *discovery.hidden)):
+        if candidate.hidden_by:
+            return RegistryRow(entry, "hidden", f"by {candidate.hidden_by}", candidate)
+        return RegistryRow(entry, "remote" if candidate.remote else "offered", "", candidate)
+    skipped = next(filter(is_described, discovery.skipped), None)
     gone = skipped is not None and skipped.code == "REGISTRY_STALE"
     reason = skipped.reason if skipped else "no skill of that name was found"
     return RegistryRow(entry, "gone" if gone else "not offered", reason)
-
-
-def _about(entry: RegistryEntry, skill: Candidate | Skipped, personal: frozenset[str]) -> bool:
-    """Whether *entry* describes *skill*: by its folder, or by its name if the skill is in the user's home."""
-    if skill.skill != entry.folder:
-        return False
-    folder = os.path.dirname(entry.path)
-    if not entry.path or skill.path in {entry.path, folder}:
-        return True
-    same_folder = os.path.normpath(os.path.dirname(skill.path)) == folder
-    return not entry.remote and (same_folder or skill.root in personal)

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.diagnostics import Note
 from flowrail.text import yaml as yaml_text
@@ -124,28 +123,6 @@ def _declares_itself(value: Any, place: tuple[int | str, ...], local: Collection
     if item.get("remote") or not isinstance(path, str) or "://" in path:
         return False
     return (os.path.basename(os.path.dirname(path)) or item.get("name")) in local
-
-
-def unfit(candidate: Candidate) -> str:
-    """Return why the registry cannot hold what *candidate* declares, or an empty text."""
-    entry = {
-        "name": candidate.skill,
-        "description": candidate.description,
-        "handoff": {
-            "accepts_from": list(candidate.accepts_from),
-            "provides_to": list(candidate.provides_to),
-            "schema_version": candidate.schema_version,
-        },
-        "categories": list(candidate.categories),
-        "input_requirements": list(candidate.input_requirements),
-        "output_types": list(candidate.output_types),
-    }
-    try:
-        WorkflowEntry.model_validate(entry)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        return f"its `{in_quotes('.'.join(map(str, problem['loc'])))}` {_lower(problem['msg'])}"
-    return ""
 
 
 def _lower(message: str) -> str:

@@ -22,20 +22,16 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry.check import local_skills
 from flowrail.discovery.registry.edit import (
-    EntryField,
-    append,
     dump,
     entry_of,
-    fields_of,
-    keep_parts,
     load,
-    miscounted,
     plain,
+    put,
     put_date,
-    refuse_loss,
+    value_of,
     written_like,
 )
-from flowrail.discovery.registry.schema import mistakes, unfit
+from flowrail.discovery.registry.schema import mistakes
 from flowrail.discovery.registry_file import (
     SYNCED_FIELDS,
     WRITTEN_FILE,
@@ -80,8 +76,7 @@ class Sync(NamedTuple):
 
     ``before`` is `None` if there is no registry. ``replaced`` are values that are overwritten, ``edited`` those that a
     person edited and that stay, ``removed`` entries that a person removed. ``stale`` entries have no skill any more; they
-    are kept. ``left_out`` are skills that the registry cannot hold. ``recounted`` says that the number of workflows was
-    wrong. ``written`` is what the next sync compares with.
+    are kept. ``recounted`` says that the number of workflows was wrong. ``written`` is what the next sync compares with.
     """
 
     path: str
@@ -93,7 +88,6 @@ class Sync(NamedTuple):
     edited: tuple[FieldChange, ...] = ()
     removed: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
     recounted: bool = False
     written: Written = MappingProxyType({})
 
@@ -118,32 +112,33 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: 
     """
     before = _read(path)
     text = _EMPTY if before is None else decode(before, source=path)
-    known = yaml_text.load(text, source=path) if before is None else _validated(path, text, discovery)
+    if before is not None:
+        _refuse_invalid(path, text, discovery)
     yaml = written_like(text)
     data = load(yaml, text, path)
     editor = _RegistryEditor(data["workflows"], path, home, read_written(path), replace)
     for candidate in _in_home(discovery):
         editor.take(candidate)
     editor.refuse_unused()
+    count = data.get("meta", {}).get("total_workflows")
     planned = Sync(
         path,
         before,
         before,
-        tuple(editor.added),
-        tuple(editor.updated),
-        tuple(editor.replaced),
-        tuple(editor.edited),
-        tuple(editor.removed),
-        _stale(discovery),
-        tuple(editor.left_out),
-        miscounted(known.value),
-        editor.written,
+        added=tuple(editor.added),
+        updated=tuple(editor.updated),
+        replaced=tuple(editor.replaced),
+        edited=tuple(editor.edited),
+        removed=tuple(editor.removed),
+        stale=tuple(skill.skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE"),
+        recounted=count not in {None, len(data["workflows"])},
+        written=editor.written,
     )
     if not (planned.added or planned.updated or planned.recounted):
         return planned
     put_date(data, now)
-    after = dump(yaml, data, text, path)
-    refuse_loss(known, _validated(path, after, discovery).value)
+    after = dump(yaml, data, text)
+    _refuse_invalid(path, after, discovery)
     return planned._replace(after=after.encode())
 
 
@@ -179,11 +174,9 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _validated(path: str, text: str, discovery: Discovery) -> yaml_text.Document:
-    """Return the document in *text*; refused if it has errors."""
-    document = yaml_text.load(text, source=path)
-    found = mistakes(document, local_skills(discovery))
-    if found:
+def _refuse_invalid(path: str, text: str, discovery: Discovery) -> None:
+    """Refuse a registry with errors."""
+    if found := mistakes(yaml_text.load(text, source=path), local_skills(discovery)):
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise RegistryInvalidError(
             f"{found[0].reason}{more}",
@@ -191,27 +184,17 @@ def _validated(path: str, text: str, discovery: Discovery) -> yaml_text.Document
             place=found[0].place,
             notes=[note.data() for note in found],
         )
-    return document
 
 
 def _in_home(discovery: Discovery) -> list[Candidate]:
-    """Return the skills in home, including those that a project's skill hides; their paths must be text."""
+    """Return the skills in home, including those that a project's skill hides."""
     personal = {root.path for root in discovery.places.roots if root.personal}
     own = [
         candidate
         for candidate in (*discovery.candidates, *discovery.hidden)
-        if candidate.root in personal and not candidate.remote and _is_text(candidate.path)
+        if candidate.root in personal and not candidate.remote
     ]
     return sorted(own, key=lambda candidate: candidate.skill)
-
-
-def _is_text(path: str) -> bool:
-    """Whether *path* is UTF-8; file systems allow other bytes."""
-    return path.isascii() or path.encode("utf-8", "replace").decode() == path
-
-
-def _stale(discovery: Discovery) -> tuple[str, ...]:
-    return tuple(skill.skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE")
 
 
 # --- editing --------------------------------------------------------------------------------------
@@ -233,79 +216,70 @@ class _RegistryEditor:
     """The list of workflows while it is edited."""
 
     def __init__(
-        self, items: MutableSequence[Any], path: str, home: str, written: Written, replace: Collection[str]
+        self, entries: MutableSequence[Any], path: str, home: str, written: Written, replace: Collection[str]
     ) -> None:
         self.added: list[str] = []
         self.updated: list[str] = []
         self.replaced: list[FieldChange] = []
         self.edited: list[FieldChange] = []
         self.removed: list[str] = []
-        self.left_out: list[str] = []
         self.written: dict[str, dict[str, object]] = {
             skill: dict(fields) for skill, fields in written.items()
         }
-        self._items = items
+        self._entries = entries
         self._path = path
         self._home = home
         self._replace = dict.fromkeys(replace, False)
 
     def take(self, candidate: Candidate) -> None:
-        """Update the entry of *candidate*, or add one, if the registry can hold it."""
-        if why := unfit(candidate):
-            self.left_out.append(f"{candidate.skill}: {why}")
-            return
-        item = next((entry for entry in self._items if self._is_about(entry, candidate)), None)
-        if item is not None:
-            self._update(item, candidate)
+        """Update the entry of *candidate*, or add one."""
+        entry = next((entry for entry in self._entries if self._is_about(entry, candidate)), None)
+        if entry is not None:
+            self._update(entry, candidate)
         elif candidate.skill in self.written and not self._is_replaced(candidate.skill, ""):
             self.removed.append(candidate.skill)
         else:
-            item = entry_of(candidate, self._shown(candidate.path))
-            append(self._items, item)
+            entry = entry_of(candidate, self._shown(candidate.path))
+            self._entries.append(entry)
+            values = {field: value_of(entry, field) for field in SYNCED_FIELDS}
             self.written[candidate.skill] = {
-                entry.field: entry.value for entry in fields_of(item) if entry.value is not None
+                field: value for field, value in values.items() if value is not None
             }
             self.added.append(candidate.skill)
 
     def refuse_unused(self) -> None:
         """Refuse names to replace that are neither a field nor a skill."""
-        unused = [
-            name for name, used in self._replace.items() if not used and name not in SYNCED_FIELDS.values()
-        ]
+        unused = [name for name, used in self._replace.items() if not used and name not in SYNCED_FIELDS]
         if unused:
             raise UsageError(
                 f"nothing to replace is named `{unused[0][:80]}`",
-                hint=f"name a skill, a skill's field as SKILL.FIELD, or one of {', '.join(SYNCED_FIELDS.values())}",
+                hint=f"name a skill, a skill's field as SKILL.FIELD, or one of {', '.join(SYNCED_FIELDS)}",
             )
 
-    def _update(self, item: Any, candidate: Candidate) -> None:
+    def _update(self, entry: Any, candidate: Candidate) -> None:
         """Compare each declared field with the registry and with what the last sync wrote."""
         skill = candidate.skill
-        base = self.written.setdefault(skill, {})
-        fields = fields_of(item)
-        before = len(self.replaced)
-        for entry in fields:
-            declared = self._declared(candidate, entry.field)
+        written = self.written.setdefault(skill, {})
+        replaced: list[FieldChange] = []
+        for field in SYNCED_FIELDS:
+            declared, value = self._declared(candidate, field), value_of(entry, field)
             if declared is None:
                 continue
-            is_unchanged = entry.field in base and same_value(base[entry.field], entry.value)
-            if same_value(entry.value, declared) or (entry.value is None and entry.field not in base):
-                if not same_value(entry.value, declared):
-                    self._put(entry, skill, declared)
-                base[entry.field] = declared
-            elif is_unchanged or self._is_replaced(skill, entry.field):
-                self._put(entry, skill, declared)
-                base[entry.field] = declared
+            change = FieldChange(skill, field, value, declared)
+            is_unchanged = field in written and same_value(written[field], value)
+            is_new = value is None and field not in written
+            if same_value(value, declared):
+                written[field] = declared
+            elif is_unchanged or is_new or self._is_replaced(skill, field):
+                put(entry, field, declared)
+                replaced.append(change)
+                written[field] = declared
             else:
-                self.edited.append(FieldChange(skill, entry.field, entry.value, declared))
-                base.setdefault(entry.field, declared)
-        keep_parts(item, fields)
-        if len(self.replaced) > before:
+                self.edited.append(change)
+                written.setdefault(field, declared)
+        if replaced:
+            self.replaced += replaced
             self.updated.append(skill)
-
-    def _put(self, entry: EntryField, skill: str, declared: object) -> None:
-        self.replaced.append(FieldChange(skill, entry.field, entry.value, declared))
-        entry.put(tuple(declared) if isinstance(declared, list) else declared)
 
     def _is_replaced(self, skill: str, field: str) -> bool:
         """Whether the frontmatter's value was requested."""

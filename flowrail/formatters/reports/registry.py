@@ -71,7 +71,6 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
         "edited": [change._asdict() for change in sync.edited],
         "removed": list(sync.removed),
         "stale": list(sync.stale),
-        "left_out": list(sync.left_out),
         "difference": sync.difference,
     }
 
@@ -121,7 +120,7 @@ def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _kept(sync: Sync) -> list[str]:
-    """Return what a sync leaves as it is: edits by a person, entries without a skill, skills that it cannot add."""
+    """Return what a sync leaves as it is: edits by a person, entries without a skill."""
     lines: list[str] = []
     if sync.edited:
         lines.append("Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):")
@@ -134,22 +133,13 @@ def _kept(sync: Sync) -> list[str]:
         lines.append(
             f"Not added again, because you removed them: {joined(sync.removed)} (`--replace SKILL` adds one)."
         )
-    return [*lines, *_stale(sync), *_left_out(sync)]
+    return [*lines, *_stale(sync)]
 
 
 def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return shortened(f"[{', '.join(map(str, value))}]", 120)
     return "(nothing)" if value is None else shortened(str(value), 120)
-
-
-def _left_out(sync: Sync) -> list[str]:
-    if not sync.left_out:
-        return []
-    return [
-        "Left out, because the registry cannot hold what they declare:",
-        *(f"  {shortened(entry)}" for entry in sync.left_out),
-    ]
 
 
 def _stale(sync: Sync) -> list[str]:
