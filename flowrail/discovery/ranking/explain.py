@@ -8,7 +8,7 @@ from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Root
-from flowrail.discovery.ranking.scores import Query, Score, score_query, score_relevance
+from flowrail.discovery.ranking.scores import Query, Score, Synthesis, score_query, score_relevance
 
 
 class LocationSeen(NamedTuple):
@@ -48,7 +48,7 @@ class SkillExplanation(NamedTuple):
         }
 
 
-def explain(discovery: Discovery, name: str, *, asked: object = None) -> SkillExplanation:
+def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None = None) -> SkillExplanation:
     """Return everything that is known about the skill *name*, which is a folder's name or a label.
 
     *asked* is a `Query` or a synthesis. Without it there is no score.
@@ -83,7 +83,7 @@ def _verdict(name: str, candidates: list[Candidate], skipped: tuple[Skipped, ...
     return f"`{name}` is not offered: {first.reason}"
 
 
-def _score(candidate: Candidate | None, asked: object) -> Score | None:
+def _score(candidate: Candidate | None, asked: Query | Synthesis | None) -> Score | None:
     if candidate is None or asked is None:
         return None
     return score_query(asked, candidate) if isinstance(asked, Query) else score_relevance(asked, candidate)

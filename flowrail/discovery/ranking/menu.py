@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.compatibility import VERSIONS, compatibility, normal_version
+from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Scope
@@ -15,7 +15,7 @@ from flowrail.discovery.ranking.scores import (
     Query,
     Ranked,
     Synthesis,
-    answers,
+    misses,
     rank,
     rank_for,
     shortlist,
@@ -97,20 +97,20 @@ class Menu(NamedTuple):
 
 def offer(discovery: Discovery, asked: MenuRequest, *, top: int | None = None) -> Menu:
     """Return the menu for a request. It shows the first *top* skills, or three to five."""
-    query = asked.query
-    fitting = [candidate for candidate in discovery.candidates if answers(candidate, query)]
-    ranked = rank_for(fitting, query) if asked.synthesis is None else rank(fitting, synthesis=asked.synthesis)
-    return Menu(
-        asked,
-        tuple(ranked),
-        len(shortlist(ranked)) if top is None else min(top, len(ranked)),
-        tuple(
-            UnsuitableCandidate(candidate, tuple(misses(candidate, query)))
-            for candidate in discovery.candidates
-            if candidate not in fitting
-        ),
-        discovery.nothing(len(ranked)),
+    fitting: list[Candidate] = []
+    unfit: list[UnsuitableCandidate] = []
+    for candidate in discovery.candidates:
+        if reasons := tuple(misses(candidate, asked.query)):
+            unfit.append(UnsuitableCandidate(candidate, reasons))
+        else:
+            fitting.append(candidate)
+    ranked = (
+        rank_for(fitting, asked.query)
+        if asked.synthesis is None
+        else rank(fitting, synthesis=asked.synthesis)
     )
+    length = len(shortlist(ranked)) if top is None else min(top, len(ranked))
+    return Menu(asked, tuple(ranked), length, tuple(unfit), discovery.nothing(len(ranked)))
 
 
 def remarks(discovery: Discovery) -> Iterator[Note]:
@@ -123,26 +123,3 @@ def remarks(discovery: Discovery) -> Iterator[Note]:
         if root.problem and (root.scope is Scope.EXTRA or not is_common):
             yield Note("PLACE_UNUSABLE", f"no skills can be found there: {root.problem}", root.path)
     yield from discovery.notes
-
-
-def misses(candidate: Candidate, query: Query) -> Iterator[str]:
-    """Yield what *query* asks for and *candidate* does not have."""
-    if not answers(candidate, Query(categories=query.categories)):
-        yield f"its categories are {', '.join(candidate.categories)}"
-    if not answers(candidate, Query(source=query.source)):
-        yield _refusal(candidate, query.source)
-    if not answers(candidate, Query(schema_version=query.schema_version)):
-        fit = compatibility(query.schema_version, candidate.schema_version)
-        versions = f"{query.schema_version} to {candidate.schema_version}"
-        yield f"payload {versions}: {fit.verdict.value}, {fit.reason}"
-    if not answers(candidate, Query(inputs=query.inputs)):
-        inputs = ", ".join(candidate.input_requirements)
-        yield f"its inputs are {inputs}" if inputs else "it declares no inputs"
-    if not answers(candidate, Query(text=query.text)):
-        yield f"its name, description, categories and tags do not contain every word of `{query.text}`"
-
-
-def _refusal(candidate: Candidate, source: str) -> str:
-    if source in {candidate.skill, candidate.name}:
-        return "a skill does not hand off to itself"
-    return f"it accepts work from {', '.join(candidate.accepts_from)}, not from `{source}`"

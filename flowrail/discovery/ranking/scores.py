@@ -8,8 +8,8 @@ no score. Equal scores go to the nearer scope, or to the priority that the regis
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Self
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
@@ -111,50 +111,45 @@ class Query(NamedTuple):
         return bool(self.categories or self.schema_version or self.inputs or self.text or not self.supervised)
 
 
-def score_relevance(synthesis: object, candidate: Candidate | Mapping[str, object]) -> Score:
-    """Return how well *candidate* fits *synthesis*, from 0 to 10.
-
-    *synthesis* is a `Synthesis`, or a mapping or object with the same names, such as the content of a payload. A
-    candidate may be a mapping with the keys of `available-workflows.yaml`.
-    """
-    found, skill = read_synthesis(synthesis), as_candidate(candidate)
+def score_relevance(synthesis: Synthesis | Mapping[str, object], candidate: Candidate) -> Score:
+    """Return how well *candidate* fits *synthesis*, from 0 to 10. It may be the content of a payload."""
+    found = read_synthesis(synthesis)
     return Score(
         (
-            _problem_type(found.problem_type, skill),
-            _uncertainties(found.key_uncertainties, skill),
-            _implementation(found.synthesis_summary, skill),
-            _convergence(found.convergence_level, skill),
-            _nearness(skill),
+            _problem_type(found.problem_type, candidate),
+            _uncertainties(found.key_uncertainties, candidate),
+            _implementation(found.synthesis_summary, candidate),
+            _convergence(found.convergence_level, candidate),
+            _nearness(candidate),
         )
     )
 
 
-def score_query(query: Query, candidate: Candidate | Mapping[str, object]) -> Score:
+def score_query(query: Query, candidate: Candidate) -> Score:
     """Return how well *candidate* fits *query*: at most 100, below 0 if it already had the work."""
-    skill = as_candidate(candidate)
     parts = [
-        _requested("category", query.categories, skill.categories, 40),
-        _schema(query.schema_version, skill),
-        _requested("input", query.inputs, skill.input_requirements, 20),
-        _history(query.history, skill),
-        _autonomy(skill, supervised=query.supervised),
+        _requested("category", query.categories, candidate.categories, 40),
+        _schema(query.schema_version, candidate),
+        _requested("input", query.inputs, candidate.input_requirements, 20),
+        _history(query.history, candidate),
+        _autonomy(candidate, supervised=query.supervised),
     ]
-    if skill.skill in query.chain:
-        parts.append(ScorePart("loop", _LOOP_PENALTY, 0, f"`{skill.skill}` already had this work"))
+    if candidate.skill in query.chain:
+        parts.append(ScorePart("loop", _LOOP_PENALTY, 0, f"`{candidate.skill}` already had this work"))
     return Score(parts)
 
 
-def rank(candidates: Iterable[Candidate | Mapping[str, object]], *, synthesis: object) -> list[Ranked]:
+def rank(candidates: Iterable[Candidate], *, synthesis: Synthesis | Mapping[str, object]) -> list[Ranked]:
     """Return the candidates with their relevance to *synthesis*, best first."""
-    known = map(as_candidate, candidates)
-    return _in_order(Ranked(candidate, score_relevance(synthesis, candidate)) for candidate in known)
+    return _in_order(Ranked(candidate, score_relevance(synthesis, candidate)) for candidate in candidates)
 
 
-def rank_for(candidates: Iterable[Candidate | Mapping[str, object]], query: Query) -> list[Ranked]:
+def rank_for(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
     """Return the candidates that have what *query* asks for, best first. If it asks for nothing, they have no score."""
-    known = [candidate for candidate in map(as_candidate, candidates) if answers(candidate, query)]
     return _in_order(
-        Ranked(candidate, score_query(query, candidate) if query.asks else None) for candidate in known
+        Ranked(candidate, score_query(query, candidate) if query.asks else None)
+        for candidate in candidates
+        if not any(misses(candidate, query))
     )
 
 
@@ -167,15 +162,23 @@ def shortlist(ranked: Sequence[Ranked]) -> list[Ranked]:
     ]
 
 
-def answers(candidate: Candidate, query: Query) -> bool:
-    """Whether *candidate* has what *query* asks for; of several categories or inputs, at least one."""
-    return (
-        _overlap(query.categories, candidate.categories)
-        and _overlap(query.inputs, candidate.input_requirements)
-        and (not query.source or candidate.admits(query.source))
-        and (not query.schema_version or _understands(candidate, query.schema_version))
-        and _words(query.text) <= _words(_all_text(candidate))
-    )
+def misses(candidate: Candidate, query: Query) -> Iterator[str]:
+    """Yield what *query* asks for and *candidate* does not have. Of several categories or inputs, one is enough."""
+    if query.categories and not set(query.categories).intersection(candidate.categories):
+        yield f"its categories are {', '.join(candidate.categories)}"
+    if query.source and query.source in {candidate.skill, candidate.name}:
+        yield "a skill does not hand off to itself"
+    elif query.source and not candidate.admits(query.source):
+        yield f"it accepts work from {', '.join(candidate.accepts_from)}, not from `{query.source}`"
+    fit = compatibility(query.schema_version, candidate.schema_version)
+    if query.schema_version and fit.verdict is not CompatibilityLevel.YES:
+        versions = f"{query.schema_version} to {candidate.schema_version}"
+        yield f"payload {versions}: {fit.verdict.value}, {fit.reason}"
+    if query.inputs and not set(query.inputs).intersection(candidate.input_requirements):
+        inputs = ", ".join(candidate.input_requirements)
+        yield f"its inputs are {inputs}" if inputs else "it declares no inputs"
+    if not _words(query.text) <= _words(_all_text(candidate)):
+        yield f"its name, description, categories and tags do not contain every word of `{query.text}`"
 
 
 def default_problem_type(categories: Iterable[str]) -> str:
@@ -184,34 +187,18 @@ def default_problem_type(categories: Iterable[str]) -> str:
     return next(known, "analytical")
 
 
-def as_candidate(value: Candidate | Mapping[str, object]) -> Candidate:
-    """Return a candidate given as a mapping. Keys that a candidate does not have are ignored."""
-    if isinstance(value, Candidate):
-        return value
-    fields: dict[str, object] = {
-        name: tuple(item) if isinstance(item, list) else item
-        for name, item in value.items()
-        if name in Candidate._fields
-    }
-    if "protocol_version" in value:
-        fields.setdefault("schema_version", value["protocol_version"])
-    scope = Scope(str(value.get("scope") or Scope.GLOBAL))
-    defaults: dict[str, Any] = {"skill": str(value.get("name", "")), "path": "", "priority": scope.priority}
-    return Candidate(**{**defaults, **fields, "scope": scope})
-
-
-def read_synthesis(value: object) -> Synthesis:
+def read_synthesis(value: Synthesis | Mapping[str, object]) -> Synthesis:
     """Return the synthesis in *value*, in the form of a session's facts or of any payload version.
 
     Uncertainties count as given, repeated ones included.
     """
     if isinstance(value, Synthesis):
         return value
-    value = _field(value, "handoff") or value
-    payload = _field(value, "payload")
+    content = _field(value, "handoff") or value
+    payload = _field(content, "payload")
     working = _field(payload, "working")
-    levels = [value, *(_field(value, name) for name in ("context", "insights", "meta")), payload, working]
-    insights = [_field(value, "insights"), _field(working, "insights")]
+    levels = [content, *(_field(content, name) for name in ("context", "insights", "meta")), payload, working]
+    insights = [_field(content, "insights"), _field(working, "insights")]
     uncertainties = [
         *(item for level in levels for item in _many(_field(level, "key_uncertainties"))),
         *(item for level in insights for item in _many(_field(level, "uncertainties"))),
@@ -225,7 +212,7 @@ def read_synthesis(value: object) -> Synthesis:
 
 
 def _field(value: object, name: str) -> object:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    return value.get(name) if isinstance(value, Mapping) else None
 
 
 def _first_text(levels: Iterable[object], name: str) -> str:
@@ -321,14 +308,6 @@ def _autonomy(candidate: Candidate, *, supervised: bool) -> ScorePart:
     works = "autonomously" if candidate.autonomous else "supervised"
     fits = candidate.autonomous is not supervised
     return ScorePart("autonomy", 10 if fits else 0, 10, f"works {works}")
-
-
-def _overlap(wanted: Sequence[str], offered: Sequence[str]) -> bool:
-    return not wanted or any(name in offered for name in wanted)
-
-
-def _understands(candidate: Candidate, version: str) -> bool:
-    return compatibility(version, candidate.schema_version).verdict is CompatibilityLevel.YES
 
 
 def _words(text: str) -> set[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.ranking.explain import SkillExplanation
-from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
-from flowrail.discovery.ranking.scores import Score
+from flowrail.discovery.ranking.menu import Menu, MenuRequest
+from flowrail.discovery.ranking.scores import Score, misses
 from flowrail.formatters.reports.menu import hidden, notes, skipped_section
 from flowrail.text.phrases import count, joined, near
 from flowrail.text.report import FilePath, Report, line, paragraphs, section, title
