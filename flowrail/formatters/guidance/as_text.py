@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
@@ -26,7 +27,7 @@ from flowrail.formatters.guidance.content import (
     shown,
     variables,
 )
-from flowrail.machines.guidance.guide import Guidance, OfferedTransition, wants_of
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
 from flowrail.text.phrases import duration, in_words, listed, section, size
 from flowrail.text.report import (
     Line,
@@ -42,7 +43,10 @@ from flowrail.text.report import (
 )
 from flowrail.text.safe_text import one_line, shortened, visible
 
-Lines = list[str | Line]
+if TYPE_CHECKING:
+    from flowrail.machines.guidance.views import DispatchView
+
+Lines: TypeAlias = list[str | Line]
 _FENCES = ("```", "~~~")
 
 
@@ -75,25 +79,23 @@ def _prose(text: str) -> Iterator[str | Line]:
 
 
 def _header(guidance: Guidance) -> Lines:
-    standing = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
-    marks = f"{standing}{f' · {REPLAYED}' if guidance.replayed else ''}"
+    state = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
+    state += f" · {REPLAYED}" if guidance.replayed else ""
     step = guidance.step
     if step is None:
-        return [line(Span(marks, Style.TITLE))]
-    phase = f" · {one_line(step.phase)}" if step.phase else ""
-    attempt = f" · attempt {step.attempt} of {step.limit}" if step.limit else ""
-    skipped = f" · skipped {listed(step.skipped)}" if step.skipped else ""
-    head = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{attempt}{skipped}"
-    return [
-        title(head),
-        *([line(Span(marks, Style.MUTED))] if guidance.session else []),
-    ]  # a preview has no session
+        return [title(state)]
+    parts = [guidance.skill, f"step {step.number} of {step.total}", one_line(step.title)]
+    parts += [one_line(step.phase)] if step.phase else []
+    parts += [f"attempt {step.attempt} of {step.limit}"] if step.limit else []
+    parts += [f"skipped {listed(step.skipped)}"] if step.skipped else []
+    head = title(" · ".join(parts))
+    return [head, line(Span(state, Style.MUTED))] if guidance.session else [head]  # a preview has no session
 
 
-def _given(guidance: Guidance) -> str:
+def _params(guidance: Guidance) -> str:
     params = in_short(guidance.params)
-    given = ", ".join(f"{one_line(name)}={one_line(in_words(value))}" for name, value in params.items())
-    return f" with {given}" if given else ""
+    values = ", ".join(f"{one_line(name)}={one_line(in_words(value))}" for name, value in params.items())
+    return f" with {values}" if values else ""
 
 
 def _dispatches(guidance: Guidance, show: Show) -> Lines:
@@ -103,34 +105,39 @@ def _dispatches(guidance: Guidance, show: Show) -> Lines:
     if not join.total:
         return [NOBODY]
     lines: Lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
-    for each in guidance.dispatches:
-        about = one_line(" ".join(filter(None, (item_of(each), variables(each, guidance.dispatches)))))
-        item = f" ({about})" if about else ""
-        holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
-        over = ", lease expired" if each.lease_over else ""
-        model = f", model {one_line(each.model)}" if each.model else ""
-        status = one_line(f"{each.status} {each.outcome or ''}")
-        runs = f" runs {each.workflow}" if each.workflow else ""
-        lines.append(f"  {each.id} {one_line(each.agent)}{runs}{item}{model}: {status}{holder}{over}")
-        if each.status == "done" and each.result:
-            lines.append(f"    {_result(each.result)}")
-        if each.status != "done" or each.again:
-            claim = command_of(each, join, show)
-            lines += [command(visible(claim), 4)] if claim else []
+    for dispatch in guidance.dispatches:
+        lines.append(f"  {_dispatch(guidance, dispatch)}")
+        is_done = dispatch.status == "done"
+        if is_done and dispatch.result:
+            lines.append(f"    {shortened(one_line(example_text(dispatch.result)), 200)}")
+        if not is_done or dispatch.again:
+            lines += _command(command_of(dispatch, join, show))
     return lines
 
 
-def _result(result: object) -> str:
-    return shortened(one_line(example_text(result)), 200)
+def _dispatch(guidance: Guidance, dispatch: DispatchView) -> str:
+    runs = f" runs {dispatch.workflow}" if dispatch.workflow else ""
+    about = one_line(" ".join(filter(None, (item_of(dispatch), variables(dispatch, guidance.dispatches)))))
+    item = f" ({about})" if about else ""
+    model = f", model {one_line(dispatch.model)}" if dispatch.model else ""
+    status = one_line(f"{dispatch.status} {dispatch.outcome or ''}")
+    holder = f" by {one_line(dispatch.holder)}" if dispatch.holder and dispatch.status == "claimed" else ""
+    over = ", lease expired" if dispatch.lease_over else ""
+    return f"{dispatch.id} {one_line(dispatch.agent)}{runs}{item}{model}: {status}{holder}{over}"
 
 
-def _answered(answer: Sequence[str]) -> str:
+def _command(text: str) -> Lines:
+    """Return the line of a command; none in a preview, which has no commands."""
+    return [command(visible(text), 4)] if text else []
+
+
+def _said(answer: Sequence[str]) -> str:
     return one_line("; ".join(text.removeprefix("other:") for text in answer))
 
 
 def _answers(guidance: Guidance) -> Lines:
     return [
-        f"The user was asked: {one_line(answer.question)} They answered: {_answered(answer.answer)}"
+        f"The user was asked: {one_line(answer.question)} They answered: {_said(answer.answer)}"
         + (f"  because: {one_line(answer.reason)}" if answer.reason else "")
         for answer in guidance.answers
     ]
@@ -138,17 +145,17 @@ def _answers(guidance: Guidance) -> Lines:
 
 def _questions(guidance: Guidance, show: Show) -> Lines:
     lines: Lines = []
-    for each in guidance.questions:
-        where = "" if each.session == guidance.session else f" (session {each.session})"
-        if each.answer is not None:
-            lines.append(f"Answered{where}: {one_line(each.text)} {_answered(each.answer)}")
+    for question in guidance.questions:
+        place = "" if question.session == guidance.session else f" (session {question.session})"
+        if question.answer is not None:
+            lines.append(f"Answered{place}: {one_line(question.text)} {_said(question.answer)}")
             continue
-        lines.append(f"For the user{where} [{one_line(each.header)}]: {one_line(each.text)}")
-        if each.default and each.due:
-            lines.append(f"  without an answer until {one_line(each.due)}: {one_line(each.default)}")
-        for option in each.options:
+        lines.append(f"For the user{place} [{one_line(question.header)}]: {one_line(question.text)}")
+        if question.default and question.due:
+            lines.append(f"  without an answer until {one_line(question.due)}: {one_line(question.default)}")
+        for option in question.options:
             about = f"  {one_line(option.description)}" if option.description else ""
-            lines += [f"  {one_line(option.label)}{about}", command(visible(shown(option.command, show)), 4)]
+            lines += [f"  {one_line(option.label)}{about}", *_command(shown(option.command, show))]
     return lines
 
 
@@ -162,21 +169,22 @@ def _working_files(guidance: Guidance) -> str:
 
 
 def _findings(guidance: Guidance, show: Show) -> Lines:
-    shown, more = findings_of(guidance, show)
+    findings, more = findings_of(guidance, show)
     lines: Lines = [
-        f"  {each.id} {each.severity} (round {each.round}) {one_line(each.text)}"
-        + (f"  {one_line(each.place)}" if each.place else "")
-        for each in shown
+        f"  {finding.id} {finding.severity} (round {finding.round}) {one_line(finding.text)}"
+        + (f"  {one_line(finding.place)}" if finding.place else "")
+        for finding in findings
     ]
     lines += [command(visible(more))] if more else []
     lines = ["Findings on record:", *lines] if lines else []
-    record = guidance.finding_command
-    if record:
-        lines += [f"To record a finding, append {FINDING} to", command(visible(show(record)), 4)]
+    if guidance.finding_command:
+        lines += [f"To record a finding, append {FINDING} to", *_command(show(guidance.finding_command))]
     return lines
 
 
 def _evidence(guidance: Guidance, show: Show) -> Lines:
+    if not guidance.evidence:
+        return []
     lines: Lines = [f"Evidence. {about_evidence(guidance)}"]
     for check in guidance.evidence:
         verdict = "waived" if check.waived else check.verdict
@@ -186,48 +194,32 @@ def _evidence(guidance: Guidance, show: Show) -> Lines:
             for name, said in outcomes_of(guidance, check).items()
         )
         lines.append(f"  {needed}{check.id}{about}: {one_line(check.expected)}")
-        lines += [command(f"run: {visible(check.run)}", 4)] if check.run else []
-        if check.command:
-            lines.append(command(f"{purpose_of(check)}: {visible(show(check.command))}", 4))
+        lines += _command(f"run: {check.run}" if check.run else "")
+        lines += _command(f"{purpose_of(check)}: {show(check.command)}" if check.command else "")
     return lines
 
 
 def _next(guidance: Guidance, show: Show) -> Lines:
+    if not guidance.next:
+        return []
     lines: Lines = ["Report the outcome to get the next step:"]
     for offer in guidance.next:
-        lines.append(f"  {_offer(guidance, offer)}")
-        lines += [command(visible(show(offer.command)), 4)] if offer.command else []
+        lines += [f"  {_offer(guidance, offer)}", *_command(shown(offer.command, show))]
     wants = wants_of(guidance.next)
-    if wants:
-        lines.append("Add to the command:")
-    for want in wants:
-        about = f"  {one_line(want.description)}" if want.description else ""
-        must = "" if want.required else "  (optional)"
-        example = one_line(example_text(want.example))
-        if want.type == "list":
-            example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-        values = f"one of {choices_text(want)}" if want.choices else f"such as {example}"
-        lines.append(f"  -s {want.name}={want.type.upper()}{must}  {values}{about}")
-    if len(wants) >= MANY:
-        lines.append(f"  {FACTS_FILE}")
+    lines += ["Add to the command:"] if wants else []
+    lines += [f"  {_want(want)}" for want in wants]
+    lines += [f"  {FACTS_FILE}"] if len(wants) >= MANY else []
     return lines
 
 
-def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
-    """Yield what a step waits for, and its next commands."""
-    yield from filter(
-        None,
-        (
-            _answers(guidance),
-            _dispatches(guidance, show),
-            _questions(guidance, show),
-            _findings(guidance, show),
-        ),
-    )
-    if guidance.evidence:
-        yield _evidence(guidance, show)
-    if guidance.next:
-        yield _next(guidance, show)
+def _want(want: Want) -> str:
+    example = one_line(example_text(want.example))
+    if want.type == "list":
+        example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
+    values = f"one of {choices_text(want)}" if want.choices else f"such as {example}"
+    optional = "" if want.required else "  (optional)"
+    about = f"  {one_line(want.description)}" if want.description else ""
+    return f"-s {want.name}={want.type.upper()}{optional}  {values}{about}"
 
 
 def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
@@ -238,6 +230,13 @@ def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
     return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
 
 
+def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
+    """Yield what a step waits for, and its next commands."""
+    yield _answers(guidance)
+    for lines_of in (_dispatches, _questions, _findings, _evidence, _next):
+        yield lines_of(guidance, show)
+
+
 def standing(guidance: Guidance, show: Show = str) -> str:
     """Return the state of a session and its next commands, without the step's instructions."""
     return plain_text(state_report(guidance, show))
@@ -246,7 +245,7 @@ def standing(guidance: Guidance, show: Show = str) -> str:
 def state_report(guidance: Guidance, show: Show = str) -> Report:
     """Return the same for a terminal."""
     yield from _header(guidance)
-    yield line("started ", Moment(one_line(guidance.started_at)), _given(guidance))
+    yield line("started ", Moment(one_line(guidance.started_at)), _params(guidance))
     if files := _working_files(guidance):
         yield files
     if guidance.claim:

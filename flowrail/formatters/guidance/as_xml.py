@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
@@ -29,14 +30,14 @@ from flowrail.formatters.guidance.content import (
     variables,
 )
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.guidance.guide import (
-    Guidance,
-    OfferedTransition,
-    Want,
-    wants_of,
-)
-from flowrail.machines.sessions.session import CLAIMED
-from flowrail.text.safe_text import attributes, content, xml_verbatim
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
+from flowrail.machines.sessions.session import CLAIMED, PENDING
+from flowrail.text.safe_text import Markup, Verbatim, attributes, block, content, element, xml_verbatim
+
+if TYPE_CHECKING:
+    from flowrail.machines.engine.dispatched_work import Join
+    from flowrail.machines.guidance.evidence import EvidenceView
+    from flowrail.machines.guidance.views import DispatchView, QuestionView
 
 LAUNCH_ONE = "Launch one agent"
 LAUNCH_EACH = "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise,"
@@ -60,7 +61,7 @@ RELAUNCH = (
 ALL_ENDED = (
     "All agents have finished: launch no more. Do what the text above asks after their work, then report."
 )
-KEEP = "<keep>In any report: --found RESULT, --remember DECISION (repeatable).</keep>"
+KEEP = "In any report: --found RESULT, --remember DECISION (repeatable)."
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""
@@ -72,23 +73,30 @@ ENOUGH = (
 
 def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as one well-formed element: a step and its next commands."""
-    head = attributes(
+    return block(
+        "step_output",
+        [*_step(guidance, show), *_work(guidance, show), *_report(guidance, show)],
         session=guidance.session,
         revision=guidance.revision,
         skill=guidance.skill,
         status=guidance.status,
         replayed=REPLAYED if guidance.replayed else None,
     )
-    return "\n".join([f"<step_output{head}>", *_body(guidance, show), "</step_output>"])
 
 
-def _body(guidance: Guidance, show: Show) -> list[str]:
-    parts: list[str] = []
+def _verbatim(tag: str, text: str, /, **values: object) -> Markup:
+    return element(tag, Verbatim(text), **values)
+
+
+def _step(guidance: Guidance, show: Show) -> Iterator[Markup]:
+    """Yield the step and its instructions."""
     if guidance.briefing is not None:
-        parts.append(f"<briefing>{xml_verbatim(briefing_text(guidance.briefing))}</briefing>")
+        yield _verbatim("briefing", briefing_text(guidance.briefing))
     step = guidance.step
     if step is not None:
-        where = attributes(
+        yield _verbatim(
+            "step_header",
+            step.title,
             id=step.id,
             number=step.number,
             total=step.total,
@@ -97,167 +105,159 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
             limit=step.limit,
             skipped=" ".join(step.skipped) or None,
         )
-        parts.append(f"<step_header{where}>{xml_verbatim(step.title)}</step_header>")
-    text = "\n".join(map(content, pieces(guidance, show)))
-    parts.append("<current_action>\n" + text.strip("\n") + "\n</current_action>")
+    instructions = "\n".join(map(content, pieces(guidance, show))).strip("\n")
+    yield block("current_action", [Markup(instructions)])
     if guidance.forbids:
-        parts.append(f"<not_in_this_step>{xml_verbatim(', '.join(guidance.forbids))}</not_in_this_step>")
-    parts += [
-        *_answers(guidance),
-        *_dispatches(guidance, show),
-        *_questions(guidance, show),
-        *_findings(guidance, show),
-    ]
+        yield _verbatim("not_in_this_step", ", ".join(guidance.forbids))
+
+
+def _work(guidance: Guidance, show: Show) -> Iterator[Markup]:
+    """Yield answers, dispatches, questions and findings."""
+    for answer in guidance.answers:
+        said = _said(answer.question, answer.answer)
+        yield element("user_said", said, id=answer.id, reason=answer.reason or None)
+    if guidance.join is not None:
+        yield _dispatches(guidance, guidance.join, show)
+    if guidance.questions:
+        how = how_to_ask(guidance, show)
+        ask = [_verbatim("ask", how)] if how else []
+        yield block("questions", [*ask, *(_question(guidance, one, show) for one in guidance.questions)])
+    findings, more = findings_of(guidance, show)
+    for finding in findings:
+        about = {"severity": finding.severity, "round": finding.round, "place": finding.place}
+        yield _verbatim("finding", finding.text, id=finding.id, **about)
+    if more:
+        yield _verbatim("more_findings", more)
     if guidance.finding_command:
         condition = UNRECORDED if guidance.dispatches else None
-        append = attributes(**{"append": FINDING, "if": condition})
-        parts.append(
-            f"<finding_command{append}>{xml_verbatim(show(guidance.finding_command))}</finding_command>"
-        )
-    parts += _evidence(guidance, show)
+        command = show(guidance.finding_command)
+        yield _verbatim("finding_command", command, **{"append": FINDING, "if": condition})
+
+
+def _report(guidance: Guidance, show: Show) -> Iterator[Markup]:
+    """Yield the evidence that is needed, and the next commands."""
+    if guidance.evidence:
+        checks = [_check(guidance, check, show) for check in guidance.evidence]
+        yield block("evidence", [Verbatim(about_evidence(guidance)), *checks])
     if guidance.next:
-        keep = [KEEP] if show is str and (guidance.revision == 0 or guidance.briefing) else []
-        parts += [
-            "<next>",
-            *keep,
-            *_wants(guidance),
-            *(_case(guidance, offer, show) for offer in guidance.next),
-            "</next>",
-        ]
-    return parts
+        is_new = show is str and (guidance.revision == 0 or guidance.briefing)
+        keep = [_verbatim("keep", KEEP)] if is_new else []
+        cases = [_case(guidance, offer, show) for offer in guidance.next]
+        yield block("next", [*keep, *_wants(guidance), *cases])
 
 
-def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
-    join = guidance.join
-    if join is None:
-        return
-    head = attributes(needed=join.needed, succeeded=join.succeeded, total=join.total, met=join.met)
-    yield f"<dispatches{head}>"
-    if not join.total:
-        yield f"<launch>{NOBODY}</launch>"
-    if not join.met and any(each.status == "pending" for each in guidance.dispatches):
-        some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
-        launch = LAUNCH_ONE if len(guidance.dispatches) == 1 else LAUNCH_EACH
-        yield f"<launch>{launch}{LAUNCH}{some}</launch>"
-    if any(each.again for each in guidance.dispatches):
-        yield f"<launch>{LAUNCH_AGAIN}</launch>"
-    asked = any(each.answer is None for each in guidance.questions)
-    if not (asked or join.met) and any(each.status == CLAIMED for each in guidance.dispatches):
-        yield f"<launch>{RELAUNCH}</launch>"
-    if join.met and join.open:
-        yield f"<launch>{ENOUGH}</launch>"
-    if join.met and join.total and not join.open:
-        yield f"<launch>{ALL_ENDED}</launch>"
+def _dispatches(guidance: Guidance, join: Join, show: Show) -> Markup:
     most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
-    for each in guidance.dispatches:
-        about = attributes(
-            id=each.id,
-            agent=each.agent,
-            workflow=each.workflow,
-            item=item_of(each),
-            vars=variables(each, guidance.dispatches) or None,
-            model=each.model,
-            status=each.status,
-            holder=each.holder,
-            until=each.expires_at if each.status == CLAIMED else None,
-            lease="over" if each.lease_over else None,
-            outcome=None
-            if each.outcome == Outcome.OK
-            else each.outcome,  # `ok` is not the verdict in the result
-            result=result_of(each, most) if each.again and each.result else None,
+    return block(
+        "dispatches",
+        [
+            *(_verbatim("launch", text) for text in _launch(guidance, join)),
+            *(_dispatch(guidance, dispatch, join, most, show) for dispatch in guidance.dispatches),
+        ],
+        needed=join.needed,
+        succeeded=join.succeeded,
+        total=join.total,
+        met=join.met,
+    )
+
+
+def _launch(guidance: Guidance, join: Join) -> Iterator[str]:
+    """Yield what to do with the dispatches as they are now."""
+    statuses = {dispatch.status for dispatch in guidance.dispatches}
+    if not join.total:
+        yield NOBODY
+    if not join.met and PENDING in statuses:
+        some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
+        yield f"{LAUNCH_ONE if len(guidance.dispatches) == 1 else LAUNCH_EACH}{LAUNCH}{some}"
+    if any(dispatch.again for dispatch in guidance.dispatches):
+        yield LAUNCH_AGAIN
+    has_questions = any(question.answer is None for question in guidance.questions)
+    if not (has_questions or join.met) and CLAIMED in statuses:
+        yield RELAUNCH
+    if join.met and join.total:
+        yield ENOUGH if join.open else ALL_ENDED
+
+
+def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int, show: Show) -> Markup:
+    is_done = dispatch.status == "done" and not dispatch.again
+    return _verbatim(
+        "dispatch",
+        result_of(dispatch, most) if is_done else command_of(dispatch, join, show),
+        id=dispatch.id,
+        agent=dispatch.agent,
+        workflow=dispatch.workflow,
+        item=item_of(dispatch),
+        vars=variables(dispatch, guidance.dispatches) or None,
+        model=dispatch.model,
+        status=dispatch.status,
+        holder=dispatch.holder,
+        until=dispatch.expires_at if dispatch.status == CLAIMED else None,
+        lease="over" if dispatch.lease_over else None,
+        outcome=None if dispatch.outcome == Outcome.OK else dispatch.outcome,  # not a verdict on the result
+        result=result_of(dispatch, most) if dispatch.again and dispatch.result else None,
+    )
+
+
+def _said(question: str, answer: tuple[str, ...]) -> Markup:
+    return Markup(f"{_verbatim('text', question)}{xml_verbatim('; '.join(answer))}")
+
+
+def _question(guidance: Guidance, question: QuestionView, show: Show) -> Markup:
+    is_open = question.answer is None
+    about = attributes(
+        id=question.id,
+        header=question.header,
+        multi=question.multi or None,
+        session=None if question.session == guidance.session else question.session,
+        default=question.default if is_open else None,
+        until=question.due if is_open else None,
+    )
+    if question.answer is not None:
+        return Markup(f"<answered{about}>{_said(question.text, question.answer)}</answered>")
+    options = [
+        _verbatim(
+            "option",
+            shown(option.command, show),
+            label=option.label,
+            description=option.description or None,
         )
-        inside = (
-            result_of(each, most)
-            if each.status == "done" and not each.again
-            else command_of(each, join, show)
-        )
-        yield f"<dispatch{about}>{xml_verbatim(inside)}</dispatch>"
-    yield "</dispatches>"
+        for option in question.options
+    ]
+    return Markup(
+        "\n".join([f"<question{about}>{_verbatim('text', question.text)}", *options, "</question>"])
+    )
 
 
-def _answers(guidance: Guidance) -> Iterator[str]:
-    for answer in guidance.answers:
-        about = attributes(id=answer.id, reason=answer.reason or None)
-        words = xml_verbatim("; ".join(answer.answer))
-        yield f"<user_said{about}><text>{xml_verbatim(answer.question)}</text>{words}</user_said>"
+def _check(guidance: Guidance, check: EvidenceView, show: Show) -> Markup:
+    inside = xml_verbatim(check.expected)
+    if check.run:
+        inside += _verbatim("run", check.run)
+    if check.command:
+        inside += _verbatim(purpose_of(check).replace(" ", "_"), show(check.command))
+    now = "waived" if check.waived else check.verdict or None
+    about = {**outcomes_of(guidance, check), "level": check.level, "now": now}
+    return element("check", Markup(inside), id=check.id, **about)
 
 
-def _questions(guidance: Guidance, show: Show) -> Iterator[str]:
-    if not guidance.questions:
-        return
-    yield "<questions>"
-    if asked := how_to_ask(guidance, show):
-        yield f"<ask>{xml_verbatim(asked)}</ask>"
-    for each in guidance.questions:
-        about = attributes(
-            id=each.id,
-            header=each.header,
-            multi=each.multi or None,
-            session=None if each.session == guidance.session else each.session,
-            default=each.default if each.answer is None else None,
-            until=each.due if each.answer is None else None,
-        )
-        if each.answer is not None:
-            said = xml_verbatim("; ".join(each.answer))
-            yield f"<answered{about}><text>{xml_verbatim(each.text)}</text>{said}</answered>"
-            continue
-        yield f"<question{about}><text>{xml_verbatim(each.text)}</text>"
-        for option in each.options:
-            said = attributes(label=option.label, description=option.description or None)
-            yield f"<option{said}>{xml_verbatim(shown(option.command, show))}</option>"
-        yield "</question>"
-    yield "</questions>"
-
-
-def _findings(guidance: Guidance, show: Show) -> Iterator[str]:
-    shown, more = findings_of(guidance, show)
-    for each in shown:
-        about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
-        yield f"<finding{about}>{xml_verbatim(each.text)}</finding>"
-    if more:
-        yield f"<more_findings>{xml_verbatim(more)}</more_findings>"
-
-
-def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
-    if not guidance.evidence:
-        return
-    yield f"<evidence>\n{about_evidence(guidance)}"
-    for check in guidance.evidence:
-        about = attributes(
-            id=check.id,
-            **outcomes_of(guidance, check),
-            level=check.level,
-            now="waived" if check.waived else check.verdict or None,
-        )
-        commands = [f"<run>{xml_verbatim(check.run)}</run>"] if check.run else []
-        if check.command:
-            name = purpose_of(check).replace(" ", "_")
-            commands.append(f"<{name}>{xml_verbatim(show(check.command))}</{name}>")
-        yield f"<check{about}>{xml_verbatim(check.expected)}{''.join(commands)}</check>"
-    yield "</evidence>"
-
-
-def _wants(guidance: Guidance) -> list[str]:
+def _wants(guidance: Guidance) -> list[Markup]:
     """Return one line for each value; if there are many, how to append them is said once."""
     wants = wants_of(guidance.next)
     if len(wants) < MANY:
         return [_want(want, _how_to_append(want)) for want in wants]
-    return [
-        *(_want(want) for want in wants),
-        f"<wants_file>Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}</wants_file>",
-    ]
+    how = f"Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}"
+    return [*(_want(want, "") for want in wants), _verbatim("wants_file", how)]
 
 
-def _want(want: Want, *how: str) -> str:
-    head = attributes(
+def _want(want: Want, how: str) -> Markup:
+    return element(
+        "want",
+        Markup(": ".join(filter(None, (how, xml_verbatim(want.description))))),
         name=want.name,
         type=want.type,
         example=None if want.choices else example_text(want.example),
         choices=choices_text(want) if want.choices else None,
         required=want.required,
     )
-    about = [xml_verbatim(want.description)] if want.description else []
-    return f"<want{head}>{': '.join([*how, *about])}</want>"
 
 
 def _how_to_append(want: Want) -> str:
@@ -266,11 +266,12 @@ def _how_to_append(want: Want) -> str:
     return f"append -s {want.name}=VALUE"
 
 
-def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> str:
-    head = attributes(
+def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> Markup:
+    return _verbatim(
+        "case",
+        shown(offer.command, show),
         outcome=offer.outcome,
         to=destination(guidance, offer),
         limit_reached=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,
     )
-    return f"<case{head}>{xml_verbatim(shown(offer.command, show))}</case>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
@@ -21,12 +20,12 @@ from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, duration, in_words, size
 from flowrail.text.placeholders import RepeatableTexts
-from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, shortened
+from flowrail.text.safe_text import Markup, Verbatim, element, listing, one_line, parts, shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.dispatched_work import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
+    from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep, LoopView
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
 
 
@@ -74,12 +73,12 @@ LONG_TEXT = 1_000
 """Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "Your report is accepted only if these checks pass."
-_OUTCOME = " Each counts for the outcome that it names."
-_CONDITION = ' A check with "if" counts only if that holds.'
-_DECIDED = " The step decides the outcome from your report: you do not report it."
-_VERDICTS = ' "now" is the result of a check at this moment.'
+_OUTCOME = "Each counts for the outcome that it names."
+_CONDITION = 'A check with "if" counts only if that holds.'
+_DECIDED = "The step decides the outcome from your report: you do not report it."
+_VERDICTS = '"now" is the result of a check at this moment.'
 _RUN_EXACTLY = (
-    " Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
+    "Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
     "the background."
 )
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
@@ -88,26 +87,24 @@ FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 
 def how_to_ask(guidance: Guidance, show: Show) -> str:
     """Return what to do with open questions; an empty text without any."""
-    waiting = [each for each in guidance.questions if each.answer is None]
+    waiting = [question for question in guidance.questions if question.answer is None]
     if waiting and guidance.launcher_command:
         return f"{ASK_ABOVE}{show(guidance.launcher_command)}"
-    lines = [
-        *([ASK_USER] if waiting else []),
-        *([OWN_WORDS] if any(each.source not in {BY_LIMIT, BY_EVIDENCE} for each in waiting) else []),
-        *([WAIVE] if any(each.source == BY_EVIDENCE for each in waiting) else []),
-        *([SEVERAL] if any(each.multi for each in waiting) else []),
-        *(
-            [REASON]
-            if any(
-                "reason" in option.command.options
-                for each in waiting
-                for option in each.options
-                if option.command and each.source != BY_EVIDENCE
-            )
-            else []
-        ),
+    sources = {question.source for question in waiting}
+    commands = [
+        option.command
+        for question in waiting
+        for option in question.options
+        if option.command and question.source != BY_EVIDENCE
     ]
-    return " ".join(lines)
+    sentences = (
+        (ASK_USER, bool(waiting)),
+        (OWN_WORDS, bool(sources - {BY_LIMIT, BY_EVIDENCE})),
+        (WAIVE, BY_EVIDENCE in sources),
+        (SEVERAL, any(question.multi for question in waiting)),
+        (REASON, any("reason" in command.options for command in commands)),
+    )
+    return " ".join(sentence for sentence, applies in sentences if applies)
 
 
 def purpose_of(check: EvidenceView) -> str:
@@ -119,24 +116,20 @@ def purpose_of(check: EvidenceView) -> str:
 
 def about_evidence(guidance: Guidance) -> str:
     """Return what to do with the checks of a step."""
-    named = [outcomes_of(guidance, check) for check in guidance.evidence]
-    condition = _CONDITION if any("if" in each for each in named) else ""
+    conditions = [outcomes_of(guidance, check) for check in guidance.evidence]
     offered = {offer.outcome for offer in guidance.next}
-    named = [each for each in named if not offered <= {*each.get("outcome", "").split()}]
-    outcome = _OUTCOME if any("outcome" in each for each in named) else ""
-    has_verdicts = any(check.verdict for check in guidance.evidence)
-    runs = any(check.run for check in guidance.evidence)
-    decided = _decides(guidance) and any("outcome" in each for each in named)
-    return "".join(
-        (
-            _EVIDENCE,
-            outcome,
-            condition,
-            _DECIDED if decided else "",
-            _VERDICTS if has_verdicts else "",
-            _RUN_EXACTLY if runs else "",
-        )
+    is_for_some = any(
+        "outcome" in condition and not offered <= {*condition["outcome"].split()} for condition in conditions
     )
+    sentences = (
+        (_EVIDENCE, True),
+        (_OUTCOME, is_for_some),
+        (_CONDITION, any("if" in condition for condition in conditions)),
+        (_DECIDED, is_for_some and _decides(guidance)),
+        (_VERDICTS, any(check.verdict for check in guidance.evidence)),
+        (_RUN_EXACTLY, any(check.run for check in guidance.evidence)),
+    )
+    return " ".join(sentence for sentence, applies in sentences if applies)
 
 
 def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:
@@ -231,11 +224,8 @@ def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
 
 def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str | Markup]]:
     """Return the texts before and after a step's own text, such as its review loop and how to ask the user."""
-    before: list[str | Markup] = []
-    after: list[str | Markup] = []
-    if guidance.loop is not None:
-        before, after = _blocks().loop_pieces(guidance.loop)
-    if _has_open_dispatches(guidance):
+    before, after = _loop_pieces(guidance.loop) if guidance.loop is not None else ([], [])
+    if guidance.join is not None and guidance.join.open:
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
     if guidance.take_over_command is not None:
         after.append(f"To take it over: {show(guidance.take_over_command)}")
@@ -251,7 +241,8 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
         )
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
-    if guidance.ask_command and _is_first_text(guidance):
+    is_first_text = guidance.revision == 0 or guidance.resumed
+    if guidance.ask_command and is_first_text and guidance.step is not None:
         after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return before, after
 
@@ -261,15 +252,51 @@ def _result_file(file: WorkingFile) -> str:
     return f"{others}{file.path} ({size(file.bytes)})"
 
 
-def _has_open_dispatches(guidance: Guidance) -> bool:
-    """Return whether agents are still at work and may return questions."""
-    return guidance.join is not None and bool(guidance.join.open)
+_STOP = (
+    "Fixing anything here",
+    "Calling a blocking finding minor",
+    "Any flow command that is not printed here",
+)
+_UNREVIEWED = "The review failed and recorded no findings, so the gate does not pass."
 
 
-def _is_first_text(guidance: Guidance) -> bool:
-    """Return whether this is the first text of a sub-agent."""
-    is_first = guidance.revision == 0 or guidance.resumed
-    return guidance.step is not None and is_first
+def _loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]:
+    """Return the texts of a review loop before and after the step's own text.
+
+    A gate always prints three things: the banner (which round of how many), the stop condition (fix nothing here, run
+    the one printed command), and that the next review starts from the beginning.
+    """
+    banner = element(
+        "state_banner", "", checkpoint=loop.name, iteration=loop.round, limit=loop.limit, mode=loop.mode
+    )
+    found, named = ", ".join(loop.blocking), ", ".join(loop.severities)
+    blocked = f"The gate does not pass: {found}. Severities that block in this round: {named}."
+    blocked = _UNREVIEWED if loop.unreviewed else blocked
+    texts: list[str | Markup] = []
+    forbidden: Sequence[str] = ()
+    match loop.mode:
+        case "passed":
+            texts = [f"The gate passes: no open finding blocks ({named} would). This was the last round."]
+            forbidden = ("Reviewing again what has passed",)
+        case "failed":
+            back = "Back to" if loop.unreviewed else "Fix in"
+            texts, forbidden = [blocked, f"{back}: {loop.fixed_in}. Then it is reviewed again."], _STOP
+        case "re-verify" if loop.only_changes:
+            texts = ["This round reviews only what changed since the last one, and what refers to that."]
+        case "re-verify":
+            texts = ["This round reviews everything from the start, as if it were the first."]
+            forbidden = ("Telling the reviewer what was found before",)
+        case "ask-user":
+            texts, forbidden = [blocked, "No rounds are left. The user decides how to continue."], _STOP
+        case "fix" if loop.unreviewed:
+            texts = [f"{_UNREVIEWED} Fix what stopped the review."]
+        case "fix":
+            left = f"To fix, because they block: {found}." if found else "All findings are marked as settled."
+            texts = [f"Sent back by the review of round {loop.round}. {left}"]
+        case _:
+            texts = ["The review has not ended in this round, so the gate cannot decide yet."]
+            forbidden = _STOP
+    return [banner, *texts], [listing("forbidden", "action", forbidden)] if forbidden else []
 
 
 def reference_texts(guidance: Guidance) -> dict[str, str]:
@@ -321,14 +348,10 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
         if FENCE not in plain:
             found.append(plain)
             continue
-        found += _blocks().fence_pieces(plain, resources)
+        from flowrail.formatters.blocks.fences import with_blocks  # 1 ms, and few steps have a fence
+
+        found += with_blocks(plain, resources)
     return found
-
-
-def _blocks() -> ModuleType:
-    from flowrail.formatters.guidance import blocks  # 1 ms, and few steps have a fence or a review loop
-
-    return blocks
 
 
 def plain(value: object, keep: Keep = str) -> Any:

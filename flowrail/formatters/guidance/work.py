@@ -8,69 +8,10 @@ from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import as_host_questions, as_xml
 from flowrail.machines.guidance.views import Assignment, DispatchResult, PendingQuestions
-from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
+from flowrail.machines.sessions.session import RecordedFinding
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import RepeatableTexts
-from flowrail.text.safe_text import Markup, Verbatim, block, element, one_line, visible
-
-
-def assignment_text(assignment: Assignment, show: Show = str) -> str:
-    """Return the task of a free-form dispatch as text for its agent."""
-    ok, fail = assignment.finish
-    answers = [
-        f"Asked the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in assignment.answered
-    ]
-    checks = [f"  {one_line(expected)}" for expected in assignment.evidence]
-    return "\n".join(
-        (
-            visible("\n".join(_pieces(assignment))),
-            "",
-            *(["Checked before the work counts as done:", *checks, ""] if checks else []),
-            *([*answers, ""] if answers else []),
-            "When this is done, run the first command, with each fact of the result as -s NAME=VALUE.",
-            "If it cannot be done, run the second, with -s reason=TEXT. Return what it prints as your answer.",
-            f"  {visible(show(ok))}",
-            f"  {visible(show(fail))}",
-            "",
-            SUB_AGENT_QUESTION_FORMAT,
-            element("ask_command", Verbatim(show(assignment.ask))),
-            *(
-                [element("finding_command", Verbatim(show(assignment.finding)), append=FINDING)]
-                if assignment.finding
-                else []
-            ),
-        )
-    )
-
-
-def assignment_xml(assignment: Assignment, show: Show = str) -> str:
-    """Return the same task as one well-formed element, so that no value can pass for another part of it."""
-    dispatch = assignment.dispatch
-    head = {"session": assignment.session, "dispatch": dispatch.id, "agent": dispatch.agent}
-    about = {"model": dispatch.model, "until": dispatch.expires_at}
-    said = [block("answered", [element("text", text), answer]) for text, answer in assignment.answered]
-    ways = [
-        element("case", Verbatim(show(command)), outcome=word)
-        for word, command in zip(("ok", "fail"), assignment.finish, strict=True)
-    ]
-    finding = (
-        [element("finding_command", Verbatim(show(assignment.finding)), append=FINDING)]
-        if assignment.finding
-        else []
-    )
-    checks = [element("check", expected) for expected in assignment.evidence]
-    lines = [
-        block("current_action", _pieces(assignment)),
-        *([block("evidence", checks)] if checks else []),
-        *said,
-        element("how", _HOW),
-        block("next", ways),
-        SUB_AGENT_QUESTION_FORMAT,
-        element("ask_command", Verbatim(show(assignment.ask))),
-        *finding,
-    ]
-    return str(block("work_output", lines, **head, **about))
-
+from flowrail.text.safe_text import Markup, Verbatim, block, element, listing, one_line, visible
 
 _HOW = (
     "When the work in current_action is done, run the ok command of next and append each fact of the result as "
@@ -79,10 +20,65 @@ _HOW = (
 )
 
 
+def assignment_text(assignment: Assignment, show: Show = str) -> str:
+    """Return the task of a free-form dispatch as text for its agent."""
+    lines = [visible("\n".join(_pieces(assignment))), ""]
+    if assignment.evidence:
+        checks = [f"  {one_line(expected)}" for expected in assignment.evidence]
+        lines += ["Checked before the work counts as done:", *checks, ""]
+    if assignment.answered:
+        lines += [
+            f"Asked the user: {one_line(question)}  Answer: {one_line(answer)}"
+            for question, answer in assignment.answered
+        ]
+        lines.append("")
+    lines += [
+        "When this is done, run the first command, with each fact of the result as -s NAME=VALUE.",
+        "If it cannot be done, run the second, with -s reason=TEXT. Return what it prints as your answer.",
+        *(f"  {visible(show(command))}" for command in assignment.finish),
+        "",
+        *_commands(assignment, show),
+    ]
+    return "\n".join(lines)
+
+
+def assignment_xml(assignment: Assignment, show: Show = str) -> str:
+    """Return the same task as one well-formed element, so that no value can pass for another part of it."""
+    dispatch = assignment.dispatch
+    lines = [block("current_action", _pieces(assignment))]
+    if assignment.evidence:
+        lines.append(listing("evidence", "check", assignment.evidence))
+    lines += [
+        block("answered", [element("text", question), answer]) for question, answer in assignment.answered
+    ]
+    cases = [
+        element("case", Verbatim(show(command)), outcome=outcome)
+        for outcome, command in zip(("ok", "fail"), assignment.finish, strict=True)
+    ]
+    lines += [element("how", _HOW), block("next", cases)]
+    return block(
+        "work_output",
+        [*lines, *_commands(assignment, show)],
+        session=assignment.session,
+        dispatch=dispatch.id,
+        agent=dispatch.agent,
+        model=dispatch.model,
+        until=dispatch.expires_at,
+    )
+
+
+def _commands(assignment: Assignment, show: Show) -> list[str]:
+    """Return how the agent asks the user, and how a reviewer records a finding."""
+    lines: list[str] = [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(assignment.ask)))]
+    if assignment.finding:
+        lines.append(element("finding_command", Verbatim(show(assignment.finding)), append=FINDING))
+    return lines
+
+
 def _pieces(assignment: Assignment) -> list[str | Markup]:
-    given = [element("var", in_words(value), name=name) for name, value in assignment.given.items()]
-    more = [block("context", given)] if given else []
-    return [*text_pieces(assignment.prompt, RepeatableTexts(assignment.resources)), *more]
+    variables = [element("var", in_words(value), name=name) for name, value in assignment.given.items()]
+    context = [block("context", variables)] if variables else []
+    return [*text_pieces(assignment.prompt, RepeatableTexts(assignment.resources)), *context]
 
 
 def assignment_data(assignment: Assignment, keep: Keep = str) -> dict[str, object]:
@@ -127,16 +123,12 @@ def put_data(put: PendingQuestions, show: Show = str, keep: Keep = str) -> dict[
     """Return questions that were put, also as a host's question tool takes them."""
     return {
         "session": put.session,
-        "questions": [_question(each) for each in put.questions],
+        "questions": plain(put.questions),
         "host": as_host_questions(put.written),
         "block": put_text(put, show),
         "answer_command": keep(put.answer),
         "resume_command": keep(put.resume),
     }
-
-
-def _question(each: AskedQuestion) -> dict[str, object]:
-    return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
 def answered(guidance: Guidance, place: str | None, show: Show = str) -> str:
@@ -163,4 +155,4 @@ def answered(guidance: Guidance, place: str | None, show: Show = str) -> str:
 
 def finding_data(home: str, finding: RecordedFinding) -> dict[str, object]:
     """Return a finding and the session that keeps it."""
-    return {"session": home, **plain(finding._asdict()), "open": finding.is_open}
+    return {"session": home, **plain(finding), "open": finding.is_open}
