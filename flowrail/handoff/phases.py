@@ -64,7 +64,7 @@ class OutgoingHandoff:
     @property
     def folder(self) -> str:
         """The folder of the source's session; a skill without one uses the folder of the handoff."""
-        return self._change.kept.folder if self._session_change is None else self._session_change.kept.folder
+        return self._change.kept.folder if self._session_change is None else self._session_change.folder
 
     def run(self) -> Handoff:
         """Take the handoff from its phase to its invocation, with one record per phase."""

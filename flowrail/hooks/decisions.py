@@ -34,6 +34,7 @@ from flowrail.hosts.protocol import (
 )
 from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.engine.dispatched_work import claimable
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import (
     ABANDONED,
     ACTIVE,
@@ -43,7 +44,7 @@ from flowrail.machines.sessions.session import (
     WAITING,
     Session,
 )
-from flowrail.machines.sessions.store import Store, StoredSession
+from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import sql_backend
 from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
 from flowrail.operations.running.conversations import RESULT_SECONDS, release
@@ -327,7 +328,7 @@ def _plain(text: object) -> str:
     return in_quotes(shortened(str(text), _LONGEST_NAME))
 
 
-def _read(glance: SessionGlance, environment: HookEnvironment) -> StoredSession | None:
+def _read(glance: SessionGlance, environment: HookEnvironment) -> Record | None:
     store = _store(glance.folder, environment)
     try:
         return store.read(glance.id) if store and not store.is_foreign(glance.id) else None

@@ -47,7 +47,7 @@ def watch_command(call: Call, session_id: str | None) -> None:
     here = Environment(store=call.store, tell=lambda line: output.notes([line]))
     notify = read_configuration(here.environ, here.home).notify
     if session_id is not None:
-        here.store.newest(session_id)  # refuses an unknown or foreign session
+        here.store.read(session_id)  # refuses an unknown or foreign session
     boards = _boards(here, session_id)
     with suppress(KeyboardInterrupt):
         if call.as_json or not sys.stdout.isatty():

@@ -8,7 +8,8 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces, plain
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.sessions.store import ForeignSessionError, StoredSession
+from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.store import ForeignSessionError
 
 _NOT_IN_DATA = frozenset({"resources", "texts_read", "result"})
 """Parts of the guidance that are in its texts."""
@@ -39,7 +40,7 @@ def _instructions(guidance: Guidance, show: Show) -> list[str]:
 
 
 def session_item(
-    kept: StoredSession, *, store: str | None = None, lost: bool = False, keep: Keep = str
+    kept: Record, *, store: str | None = None, lost: bool = False, keep: Keep = str
 ) -> dict[str, object]:
     """Return one session of a list."""
     session = kept.session.shown

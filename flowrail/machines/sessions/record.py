@@ -203,6 +203,11 @@ class Record(NamedTuple):
     conversation: str = ""
 
     @property
+    def head(self) -> str:
+        """The short hash of the record."""
+        return self.hash[:16]
+
+    @property
     def shown(self) -> "Record":
         """The record as people may see it, without the values of secrets."""
         if not self.session.secrets:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from flowrail.command import Command, Hint
-from flowrail.errors import DocumentError, FlowError, StorageError, TrustError, UsageError
+from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, RecordNote, definition_of_today, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
 from flowrail.storage.file_store import (
@@ -32,13 +32,12 @@ from flowrail.storage.file_store import (
     remove_folder,
     snapshot_content,
 )
-from flowrail.storage.files import LockTimeoutError, sha256_hex
+from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
-from flowrail.text.safe_text import one_line
 
 DEFINITION = "definition.json"
 SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
@@ -81,8 +80,8 @@ class Store:
         self.sessions = f"{path}/sessions"
         self.owner = owner
         self.named = named
-        self._tell = tell
-        self._conversation = conversation
+        self.tell = tell
+        self.conversation = conversation
 
     def create(
         self,
@@ -93,17 +92,16 @@ class Store:
         by: str,
         note: RecordNote | None = None,
         kind: str = "start",
-    ) -> StoredSession:
-        """Store a new session and return it; its id must be new."""
+    ) -> Record:
+        """Store a new session and return its first record; the id must be new."""
         data = definition_bytes(definition)
-        digest = _digest(data)
+        digest = sha256_hex(data)
         record = Record(
-            0, kind, at, by, session, note or {}, "", definition=digest, conversation=self._conversation
+            0, kind, at, by, session, note or {}, "", definition=digest, conversation=self.conversation
         )
-        if not isinstance(self.backend, FileBackend):
+        if self.is_database:
             prepare_folder(self.path, self.folder(session.id))
-        first = self._files.create(session.id, record, {DEFINITION: data})
-        return StoredSession(session, 0, first, self.folder(session.id), at=at)
+        return record._replace(hash=self._files.create(session.id, record, {DEFINITION: data}))
 
     def new_id(self, skill: str) -> str:
         """Return an unused id for a session of *skill*."""
@@ -121,7 +119,7 @@ class Store:
 
         `None` for a database that the environment or the user's configuration names.
         """
-        return self.path if isinstance(self.backend, FileBackend) else self.named
+        return self.named if self.is_database else self.path
 
     @property
     def is_database(self) -> bool:
@@ -166,47 +164,23 @@ class Store:
         open_ones = self._files.stamps({"status": OPEN})
         return {**self._files.stamps({"status": ENDED}, moment), **open_ones}
 
-    def read(self, session_id: str) -> StoredSession:
-        """Return a session as it is now, without waiting for a lock."""
-        record, torn = self._files.newest(session_id)
-        return StoredSession(
-            record.session, record.seq, record.hash, self.folder(session_id), torn, record.at
-        )
+    def read(self, session_id: str) -> Record:
+        """Return the newest record of a session, without waiting for a lock."""
+        return self._files.newest(session_id)[0]
+
+    def incomplete_bytes(self, session_id: str) -> int:
+        """Return how many bytes of an interrupted write follow the newest record."""
+        return self._files.newest(session_id)[1]
 
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock, and give it as it is under that lock."""
-        with ExitStack() as stack:
-            try:
-                held = stack.enter_context(self._files.change(session_id, wait=wait))
-            except LockTimeoutError as error:
-                raise self._with_topic(error, session_id) from None
-            side_files = self._files.side_files(session_id)
-            yield SessionChange(
-                held,
-                self.folder(session_id),
-                side_files,
-                tell=self._tell,
-                named=self.named,
-                conversation=self._conversation,
-            )
-
-    def _with_topic(self, error: LockTimeoutError, session_id: str) -> LockTimeoutError:
-        topic = ""
-        with suppress(FlowError):
-            topic = one_line(self.read(session_id).session.topic)
-        if not topic:
-            return error
-        message = f'{error.message}; its topic is "{topic}"'
-        return LockTimeoutError(message, hint=error.hint, **{**error.details, "topic": topic})
+        with self._files.change(session_id, wait=wait) as held:
+            yield SessionChange(self, held, self._files.side_files(session_id))
 
     def first(self, session_id: str) -> Record:
         """Return a session's first record."""
         return self._files.first(session_id)
-
-    def newest(self, session_id: str) -> Record:
-        """Return a session's newest record."""
-        return self._files.newest(session_id)[0]
 
     def records(self, session_id: str, *, foreign: bool = False) -> Iterator[Record]:
         """Yield every record of a session in order, each checked against the one before it.
@@ -244,7 +218,7 @@ class Store:
     def definition_digest(self, session_id: str) -> str:
         """Return the digest of what the session keeps of its workflow, or nothing if it keeps none."""
         data = _definition_file(self._files.side_files(session_id))
-        return _digest(data) if data else ""
+        return sha256_hex(data) if data else ""
 
     def had_ended(self, session_id: str) -> bool:
         """Return whether a session had ended, as far as its snapshot says."""
@@ -271,7 +245,7 @@ class Store:
     def delete(self, session_id: str) -> None:
         """Delete a session with all its files."""
         self._files.delete(session_id)
-        if not isinstance(self.backend, FileBackend):
+        if self.is_database:
             remove_folder(self.folder(session_id))
 
     def delete_leftovers(self) -> None:
@@ -288,47 +262,20 @@ class Store:
         )
 
 
-class StoredSession(NamedTuple):
-    """A session as it is stored.
+class SessionChange:
+    """A session held under its lock, to which records can be added. ``kept`` is its newest record."""
 
-    ``torn`` counts the bytes of an interrupted write at the end of its journal. ``at`` is the time of its newest
-    record.
-    """
-
-    session: Session
-    seq: int
-    hash: str
-    folder: str
-    torn: int = 0
-    at: str = ""
+    def __init__(self, store: Store, held: HeldEntry[Record], side_files: SideFiles) -> None:
+        self.kept = held.newest
+        self._incomplete_bytes = held.torn
+        self._held = held
+        self._store = store
+        self._side_files = side_files
 
     @property
-    def head(self) -> str:
-        """The short hash of the newest record."""
-        return self.hash[:16]
-
-
-class SessionChange:
-    """A session held under its lock, to which records can be added."""
-
-    def __init__(
-        self,
-        held: HeldEntry[Record],
-        folder: str,
-        side_files: SideFiles,
-        *,
-        tell: Callable[[str], object],
-        named: str | None,
-        conversation: str,
-    ) -> None:
-        record = held.newest
-        self.kept = StoredSession(record.session, record.seq, record.hash, folder, held.torn, record.at)
-        self._held = held
-        self._definition = record.definition
-        self._side_files = side_files
-        self._tell = tell
-        self._named = named
-        self._conversation = conversation
+    def folder(self) -> str:
+        """The folder of the session's files."""
+        return self._store.folder(self.kept.session.id)
 
     @property
     def is_full(self) -> bool:
@@ -345,14 +292,13 @@ class SessionChange:
         note: RecordNote | None = None,
         last: bool = False,
         definition: Mapping[str, object] | None = None,
-    ) -> StoredSession:
-        """Add one record; when this returns, it has happened. The *last* one has room in a full journal.
+    ) -> Record:
+        """Add one record and return it; when this returns, it has happened. The *last* one has room in a full journal.
 
         *definition* replaces what the session keeps of its workflow. It is written after the record: if the
         process dies in between, the next move writes it again.
         """
         data = b"" if definition is None else definition_bytes(definition)
-        digest = _digest(data) if data else self._definition
         before = self.kept
         record = Record(
             before.seq + 1,
@@ -362,24 +308,26 @@ class SessionChange:
             session,
             note or {},
             before.hash,
-            definition=digest,
-            conversation=self._conversation,
+            definition=sha256_hex(data) if data else before.definition,
+            conversation=self._store.conversation,
         )
         try:
             written = self._held.append(record, reserve=0 if last else limits.CLOSING_BYTES)
         except JournalFullError as error:
             raise self._full(session, error) from None
-        self._definition = digest
-        self.kept = StoredSession(session, record.seq, written, before.folder, at=at)
-        if before.torn:
-            self._tell(f"removed {before.torn} bytes of an incomplete record left by an interrupted write")
+        self.kept = record._replace(hash=written)
+        if self._incomplete_bytes:
+            self._store.tell(
+                f"removed {self._incomplete_bytes} bytes of an incomplete record left by an interrupted write"
+            )
+            self._incomplete_bytes = 0
         if data:
             with suppress(StorageError):
                 self._side_files.write(DEFINITION, data)
         return self.kept
 
     def _full(self, session: Session, error: JournalFullError) -> JournalFullError:
-        fork = Command("session fork", session.id, at=self.kept.session.revision, store=self._named)
+        fork = Command("session fork", session.id, at=self.kept.session.revision, store=self._store.named)
         return JournalFullError(
             f"the journal of `{session.id}` has {error.details['bytes']} bytes and no room for another record",
             hint=Hint("continue in a new session: ", fork),
@@ -397,10 +345,6 @@ def definition_bytes(definition: Mapping[str, object]) -> bytes:
         hint = "split the workflow, or put long texts into files and name their paths"
         raise too_large("the workflow", len(data), limits.DEFINITION_BYTES, hint=hint)
     return data
-
-
-def _digest(data: bytes) -> str:
-    return sha256_hex(data)
 
 
 def _read_definition(side_files: SideFiles) -> dict[str, object] | None:

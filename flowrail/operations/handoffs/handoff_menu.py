@@ -69,7 +69,8 @@ def find_targets(
     """
     if session_id is None:
         return scan(), None
-    folder = store.read(session_id).folder
+    store.read(session_id)  # refuses an unknown or foreign session
+    folder = store.folder(session_id)
     cached = None if rescan else read(folder)
     reason = "a new scan was requested" if rescan else "no cache was found"
     if cached is not None:
@@ -84,7 +85,7 @@ def find_targets(
 
 def keep_scores(store: Store, session_id: str, discovery: Discovery, use: CacheUse, menu: Menu) -> None:
     """Write the relevance scores of a menu to the session's cache, if they are new."""
-    folder = store.read(session_id).folder
+    folder = store.folder(session_id)
     cached = read(folder)
     if menu.asked.scorer == RELEVANCE and cached is not None and dict(cached.scores) != menu.scores:
         write(folder, discovery.candidates, use.timestamp, menu.scores)

@@ -10,14 +10,9 @@ from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
 from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.engine.questions import moment_after
-from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, Session
-from flowrail.machines.sessions.store import (
-    ForeignSessionError,
-    Store,
-    StoredSession,
-    UnknownSessionError,
-)
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import DispatchLookup, agents_at_work, is_lost
 from flowrail.operations.running.session_files import loading
@@ -52,7 +47,7 @@ class SeveralOpenError(ConflictError):
     code = "SEVERAL_OPEN"
 
 
-def owned(world: World, kept: StoredSession, *, take_over: bool = False) -> Session:
+def owned(world: World, kept: Record, *, take_over: bool = False) -> Session:
     """Return the session as one of the caller's conversation, or refuse if it belongs to another active one.
 
     A sub-agent's session is authorised by its id, which only its claim prints.
@@ -62,7 +57,7 @@ def owned(world: World, kept: StoredSession, *, take_over: bool = False) -> Sess
     return kept.session.bound_to(world.host)
 
 
-def belongs_to_other(world: World, kept: StoredSession) -> bool:
+def belongs_to_other(world: World, kept: Record) -> bool:
     """Return whether the caller must leave the session alone: it belongs to another conversation that is active."""
     session, owner = kept.session, kept.session.owner
     if session.parent or not session.is_open or owner is None or world.host in {None, owner}:
@@ -103,7 +98,7 @@ def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: 
 
 def choose(
     world: World, address: str, params: Mapping[str, object] | None = None
-) -> tuple[StoredSession | None, tuple[StoredSession, ...]]:
+) -> tuple[Record | None, tuple[Record, ...]]:
     """Return the session of a skill that the caller means, if any, and the other open ones of the skill.
 
     That is the caller's own, or one without an owner if no other is open. With *params* the caller may start
@@ -117,7 +112,7 @@ def choose(
     return chosen, tuple(stored for stored in candidates if stored is not chosen)
 
 
-def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> StoredSession:
+def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> Record:
     """Return the session of the store that the caller means; refuse if it has none, or several.
 
     *command* gives the command that a refusal names for each of several.
@@ -139,7 +134,7 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
     raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
 
 
-def own_session(world: World) -> StoredSession:
+def own_session(world: World) -> Record:
     """Return the session that a command without an id is about: the caller's open one, or the one that just ended."""
     try:
         return the_open_session(world)
@@ -150,7 +145,7 @@ def own_session(world: World) -> StoredSession:
         return ended
 
 
-def just_ended(world: World) -> StoredSession | None:
+def just_ended(world: World) -> Record | None:
     """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
     since = moment_after(world.now(), -RESULT_SECONDS)
     for summary in summaries(world.store, every=True, ids=world.store.ended_ids(since)):
@@ -171,14 +166,14 @@ def may_be_meant(world: World, session: Session, address: str) -> bool:
     return is_candidate and (session.owner is None or world.host == session.owner)
 
 
-def mention(world: World, address: str, others: Sequence[StoredSession]) -> tuple[str, ...]:
+def mention(world: World, address: str, others: Sequence[Record]) -> tuple[str, ...]:
     """Return a note about the open sessions of a skill that a new one was started beside."""
     if not others:
         return ()
     return (f"started a new session of `{address}`; also open: {_described_all(world, others)}",)
 
 
-def no_open_session(world: World, address: str, others: Sequence[StoredSession]) -> NoOpenSessionError:
+def no_open_session(world: World, address: str, others: Sequence[Record]) -> NoOpenSessionError:
     """Return the refusal of a report without an id if no session of the caller is open."""
     start = loading().start_command(world, address)
     if not others:
@@ -195,7 +190,7 @@ def no_open_session(world: World, address: str, others: Sequence[StoredSession])
     )
 
 
-def described(world: World, kept: StoredSession) -> str:
+def described(world: World, kept: Record) -> str:
     """Return a session as a refusal names it: topic, step and age."""
     session = kept.session
     topic = f'"{one_line(session.topic)}", ' if session.topic else ""
@@ -218,18 +213,18 @@ def ids_of(world: World, address: str) -> Iterator[str]:
             yield session_id
 
 
-def _eligible(world: World, candidates: Sequence[StoredSession]) -> list[StoredSession]:
+def _eligible(world: World, candidates: Sequence[Record]) -> list[Record]:
     """Return the caller's own sessions, or those without an owner if no other conversation has one."""
     own = [kept for kept in candidates if _owns(world, kept)]
     free = [kept for kept in candidates if kept.session.owner is None]
     return own or (free if len(free) == len(candidates) else [])
 
 
-def _owns(world: World, kept: StoredSession) -> bool:
+def _owns(world: World, kept: Record) -> bool:
     return world.host is not None and kept.session.belongs_to((world.host,))
 
 
-def _open_sessions(world: World, address: str) -> Iterator[StoredSession]:
+def _open_sessions(world: World, address: str) -> Iterator[Record]:
     for session_id in ids_of(world, address):
         try:
             stored = world.store.read(session_id)
@@ -254,7 +249,7 @@ def _damaged(world: World, session_id: str, address: str, error: StorageError) -
 
 
 def _several_open(
-    world: World, stored: Sequence[StoredSession], of: str, command: Callable[[str], Command]
+    world: World, stored: Sequence[Record], of: str, command: Callable[[str], Command]
 ) -> SeveralOpenError:
     newest = _newest_first(stored)
     commands = [command(kept.session.id) for kept in newest]
@@ -275,7 +270,7 @@ def _resume_command(world: World) -> Callable[[str], Command]:
     return lambda session_id: Command("resume", session_id, store=world.shown_store)
 
 
-def _other_conversation(world: World, kept: StoredSession) -> OtherConversationError:
+def _other_conversation(world: World, kept: Record) -> OtherConversationError:
     session = kept.session
     own = _own_session(world, session.skill)
     parts: list[str | Command] = []
@@ -293,19 +288,19 @@ def _other_conversation(world: World, kept: StoredSession) -> OtherConversationE
     )
 
 
-def _own_session(world: World, skill: str) -> StoredSession | None:
+def _own_session(world: World, skill: str) -> Record | None:
     """Return the caller's own open session that moved last, one of *skill* if there is one."""
     own = _newest_first([kept for kept in _open_top_level(world) if _owns(world, kept)])
     return next((kept for kept in own if kept.session.skill == skill), own[0] if own else None)
 
 
-def _open_top_level(world: World) -> list[StoredSession]:
+def _open_top_level(world: World) -> list[Record]:
     """Return the open sessions of the store that do not work for another one."""
     stored = [summary.kept for summary in summaries(world.store) if summary.kept]
     return [kept for kept in stored if not kept.session.parent]
 
 
-def _described_all(world: World, stored: Sequence[StoredSession]) -> str:
+def _described_all(world: World, stored: Sequence[Record]) -> str:
     newest = _newest_first(stored)
     named = "; ".join(
         f"{kept.session.id} ({described(world, kept)}{'' if kept.session.owner is None else ', of another conversation'})"
@@ -314,11 +309,11 @@ def _described_all(world: World, stored: Sequence[StoredSession]) -> str:
     return f"{named}; and {len(newest) - MOST_NAMED} more" if len(newest) > MOST_NAMED else named
 
 
-def _newest_first(stored: Sequence[StoredSession]) -> list[StoredSession]:
+def _newest_first(stored: Sequence[Record]) -> list[Record]:
     return sorted(stored, key=lambda kept: kept.session.moved_at, reverse=True)
 
 
-def _active_at(world: World, kept: StoredSession) -> str:
+def _active_at(world: World, kept: Record) -> str:
     """Return when something last happened in a session, or in those of its agents."""
     moments = [kept.at]
     with suppress(FlowError):  # a sub-agent's session that cannot be read shows no activity
@@ -330,7 +325,7 @@ class Summary(NamedTuple):
     """One session of a list. ``problem`` says why it cannot be read."""
 
     id: str
-    kept: StoredSession | None
+    kept: Record | None
     problem: FlowError | None = None
     lost: bool = False
     """Whether it is an agent's whose work was given to another, called off or left behind."""

@@ -28,7 +28,7 @@ from flowrail.machines.engine.advance import (
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reports import UnknownOutcomeError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.record import RecordNote, memory_note
+from flowrail.machines.sessions.record import Record, RecordNote, memory_note
 from flowrail.machines.sessions.session import (
     ABANDONED,
     FOUND,
@@ -39,12 +39,7 @@ from flowrail.machines.sessions.session import (
     Report,
     Session,
 )
-from flowrail.machines.sessions.store import (
-    ForeignSessionError,
-    SessionChange,
-    StoredSession,
-    UnknownSessionError,
-)
+from flowrail.machines.sessions.store import ForeignSessionError, SessionChange, UnknownSessionError
 from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import conversations, session_files
 from flowrail.operations.running.child_sessions import (
@@ -190,7 +185,7 @@ def step_again(world: World, address: str, params: Mapping[str, object] | None =
 
 
 def _begin_beside(
-    world: World, address: str, params: Mapping[str, object] | None, others: Sequence[StoredSession]
+    world: World, address: str, params: Mapping[str, object] | None, others: Sequence[Record]
 ) -> Answer:
     """Start a session and mention the open ones that are left alone."""
     answer = begin(world, address, params)
@@ -337,7 +332,7 @@ def _commit(
     given: Report,
     now: str,
     definition: Mapping[str, object] | None,
-) -> StoredSession:
+) -> Record:
     """Store *after*. The end of a child session also ends its dispatch, both under the parent's lock.
 
     No session waits for another: a parent that is locked reads the end from the child's journal later.
@@ -387,7 +382,7 @@ def _memories_of(dispatch: Dispatched) -> RecordNote:
     return memory_note(found, remember)
 
 
-def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> StoredSession:
+def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> Record:
     """End a session that will not be finished. Its journal stays.
 
     *expect* is the revision that the decision is based on, if it matters.
@@ -413,7 +408,7 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
         )
 
 
-def _look(world: World, kept: StoredSession) -> Answer:
+def _look(world: World, kept: Record) -> Answer:
     opened = open_session(world, kept.session)
     notes = session_files.elsewhere(world, kept.session)
     answer = answer_of(world, kept, opened, notes, resumed=kept.session.is_open)
@@ -422,7 +417,7 @@ def _look(world: World, kept: StoredSession) -> Answer:
     return _without_lost_work(world, kept.session, answer) if kept.session.parent else answer
 
 
-def _left_alone(world: World, kept: StoredSession, answer: Answer) -> Answer:
+def _left_alone(world: World, kept: Record, answer: Answer) -> Answer:
     """Return *answer* without instructions and commands: the session belongs to another conversation."""
     text = (
         f"This session belongs to another conversation ({conversations.described(world, kept)}). "
@@ -453,7 +448,7 @@ def _bare(guidance: Guidance, text: str) -> Guidance:
 
 def _replayed(
     world: World,
-    kept: StoredSession,
+    kept: Record,
     opened: OpenedWorkflow,
     outcome: str,
     facts: Mapping[str, object] | None,
@@ -515,7 +510,7 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
 
 def answer_of(
     world: World,
-    kept: StoredSession,
+    kept: Record,
     opened: OpenedWorkflow,
     notes: tuple[str, ...] = (),
     *,

@@ -14,7 +14,7 @@ from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.definition.workflow import from_plain
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import DEFINITION, StoredSession, UnknownSessionError
+from flowrail.machines.sessions.store import DEFINITION, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import evidence
 from flowrail.operations.running.session_files import open_session
@@ -28,7 +28,7 @@ NO_INSTRUCTIONS = "FR115"
 class AdoptionResult(NamedTuple):
     """An adopted session: who started it and when, the number of its records, and what it runs."""
 
-    kept: StoredSession
+    kept: Record
     begun_by: str
     begun_at: str
     records: int

@@ -143,7 +143,7 @@ class Board:
 
     def _read(self, session_id: str) -> BoardEntry | None:
         try:
-            record = self._store.newest(session_id)
+            record = self._store.read(session_id)
             return _entry(record, position_in(self._store, record.session))
         except UnknownSessionError:
             return None

@@ -74,7 +74,7 @@ def _old_sessions(
     for session_id in store.ids():
         why = ""
         try:
-            record = store.newest(session_id)
+            record = store.read(session_id)
         except UnknownSessionError:  # its start was interrupted, unless it is still going on
             status, days = UNBEGUN, _age(store.folder(session_id), now) / DAY
             if days <= _STARTING / DAY:

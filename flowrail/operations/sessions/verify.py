@@ -61,7 +61,7 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verific
     moves = 0
     newest: Record | None = None
     try:
-        if torn := store.read(session_id).torn:
+        if torn := store.incomplete_bytes(session_id):
             notes.append(f"{torn} bytes at the end are an interrupted write; the next record removes them")
     except ForeignSessionError as error:
         problem = Discrepancy(error.code, f"{journal}:1", f"{error.message}; {error.hint}")

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from flowrail.errors import StorageError
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store, StoredSession, UnknownSessionError
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
@@ -34,11 +35,11 @@ def store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "here" / ".flow"), Owner(str(tmp_path / "state")))
 
 
-def create(store: Store, session_id: str = ID) -> StoredSession:
+def create(store: Store, session_id: str = ID) -> Record:
     return store.create(session(session_id), {"name": "skill"}, at="then", by="me")
 
 
-def move(store: Store, revision: int, **values: Any) -> StoredSession:
+def move(store: Store, revision: int, **values: Any) -> Record:
     with store.change(ID) as change:
         moved = session(revision=revision, **values)
         return change.commit(moved, kind="move", at="later", by="me")
@@ -296,7 +297,7 @@ def test_an_incomplete_record_is_removed_by_the_next_change(
         with pytest.raises(WriteFailedError):
             move(store, 1)
 
-    assert store.read(ID).torn == 20
+    assert store.incomplete_bytes(ID) == 20
     assert move(store, 1).seq == 1
     assert len(list(store.records(ID))) == 2
 
