@@ -304,14 +304,11 @@ class GateDecidesError(ConflictError):
 
 
 class GateVerdict(NamedTuple):
-    """The decision of a gate on its round: the findings that block, and those that do not."""
+    """The decision of a gate on its round: the findings that block."""
 
-    round: int
-    severities: tuple[str, ...]
     blocking: tuple[RecordedFinding, ...]
-    others: tuple[RecordedFinding, ...]
     unreviewed: bool = False
-    """Whether the review failed and put nothing on record, so that nobody has seen that all is well."""
+    """Whether the review failed and recorded no finding, so that there is nothing to fix and no proof of quality."""
 
     @property
     def outcome(self) -> Outcome:
@@ -330,25 +327,21 @@ def verdict(step: StepDef, session: Session) -> GateVerdict:
             step=step.id,
             review=gate.review,
         )
-    number = session.visits.get(step.id, 1)
     severities = blocking_now(gate, session, step.id)
-    own = round_findings(session, gate.review)
+    findings = round_findings(session, gate.review)
     return GateVerdict(
-        round=number,
-        severities=tuple(severity for severity in Severity if severity in severities),
-        blocking=tuple(each for each in own if each.severity in severities),
-        others=tuple(each for each in own if each.severity not in severities),
-        unreviewed=failed_empty(session, gate.review),
+        blocking=tuple(finding for finding in findings if finding.severity in severities),
+        unreviewed=_failed_without_findings(session, gate.review),
     )
 
 
-def failed_empty(session: Session, review: str) -> bool:
+def _failed_without_findings(session: Session, review: str) -> bool:
     """Return whether *review* just ended with `fail` and recorded no finding in its round."""
     last = session.last
     if last is None or last.step != review or last.outcome != Outcome.FAIL:
         return False
     since = session.entered.get(review, 0)
-    return not any(each.review == review and each.revision >= since for each in session.findings)
+    return not any(finding.review == review and finding.revision >= since for finding in session.findings)
 
 
 def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]:

@@ -36,7 +36,6 @@ LIMIT = "limit"
 EVIDENCE = "evidence"
 RETRY, WAIVE = "retry", "waive"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
-LONGEST_OTHER = 4_000
 MOST_ASKED = 24
 """How many questions may be put in one step, answered ones included."""
 ACCEPTED = "the user accepts what is still open"
@@ -113,11 +112,6 @@ def answer_question(
             hint="ask the user to type the command that is printed with the question",
             question=question.id,
         )
-    if len(reason) > LONGEST_OTHER:
-        raise BadAnswerError(
-            f"the reason has {len(reason)} characters",
-            hint=f"shorten it to at most {LONGEST_OTHER} characters",
-        )
     answered = question._replace(answer=answer, answered_at=at, answered_by=by, reason=reason)
     if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
         raise BadAnswerError(
@@ -137,10 +131,8 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
                 hint=f"answer with one of {phrases.listed(labels)}",
             )
         text = word.removeprefix(OWN_WORDS).strip()
-        if not 0 < len(text) <= LONGEST_OTHER:
-            raise BadAnswerError(
-                f"the answer has {len(text)} characters", hint=f"use 1 to {LONGEST_OTHER} characters"
-            )
+        if not text:
+            raise BadAnswerError(f"the answer to `{question.id}` is empty", hint="give the user's own words")
         return f"{OWN_WORDS}{text}"
     for option in question.options:
         printed = visible(option.label)

@@ -13,10 +13,6 @@ from flowrail.machines.engine.outcome import is_undecided, round_findings
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.text import phrases
 
-MOST = 500
-LONGEST = 4_000
-LONGEST_PLACE = 400
-
 
 class RoundClosedError(ConflictError):
     """The review has ended and its gate has not decided yet; the finding cannot be withdrawn now."""
@@ -62,22 +58,8 @@ def record(
         )
     if not text.strip():
         raise BadFindingError("the finding has no text", hint="describe the problem")
-    if len(text) > LONGEST:
-        raise BadFindingError(
-            f"the finding has {len(text)} characters",
-            hint=f"describe the problem in 1 to {LONGEST} characters",
-        )
-    for named, what in ((place, "place"), (item, "item")):
-        if named is not None and len(named) > LONGEST_PLACE:
-            raise BadFindingError(
-                f"the {what} has {len(named)} characters", hint=f"use at most {LONGEST_PLACE} characters"
-            )
-    if len(known) >= MOST:
-        raise BadFindingError(
-            f"{MOST} findings are already recorded", hint="resolve or combine existing findings"
-        )
     review = _review_at_hand(workflow, session)
-    same = [each for each in known if item is not None and each.item == item]
+    earlier = [finding for finding in known if item is not None and finding.item == item]
     finding = RecordedFinding(
         id=f"F{len(known) + 1}",
         severity=word,
@@ -87,7 +69,7 @@ def record(
         revision=session.revision,
         item=item,
         place=place,
-        version=len(same) + 1,
+        version=len(earlier) + 1,
         at=at,
         by=by,
     )
@@ -103,19 +85,15 @@ def resolve(
     it may resolve it. In between the round is closed, otherwise any gate could be argued open.
     """
     known = session.findings
-    found = next((each for each in known if each.id == finding_id), None)
+    found = next((finding for finding in known if finding.id == finding_id), None)
     if found is None:
-        ids = [each.id for each in known]
+        ids = [finding.id for finding in known]
         raise UnknownFindingError(
             f"session `{session.id}` has no finding `{finding_id[:40]}`",
             hint=phrases.did_you_mean(
                 finding_id[:40], ids, Hint("see all: ", Command("finding list", session.id))
             ),
             findings=ids,
-        )
-    if len(note) > LONGEST:
-        raise BadFindingError(
-            f"the note has {len(note)} characters", hint=f"use at most {LONGEST} characters"
         )
     for step_id, gate in gates(workflow).items():
         if found in round_findings(session, gate.review) and is_undecided(session, step_id, gate):

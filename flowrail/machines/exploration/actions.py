@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 from flowrail.errors import UsageError
@@ -84,13 +85,11 @@ def _reads_evidence(step: StepDef) -> bool:
 
 def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
     """Yield the parameters to start with, the smallest sets first."""
-    seen = read_in(workflow)
-    tried = {
-        name: sorted(_tried(arg, seen, name), key=lambda value: value is not _LEFT_OUT)
+    values = {
+        name: sorted(values_to_try(workflow, name, arg), key=lambda value: value is not None)
         for name, arg in workflow.params.items()
     }
-    for values in _combined(tried):
-        yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
+    yield from _combined(values)
 
 
 def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
@@ -145,8 +144,17 @@ def _finished(dispatch: Dispatched, result: str) -> Dispatched:
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
-    """Return the values of *name* that may make a difference; `None` means that no value is given."""
-    return [None if value is _LEFT_OUT else value for value in _tried(arg, read_in(workflow), name)]
+    """Return the values of *name* that may make a difference, the simplest first; `None` means that it is left out.
+
+    There is only one value if nothing depends on it.
+    """
+    compared = read_in(workflow)
+    plain = freeze_deep(arg.sample())
+    if name not in compared:
+        return [plain if arg.required else None]
+    values = [plain, *_others(arg, compared[name])]
+    fitting = [value for value in dict.fromkeys(values) if arg.problem(value) is None]
+    return fitting if arg.required else [*fitting, None]
 
 
 def read_in(workflow: Workflow) -> Literals:
@@ -187,19 +195,17 @@ def _expressions(workflow: Workflow) -> Iterator[str]:
         yield from (each for each in conditions if isinstance(each, str))
 
 
-def _compared(node: object) -> Iterator[tuple[Collection[str], Collection[object]]]:
+def _compared(node: Any) -> Iterator[tuple[Collection[str], Collection[object]]]:
     """Yield the names and literals that are compared with each other."""
-    if not isinstance(node, tuple) or node[0] in {"value", "name"}:
-        return
     if node[0] in {"and", "or", "not"}:
         for child in node[1:]:
             yield from _compared(child)
-        return
-    leaves = list(_leaves(node))
-    names, values = (
-        dict.fromkeys(each for kind, each in leaves if kind == what) for what in ("name", "value")
-    )
-    yield names, values
+    elif node[0] not in {"value", "name"}:
+        leaves = list(_leaves(node))
+        yield (
+            [value for kind, value in leaves if kind == "name"],
+            [value for kind, value in leaves if kind == "value"],
+        )
 
 
 def _leaves(node: Any) -> Iterator[tuple[str, Any]]:
@@ -210,40 +216,22 @@ def _leaves(node: Any) -> Iterator[tuple[str, Any]]:
         yield from _leaves(child)
 
 
-class _LeftOut:
-    """The mark of a value that is not given."""
-
-
-_LEFT_OUT = _LeftOut()
-
-
 def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, object]]:
-    seen = read_in(workflow)
-    tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step, session.params).items()}
+    declared = fact_args(step, session.params)
+    values = {name: values_to_try(workflow, name, arg) for name, arg in declared.items()}
     if accepts_any_fact(step):
-        tried |= _undeclared(workflow, session, step)
-    for values in _combined(tried):
-        yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
+        values |= _undeclared(workflow, session, step)
+    yield from _combined(values)
 
 
 def _undeclared(workflow: Workflow, session: Session, step: StepDef) -> dict[str, list[object]]:
     """Return the texts to try for each undeclared fact that the handler of *step* reads."""
     facts = reads_of(workflow).facts.get(step.id, {})
     return {
-        name: [*([] if fact.required else [_LEFT_OUT]), *(fact.texts or ("x",))]
+        name: [*([] if fact.required else [None]), *(fact.texts or ("x",))]
         for name, fact in facts.items()
         if name not in session.params or name in workflow.reported
     }
-
-
-def _tried(arg: Arg, seen: Literals, name: str) -> list[object]:
-    """Return the values to try, the simplest first; only one if nothing depends on it."""
-    plain = freeze_deep(arg.sample())
-    if name not in seen:
-        return [plain if arg.required else _LEFT_OUT]
-    values = [plain, *_others(arg, seen[name])]
-    fitting = [value for value in dict.fromkeys(values) if arg.problem(value) is None]
-    return fitting if arg.required else [*fitting, _LEFT_OUT]
 
 
 def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[object]:
@@ -262,18 +250,17 @@ def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[object]:
         yield ()
 
 
-def _combined(tried: Mapping[str, list[object]]) -> Iterator[dict[str, object]]:
-    """Yield combinations, the first values first; all of them only if there are few."""
-    count = 1
-    for values in tried.values():
-        count *= len(values)
-    if count <= MOST_COMBINED:
-        yield from (dict(zip(tried, values, strict=True)) for values in product(*tried.values()))
-        return
-    first = {name: values[0] for name, values in tried.items()}
-    yield first
-    for name, values in tried.items():
-        yield from ({**first, name: value} for value in values[1:])
+def _combined(tried: Mapping[str, list[object]]) -> Iterator[Frozen[str, object]]:
+    """Yield combinations of values, the first values first; all of them only if there are few."""
+    combinations: Iterable[Mapping[str, object]]
+    if prod(map(len, tried.values())) <= MOST_COMBINED:
+        combinations = (dict(zip(tried, values, strict=True)) for values in product(*tried.values()))
+    else:
+        first = {name: values[0] for name, values in tried.items()}
+        others = ({**first, name: value} for name, values in tried.items() for value in values[1:])
+        combinations = (first, *others)
+    for combination in combinations:
+        yield Frozen({name: value for name, value in combination.items() if value is not None})
 
 
 def _answers(session: Session) -> Iterator[tuple[tuple[str, tuple[str, ...]], ...]]:

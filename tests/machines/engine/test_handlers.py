@@ -118,13 +118,6 @@ def test_a_handler_sees_the_fixed_value_of_a_parameter_that_no_step_reports() ->
     assert session.state["mode"] == "quick"
 
 
-def test_a_parameter_that_no_step_reports_cannot_be_changed_by_a_report() -> None:
-    definition = workflow(step(handler=no_op), params={"mode": Arg(default="full")})
-
-    with pytest.raises(ValuesError, match="`mode` is a parameter, fixed when the session started"):
-        report(definition, start(definition), mode="quick")
-
-
 # --- Arg
 
 

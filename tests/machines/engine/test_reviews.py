@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.loops import NOW, answered, found, report, review_loop
-from support.workflows import REPORTED, step, workflow
+from support.workflows import step, workflow
 
 from flowrail.machines.definition.step_parts import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import GateDecidesError, ReviewPendingError, verdict
+from flowrail.machines.engine.questions import BadAnswerError
 from flowrail.machines.engine.reviews import (
-    MOST,
     BadFindingError,
     RoundClosedError,
     UnknownFindingError,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import RecordedFinding, Session
+from flowrail.machines.sessions.session import Session
 
 ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
 SETTLED = {
@@ -46,25 +44,7 @@ def at_gate(round_: int, *severities: str, policy: str | None = None) -> Session
 # --- what blocks
 
 
-@pytest.mark.parametrize("policy", SETTLED)
-@given(st.integers(1, 7), st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=4))
-def test_a_gate_decides_by_the_severity_table(policy: str | None, round_: int, severities: list[str]) -> None:
-    flow = review_loop(policy=policy, limit=9)
-
-    session = at_gate(round_, *severities, policy=policy)
-    judged = verdict(flow.step("gate"), session)
-
-    blocking = SETTLED[policy][round_ - 1]
-    assert judged.round == round_
-    assert set(judged.severities) == blocking
-    assert [each.severity for each in judged.blocking] == [each for each in severities if each in blocking]
-    assert [each.severity for each in judged.others] == [each for each in severities if each not in blocking]
-    after = report(flow, session, "done")
-    assert after.step == ("work" if blocking & set(severities) else "last")
-    assert [way.to for way in guide(flow, session).next] == [after.step]
-
-
-@pytest.mark.parametrize(("outcome", "severities"), [*product(REPORTED, [(), ("MUST",)])])
+@pytest.mark.parametrize(("outcome", "severities"), [("ok", ("MUST",)), ("fail", ()), ("skip", ())])
 def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
     outcome: str, severities: tuple[str, ...]
 ) -> None:
@@ -134,9 +114,7 @@ def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
     assert (two.version, two) == (2, again)
 
 
-@pytest.mark.parametrize(
-    ("severity", "text"), [("BAD", "x"), ("", "x"), ("MUST", ""), ("MUST", " \n"), ("MUST", "x" * 4001)]
-)
+@pytest.mark.parametrize(("severity", "text"), [("BAD", "x"), ("", "x"), ("MUST", ""), ("MUST", " \n")])
 def test_a_finding_that_says_nothing_is_refused(severity: str, text: str) -> None:
     flow = review_loop()
 
@@ -153,6 +131,8 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
 
     session, settled = reviews.resolve(flow, session, "F1", note="not so", at=NOW)
     again, same = reviews.resolve(flow, session, "F1", note="another", at="later")
+    with pytest.raises(UnknownFindingError, match="f9"):
+        reviews.resolve(flow, session, "f9")
 
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
     assert (again, same) == (session, settled)
@@ -242,29 +222,13 @@ def test_a_loop_goes_as_it_was_settled(
         session = report(flow, session, "ok")
 
 
-def test_there_is_an_end_to_findings() -> None:
-    flow = review_loop()
-    many = [RecordedFinding(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
+def test_accepting_the_risk_needs_a_reason() -> None:
+    flow = review_loop(limit=1)
+    session = report(flow, start(flow, now=NOW), "ok")
+    asked = report(flow, found(flow, session, "MUST"), "ok", "done")
 
-    with pytest.raises(BadFindingError, match=f"{MOST} findings"):
-        found(flow, start(flow, now=NOW)._replace(findings=tuple(many)), "COULD")
+    with pytest.raises(BadAnswerError, match="needs a reason"):
+        answered(asked, "limit=Accept the risk", reason=" ")
 
-
-@pytest.mark.parametrize("where", [{"place": "x" * 401}, {"item": "x" * 401}])
-def test_places_and_items_are_bounded(where: dict[str, str]) -> None:
-    flow = review_loop()
-
-    with pytest.raises(reviews.BadFindingError, match="401 characters"):
-        reviews.record(flow, start(flow), severity="MUST", text="wrong", **where)
-    session, _ = reviews.record(flow, start(flow), severity="MUST", text="wrong")
-    with pytest.raises(reviews.BadFindingError, match="the note has"):
-        reviews.resolve(flow, session, "F1", note="x" * 4_001)
-
-
-def test_a_finding_that_is_not_there_is_refused_with_near_ids() -> None:
-    flow = review_loop()
-
-    with pytest.raises(UnknownFindingError) as caught:
-        reviews.resolve(flow, at_gate(1, "MUST"), "f1")
-
-    assert caught.value.details["findings"] == ["F1"]
+    session = answered(asked, "limit=Accept the risk", reason="it ships today")
+    assert session.questions[0].reason == "it ships today"

@@ -7,20 +7,20 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflows import linear, loop, step, unchecked, workflow
+from support.loops import NOW, answered, report
+from support.workflows import loop, step, unchecked, workflow
 
 from flowrail.machines.definition.expressions import parse
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.transitions import (
-    Transition,
-    asks_user,
     find_transition,
     landings,
-    transitions,
 )
+from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Grant, Report, Session
 
 CONDITIONS = st.lists(
@@ -28,40 +28,8 @@ CONDITIONS = st.lists(
 )
 
 
-def chain() -> Workflow:
-    return workflow(
-        step("a", next={"ok": "b"}),
-        step("b", when="visit > 5", next={"ok": "a", "skip": "c"}),
-        step("c", when="visit > 5", next={"ok": "d"}),
-        step("d"),
-    )
-
-
 def at(workflow: Workflow, step_id: str, visits: int = 1) -> Session:
     return start(workflow)._replace(step=step_id, visits=Frozen({step_id: visits}))
-
-
-def test_landings_are_tried_in_order_and_the_last_always_applies() -> None:
-    found = list(landings(chain(), "b"))
-
-    assert found == [("b", ()), ("c", ("b",)), ("d", ("b", "c"))]
-    assert list(landings(chain(), None)) == [(None, ())]
-    assert list(landings(linear("a"), "a")) == [("a", ())]
-
-
-@pytest.mark.parametrize(
-    ("applying", "to", "skipped"), [("bc", "b", ()), ("c", "c", ("b",)), ("", "d", ("b", "c"))]
-)
-def test_an_outcome_leads_to_the_first_step_that_applies(
-    applying: str, to: str, skipped: tuple[str, ...]
-) -> None:
-    flow = chain()
-
-    found = find_transition(
-        flow, flow.step("a"), at(flow, "a"), Outcome.OK, lambda target: target.id in applying
-    )
-
-    assert found == Transition(to, skipped)
 
 
 def test_a_circle_of_steps_that_do_not_apply_leads_nowhere() -> None:
@@ -107,19 +75,6 @@ def test_the_landing_is_the_step_that_a_run_would_reach_by_skipping(
     assert found.skipped == tuple(ids[: ids.index(found.to)])
 
 
-@pytest.mark.parametrize(("visits", "capped"), [(1, False), (2, False), (3, True)])
-def test_iterate_takes_the_transition_of_ok_at_the_limit(visits: int, capped: bool) -> None:
-    flow = loop(3)
-    session = at(flow, "look", visits)
-
-    found = find_transition(flow, flow.step("look"), session, Outcome.ITERATE, lambda _: True)
-    after = advance(flow, session, Report("iterate"))
-
-    assert (found.to, found.capped) == ("last" if capped else "look", capped)
-    assert after.last is not None
-    assert (after.step, after.last.capped) == (found.to, found.capped)
-
-
 def test_a_round_that_the_user_granted_counts_for_iterate_too() -> None:
     flow = loop(3)
     session = at(flow, "look", 3)._replace(grants=Frozen({"look": Grant(rounds=1)}))
@@ -130,10 +85,14 @@ def test_a_round_that_the_user_granted_counts_for_iterate_too() -> None:
     assert (after.step, after.last.capped) == ("look", False)
 
 
-def test_a_fail_that_leads_back_asks_the_user_at_the_limit() -> None:
-    flow = loop(3)
-    look = flow.step("look")
+def test_facts_of_a_report_that_asks_the_user_are_kept_and_not_asked_for_again() -> None:
+    flow = workflow(
+        step("a", next={"ok": None, "fail": "a"}, limit=1, reports={"why": Arg(required=True)}),
+    )
 
-    assert not asks_user(flow, look, at(flow, "look", 2), Outcome.FAIL)
-    assert asks_user(flow, look, at(flow, "look", 3), Outcome.FAIL)
-    assert [transition.asks_user for transition in transitions(flow, look, Outcome.FAIL)] == [False, True]
+    asked = advance(flow, start(flow, now=NOW), Report("fail", {"why": "red"}), now=NOW)
+    session = answered(asked, "limit=another-round")
+
+    assert asked.state == {"why": "red"}
+    assert guide(flow, session).next[0].wants == ()
+    assert report(flow, session, "done").visit == 2
