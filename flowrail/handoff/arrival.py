@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
 from flowrail.handoff import checks
 from flowrail.handoff.chain import MAX_HOPS, format_chain
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import PayloadProblem, ValidationFailedError, errors, payload_refusal
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, CheckResult, Handoff
+from flowrail.handoff.handoff import INVOCATION, CheckResult, Handoff
 from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, text_at, texts_at
 from flowrail.handoff.store import Handoffs
@@ -37,27 +36,22 @@ class ReceiveRequest(NamedTuple):
 def find_handoff(context: HandoffContext, payload: Payload) -> tuple[Handoffs, str | None]:
     """Return the store that has the handoff of *payload*, and the handoff's id if there is one.
 
-    A payload can be copied, and so can a store. A handoff that is over or claimed comes first, then the one in
-    the store that the payload was written to.
+    A payload can be copied, so the store of the sender's session is searched too. A handoff with the payload's digest
+    comes first, then one that is over or claimed.
     """
-    stores = [*_stores(context, payload)]
-    seen: set[str] = set()
     found: list[tuple[Handoffs, Handoff]] = []
-    for store in stores:  # grows below
-        if os.path.realpath(store) in seen:
-            continue
-        seen.add(os.path.realpath(store))
-        is_ours = os.path.realpath(store) == os.path.realpath(context.store.path)
+    for store in dict.fromkeys(map(os.path.realpath, _stores(context, payload))):
+        is_ours = store == os.path.realpath(context.store.path)
         handoffs = context.handoffs if is_ours else Handoffs(store, context.store.owner)
         for handoff in handoffs.own_ones():
-            if handoff.digest == payload.digest:
+            is_changed = handoff.is_open and not handoff.foreign and _is_file(store, handoff, payload.source)
+            if handoff.digest == payload.digest or is_changed:  # a changed file is refused later
                 found.append((handoffs, handoff))
-                stores.append(_store_of(handoff.payload))  # this store may be a copy of that one
-            elif handoff.is_open and not handoff.foreign and _is_file(store, handoff, payload.source):
-                found.append((handoffs, handoff))  # changed since it was sent: refused later
     if not found:
         return context.handoffs, None
-    handoffs, handoff = max(found, key=lambda entry: _priority(entry[0], entry[1], payload))
+    handoffs, handoff = max(
+        found, key=lambda e: (e[1].digest == payload.digest, not e[1].is_open, e[1].claim is not None)
+    )
     return handoffs, handoff.id
 
 
@@ -94,36 +88,19 @@ def validation_problems(
 
 def _stores(context: HandoffContext, payload: Payload) -> Iterator[str]:
     """Yield the stores that may have the handoff: of the file, of the receiver, and of the sender's session."""
-    yield _store_of(payload.source)
+    yield os.path.abspath(
+        os.path.join(payload.source, *[os.pardir] * 4)
+    )  # of .flow/sessions/<id>/handoffs/<file>
     yield context.store.path
-    yield os.path.join(find_project_root(context.project), ".flow")
     session = text_at(payload.handoff, "source.session_path").rstrip("/")
     if os.path.isabs(session) and "\0" not in session:
         yield os.path.dirname(os.path.dirname(session))
-
-
-def _store_of(path: str) -> str:
-    """Return the store of a payload below `sessions/<id>/handoffs/`, given the payload's path."""
-    for _ in range(4):
-        path = os.path.dirname(path)
-    return path
 
 
 def _is_file(store: str, handoff: Handoff, path: str) -> bool:
     """Whether the handoff's payload was written to *path*, even if the store was moved since."""
     recorded = now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, PAYLOAD_FOLDER))
     return bool(recorded) and os.path.realpath(recorded) == os.path.realpath(path)
-
-
-def _priority(handoffs: Handoffs, handoff: Handoff, payload: Payload) -> tuple[bool, ...]:
-    home = os.path.realpath(_store_of(handoff.payload)) == os.path.realpath(handoffs.store)
-    return (
-        handoff.digest == payload.digest,
-        handoff.phase == ACKNOWLEDGMENT,
-        not handoff.is_open,
-        handoff.claim is not None,
-        home,
-    )
 
 
 def _arrived_handoff(context: HandoffContext, handoffs: Handoffs, payload: Payload) -> Handoff:

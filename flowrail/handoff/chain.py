@@ -21,22 +21,13 @@ LOOP = "LOOP"
 _MAX_SHOWN, _MAX_NAME = 16, 80
 
 
-class ChainConsent(NamedTuple):
-    """What the caller said to allow a loop or a long chain."""
-
-    yes: bool = False
-    reason: str = ""
-    approved: bool = False
-
-
 class ChainVerdict(NamedTuple):
-    """Whether the chain may grow. An empty code means yes. ``loop`` says that the target had the work before."""
+    """Whether the chain may grow. An empty code means yes."""
 
     code: str = ""
     message: str = ""
     hint: str = ""
     fixable: bool = False
-    loop: bool = False
 
     @property
     def allowed(self) -> bool:
@@ -61,34 +52,25 @@ def format_chain(chain: Sequence[str], target: str) -> str:
     return " → ".join([*(["…"] if len(names) > _MAX_SHOWN else []), *shown])
 
 
-def judge_chain(chain: Sequence[str], target: str, *, hops: int, consent: ChainConsent) -> ChainVerdict:
-    """Return whether the last skill of *chain* may hand off to *target*, as hop number *hops*."""
-    shown = format_chain(chain, target)
+def judge_handoff(handoff: Handoff) -> ChainVerdict:
+    """Return whether the chain of *handoff* may grow by its target."""
+    chain, target = handoff.chain, handoff.target
+    shown, hops = format_chain(chain, target), max(handoff.hops, len(chain))
     if target == chain[-1]:
         return ChainVerdict("SELF", f"`{target}` would hand off to itself", "choose another target")
-    loop = target in chain
-    hops = max(hops, len(chain))
     if hops > MAX_HOPS:
         message = (
             f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {shown}"
         )
         hint = "finish the work here, or ask the user to start a new session"
-        return ChainVerdict("TOO_MANY_HOPS", message, hint, loop=loop)
-    if loop and not (consent.yes and consent.reason.strip()):
+        return ChainVerdict("TOO_MANY_HOPS", message, hint)
+    if target in chain and not (handoff.yes and handoff.reason.strip()):
         message = (
             f"`{target}` already appears in the handoff chain for this session, "
             f"and continuing may create a circular workflow: {shown}"
         )
-        return ChainVerdict(
-            LOOP, message, "add `--yes` and `--reason WHY` if the user wants this", True, True
-        )
-    if len(chain) > LONG_CHAIN and not consent.approved:
+        return ChainVerdict(LOOP, message, "add `--yes` and `--reason WHY` if the user wants this", True)
+    if len(chain) > LONG_CHAIN and not handoff.approved:
         message = f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {shown}"
-        return ChainVerdict("NOT_APPROVED", message, "ask the user, then add `--approved`", True, loop)
-    return ChainVerdict(loop=loop)
-
-
-def judge_handoff(handoff: Handoff) -> ChainVerdict:
-    """Return whether the chain of *handoff* may grow by its target."""
-    consent = ChainConsent(handoff.yes, handoff.reason, handoff.approved)
-    return judge_chain(handoff.chain, handoff.target, hops=handoff.hops, consent=consent)
+        return ChainVerdict("NOT_APPROVED", message, "ask the user, then add `--approved`", True)
+    return ChainVerdict()

@@ -98,24 +98,13 @@ class HandoffMachine(StateChart[LifecycleModel]):
     ) | expired.to(
         acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed"), _guard("expiry_accepted")]
     )
-    refuse = (
-        validation.to(rejected, cond=_guard("not_fixable"))
-        | validation.to(failed)
-        | discovery.to(failed)
-        | selection.to(failed)
-        | transfer.to(failed)
+    refuse = validation.to(rejected, cond=_guard("not_fixable")) | failed.from_(
+        validation, discovery, selection, transfer
     )
     lose = invocation.to(failed, cond=_guard("payload_lost"))
     retry = failed.to(validation)
-    cancel = (
-        discovery.to(rejected)
-        | selection.to(rejected)
-        | validation.to(rejected)
-        | transfer.to(rejected)
-        | invocation.to(rejected)
-        | failed.to(rejected)
-    )
-    expire = invocation.to(expired, cond=_guard("expired")) | failed.to(expired, cond=_guard("expired"))
+    cancel = rejected.from_(discovery, selection, validation, transfer, invocation, failed)
+    expire = expired.from_(invocation, failed, cond=_guard("expired"))
 
     def __init__(self, model: LifecycleModel | None = None, **options: Any) -> None:
         super().__init__(model or LifecycleModel(), state_field="phase", **options)

@@ -59,12 +59,12 @@ class OutgoingHandoff:
     @property
     def handoff(self) -> Handoff:
         """The handoff as it is recorded."""
-        return self._change.kept.handoff
+        return self._change.handoff
 
     @property
     def folder(self) -> str:
         """The folder of the source's session; a skill without one uses the folder of the handoff."""
-        return self._change.kept.folder if self._session_change is None else self._session_change.folder
+        return self._change.folder if self._session_change is None else self._session_change.folder
 
     def run(self) -> Handoff:
         """Take the handoff from its phase to its invocation, with one record per phase."""
@@ -209,7 +209,7 @@ class OutgoingHandoff:
 
     def _preserve_draft(self) -> str:
         """Keep the payload of a failed attempt, and return its path."""
-        path = os.path.join(self._change.kept.folder, f"preserved.{self.handoff.form}")
+        path = os.path.join(self._change.folder, f"preserved.{self.handoff.form}")
         files.write_atomic(path, render(self.handoff.draft, self.handoff.form))
         return path
 
@@ -240,7 +240,7 @@ def advance(
 
     The kind of the record is the phase unless another one is given.
     """
-    phase = next_phase(change.kept.handoff.phase, event, answers)
+    phase = next_phase(change.handoff.phase, event, answers)
     return change.commit(
         handoff._replace(phase=phase),
         kind=kind or phase,
@@ -267,5 +267,5 @@ def record_failure(
     failed = advance(context, change, failed, event, answers, note={"code": error.code})
     with suppress(StorageError):
         text = yaml_text.dump(to_plain(error.document()))
-        files.write_atomic(os.path.join(change.kept.folder, "error.yaml"), text.encode())
+        files.write_atomic(os.path.join(change.folder, "error.yaml"), text.encode())
     return failed

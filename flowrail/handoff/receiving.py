@@ -77,26 +77,29 @@ class Receipt(NamedTuple):
 def receive(
     context: HandoffContext,
     request: ReceiveRequest,
-    find_workflow: Callable[[Payload], TargetWorkflow | None],
+    find_workflow: Callable[[str], TargetWorkflow | None],
 ) -> Receipt:
-    """Validate and claim the payload, start the target's session if it has a workflow, and acknowledge."""
+    """Validate and claim the payload, start the target's session if it has a workflow, and acknowledge.
+
+    *find_workflow* returns the workflow of the skill with a given name.
+    """
     payload, data = _read(os.path.abspath(request.path), request)
     handoffs, handoff_id = find_handoff(context, payload)
     if handoff_id is None:
         handoff_id = record_arrival(context, handoffs, payload, request)
     with handoffs.change(handoff_id, wait=context.wait) as change:
-        handoff = change.kept.handoff
+        handoff = change.handoff
         _refuse_unless_open(context, change, request)
         warnings = _validate(context, change, payload, request)
-        workflow = find_workflow(_with_asked_target(payload))
+        workflow = find_workflow(handoff.target)
         if workflow is None and handoff.has_workflow:
             raise _workflow_not_found(context, handoff)
         if workflow is None and handoff.foreign:
             warnings = (*warnings, *_unknown_target(context, handoff))
         claim = _claim(context, change, workflow)
-        handoff = change.kept.handoff
+        handoff = change.handoff
         converted = _for_target(handoff, payload)
-        folder = context.store.folder(claim.session) if claim.session else change.kept.folder
+        folder = context.store.folder(claim.session) if claim.session else change.folder
         file = os.path.join(folder, _converted_name(converted)) if converted else ""
         if workflow is not None:
             _start_session(context, handoff, payload, data, claim.session, workflow, converted)
@@ -164,15 +167,8 @@ def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
         ) from None
 
 
-def _with_asked_target(payload: Payload) -> Payload:
-    """Return *payload* with the target that was validated: 1.2 names it `consumer` and may have any other keys."""
-    if payload.version != "1.2":
-        return payload
-    return payload._replace(handoff={key: value for key, value in payload.handoff.items() if key != "target"})
-
-
 def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request: ReceiveRequest) -> None:
-    handoff, sender = change.kept.handoff, _sender_context(context, change)
+    handoff, sender = change.handoff, _sender_context(context, change)
     if handoff.phase == INVOCATION or (handoff.phase == EXPIRED_PHASE and request.force):
         return
     status = sender.command("handoff status", handoff.id)
@@ -215,7 +211,7 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
 
 def _sender_context(context: HandoffContext, change: HandoffChange) -> HandoffContext:
     """Return the context whose commands set the store of the handoff."""
-    store = os.path.dirname(os.path.dirname(change.kept.folder))
+    store = os.path.dirname(os.path.dirname(change.folder))
     same = os.path.realpath(store) == os.path.realpath(context.store.path)
     return context if same else context._replace(shown_store=store)
 
@@ -224,7 +220,7 @@ def _validate(
     context: HandoffContext, change: HandoffChange, payload: Payload, request: ReceiveRequest
 ) -> tuple[PayloadProblem, ...]:
     """Return the warnings about the payload; refuse another payload than the one that was sent, or an invalid one."""
-    handoff = change.kept.handoff
+    handoff = change.handoff
     if handoff.digest != payload.digest:
         raise _payload_changed(request.path, payload.digest, handoff.digest)
     problems = validation_problems(context, payload, request)
@@ -244,7 +240,7 @@ def _validate(
 
 def _claim(context: HandoffContext, change: HandoffChange, workflow: TargetWorkflow | None) -> HandoffClaim:
     """Return the claim. It is recorded before the session that it names is started."""
-    handoff = change.kept.handoff
+    handoff = change.handoff
     if handoff.claim is not None and (workflow is None or _exists(context, handoff.claim.session)):
         return handoff.claim
     session = workflow.new_id() if workflow is not None else ""

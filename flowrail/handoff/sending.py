@@ -76,7 +76,7 @@ def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
 
 def retry(context: HandoffContext, handoff_id: str, request: HandoffRequest = SAME_REQUEST) -> SentHandoff:
     """Finish a handoff that failed or was interrupted; *request* adds facts, a reason or consent."""
-    handoff = context.handoffs.read(handoff_id).handoff
+    handoff = context.handoffs.read(handoff_id)
     if handoff.phase == INVOCATION and _has_expired(context, handoff):
         handoff = _record_expiry(context, handoff_id)
     if handoff.phase in ENDED:
@@ -94,7 +94,7 @@ def retry(context: HandoffContext, handoff_id: str, request: HandoffRequest = SA
 def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handoff:
     """Cancel a handoff. A written payload stays, but it can no longer be received."""
     with context.handoffs.change(handoff_id, wait=context.wait) as change:
-        handoff = change.kept.handoff
+        handoff = change.handoff
         if handoff.phase in ENDED:
             raise _closed(handoff, context.command("handoff status", handoff_id))
         note = {"reason": reason} if reason else {}
@@ -198,7 +198,7 @@ def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
 def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:
     """Record that the payload was not received in time, unless it was in the meantime."""
     with context.handoffs.change(handoff_id, wait=context.wait) as change:
-        handoff = change.kept.handoff
+        handoff = change.handoff
         if handoff.phase != INVOCATION:
             return handoff
         return advance(context, change, handoff, "expire", {"expired": _has_expired(context, handoff)})

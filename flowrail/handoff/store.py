@@ -67,22 +67,14 @@ class HandoffRecord(NamedTuple):
     event: str = ""
 
 
-class StoredHandoff(NamedTuple):
-    """A handoff as it is stored."""
-
-    handoff: Handoff
-    seq: int
-    hash: str
-    folder: str
-
-
 class HandoffChange:
     """A handoff held under its lock, to which records can be added."""
 
     def __init__(self, held: HeldEntry[HandoffRecord], folder: str) -> None:
-        record = held.newest
-        self.kept = StoredHandoff(record.handoff, record.seq, record.hash, folder)
+        self.handoff = held.newest.handoff
+        self.folder = folder
         self._held = held
+        self._seq, self._hash = held.newest.seq, held.newest.hash
 
     def commit(
         self,
@@ -95,11 +87,9 @@ class HandoffChange:
         note: Mapping[str, object] | None = None,
     ) -> Handoff:
         """Add one record; when this returns, it has happened."""
-        record = HandoffRecord(
-            self.kept.seq + 1, kind, at, by, handoff, note or {}, self.kept.hash, event=event
-        )
-        written = self._held.append(record)
-        self.kept = self.kept._replace(handoff=handoff, seq=record.seq, hash=written)
+        record = HandoffRecord(self._seq + 1, kind, at, by, handoff, note or {}, self._hash, event=event)
+        self._hash = self._held.append(record)
+        self._seq, self.handoff = record.seq, handoff
         return handoff
 
 
@@ -116,12 +106,11 @@ class Handoffs:
 
     def create(
         self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
-    ) -> StoredHandoff:
+    ) -> None:
         """Store a new handoff; its id must be new, or its beginning must have been interrupted."""
         if not isinstance(self._backend, FileBackend):
             prepare_folder(self.store, self.folder(handoff.id))
-        first = self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
-        return StoredHandoff(handoff, 0, first, self.folder(handoff.id))
+        self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
 
     def new_id(self, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id."""
@@ -149,11 +138,11 @@ class Handoffs:
         """Return a value for each handoff that changes with each record."""
         return self._files.stamps()
 
-    def all(self, lost: list[str] | None = None) -> Iterator[StoredHandoff]:
+    def all(self, lost: list[str] | None = None) -> Iterator[Handoff]:
         """Yield every handoff that can be read, and add the ids of the others to *lost*."""
         for handoff_id, newest in self._files.newest_of_all():
             try:
-                yield self._stored(newest())
+                yield newest().handoff
             except UnknownHandoffError:
                 continue  # its beginning was interrupted
             except (StorageError, ForeignHandoffError):
@@ -162,18 +151,15 @@ class Handoffs:
     def own_ones(self) -> Iterator[Handoff]:
         """Yield every handoff of this user that can be read."""
         with suppress(StorageError):  # a folder of handoffs that leads elsewhere holds none of this store
-            yield from (stored.handoff for stored in self.all())
+            yield from self.all()
 
     def receivers(self) -> frozenset[str]:
         """Return the skills that received a handoff from this store. Foreign handoffs do not count."""
         return frozenset(handoff.target for handoff in self.own_ones() if handoff.phase == ACKNOWLEDGMENT)
 
-    def read(self, handoff_id: str) -> StoredHandoff:
+    def read(self, handoff_id: str) -> Handoff:
         """Return a handoff as it is now, without waiting for a lock."""
-        return self._stored(self._files.newest(handoff_id)[0])
-
-    def _stored(self, record: HandoffRecord) -> StoredHandoff:
-        return StoredHandoff(record.handoff, record.seq, record.hash, self.folder(record.handoff.id))
+        return self._files.newest(handoff_id)[0].handoff
 
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:
@@ -241,13 +227,12 @@ def open_handoffs(handoffs: Handoffs, now: str) -> Callable[[str], str]:
     needed: set[str] = set()
     for handoff_id in handoffs.ids():
         try:
-            stored = handoffs.read(handoff_id)
+            handoff = handoffs.read(handoff_id)
         except (UnknownHandoffError, ForeignHandoffError):
             continue  # its creation was interrupted, or another user recorded it
         except FlowError:
             reason = f"handoff `{handoff_id}` cannot be read and may belong to it"
             return lambda _: reason
-        handoff = stored.handoff
         started = moment(handoff.started_at)
         is_recent = started is None or current_time is None or current_time - started < KEPT_FOR
         if handoff.is_open and is_recent:
@@ -266,6 +251,6 @@ def record_pruned(
                 continue
             with handoffs.change(handoff.id, wait=wait) as change:
                 note = {"session": session_id, "payload": handoff.payload}
-                change.commit(change.kept.handoff, kind=PRUNED, at=now(), by=by, note=note)
+                change.commit(change.handoff, kind=PRUNED, at=now(), by=by, note=note)
 
     return record

@@ -425,7 +425,7 @@ class Tools:
         world, context = self.world, self.handoff_context
         if action == "status":
             if handoff:
-                return self._handoff(handoff_data(context, context.handoffs.read(handoff).handoff))
+                return self._handoff(handoff_data(context, context.handoffs.read(handoff)))
             items = [handoff_data(context, one) for one in context.handoffs.own_ones() if one.is_open]
             return ToolAnswer(plain_text(handoff_page.list_report(items)), {"handoffs": items})
         if action == "receive":

@@ -93,6 +93,7 @@ def _verify(call: HandoffCall) -> int:
 
 def _since(context: HandoffContext, text: str) -> datetime:
     days = options.days_of(text.strip())
+    days = None if days is None or days < 0 else days
     try:
         found = moment(text) or (days is not None and context.current_time() - timedelta(days=days))
     except (OverflowError, ValueError):  # before the first date, or too many digits

@@ -298,10 +298,10 @@ def status_command(call: HandoffCall, handoff_id: str | None, include_ended: boo
     """
     context = call.context
     if handoff_id is not None:
-        call.answer_handoff(SentHandoff(context.handoffs.read(handoff_id).handoff))
+        call.answer_handoff(SentHandoff(context.handoffs.read(handoff_id)))
         return
     unreadable: list[str] = []
-    handoffs = [stored.handoff for stored in context.handoffs.all(unreadable)]
+    handoffs = list(context.handoffs.all(unreadable))
     shown = [handoff for handoff in handoffs if include_ended or handoff.is_open]
     items = [page.as_data(context, handoff) for handoff in sorted(shown, key=lambda h: h.started_at)]
     if unreadable:

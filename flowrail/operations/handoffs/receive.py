@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flowrail.handoff.arrival import ReceiveRequest
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.payload.document import Payload, text_at
+from flowrail.handoff.payload.document import Payload
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.record import RecordNote
@@ -38,8 +38,7 @@ def receive_handoff(
     """Receive the payload at *path*. *params* take precedence over the payload's values."""
     started: list[Answer] = []
 
-    def find_workflow(payload: Payload) -> TargetWorkflow | None:
-        skill = text_at(payload.handoff, "target.skill") or text_at(payload.handoff, "consumer")
+    def find_workflow(skill: str) -> TargetWorkflow | None:
         try:
             workflow = open_skill(skill, world.roots, world.state)
         except UnknownSkillError:

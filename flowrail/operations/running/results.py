@@ -47,8 +47,7 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
 
 def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
     """Return the handoffs that the session has sent, with the command that receives each."""
-    stored_handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend).all()
-    handoffs = (stored.handoff for stored in stored_handoffs)
+    handoffs = Handoffs(world.store.path, world.store.owner, world.store.backend).all()
     return tuple(
         SentWork(
             handoff.target,
