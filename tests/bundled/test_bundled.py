@@ -9,9 +9,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from support.habits import habits, more_habits
 from support.sandbox import told
-from support.team import Habit, Team
+from support.simulated_agents import Habit, Team, habits, more_habits
 
 from flowrail.machines.definition.graph import possible_edges
 from flowrail.machines.definition.workflow import Workflow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.sandbox import flow, put_skill, told
-from support.team import FINISH, read
+from support.simulated_agents import FINISH, read
 
 REVIEWED = """\
 name: NAME

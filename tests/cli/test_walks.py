@@ -1,13 +1,20 @@
-"""An agent that knows only the printed commands reaches the end, even if processes die in between."""
+"""An agent that knows only the printed commands reaches the end, in this process, in processes and in a shell."""
 
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agent import FORMS, as_process, in_a_shell, walk
-from support.sandbox import ASKING, flow, put_skill, told
+from support.sandbox import ASKING, ENTRY, Ran, flow, process, put_skill, told
+from support.simulated_agents import words_of
 
 NUMBERS = {
     "decision-critic": [1, 2, 3, 4, 5, 6, 7, None],
@@ -15,59 +22,89 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+def in_a_shell(line: str) -> Ran:
+    """Run a command line unchanged in a shell that finds `flow` on its path."""
+    folder = Path.cwd().parent / "bin"
+    folder.mkdir(exist_ok=True)
+    program = folder / "flow"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(ENTRY)} "$@"\n')
+    program.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["/bin/sh", "-c", line], env=environ, capture_output=True, text=True, check=False)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def walk(
+    line: str,
+    *,
+    run: Callable[[str], Ran] = lambda line: flow(*words_of(line)),
+    choose: Callable[[list[Any]], Any] = lambda cases: cases[0],
+) -> list[Any]:
+    """Run *line* and then one printed command after the other until none is printed; return all answers."""
+    answers: list[Any] = []
+    while True:
+        ran = run(f"{line} --format json")
+        assert (ran.status, ran.err) == (0, ""), (line, ran)
+        answers.append(ran.data)
+        assert len(answers) <= 60, "the run does not end"
+        if not ran.data["next"]:
+            return answers
+        case = choose(ran.data["next"])
+        examples = {want["name"]: want["example"] for want in case["wants"] if want["required"]}
+        texts = [
+            f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+            for name, value in examples.items()
+        ]
+        line = " ".join([case["command"], *(f"-s {shlex.quote(text)}" for text in texts)])
+
+
+def numbers(answers: list[Any]) -> list[int | None]:
+    return [answer["step"] and answer["step"]["number"] for answer in answers]
+
+
 @pytest.mark.parametrize("skill", NUMBERS)
-def test_an_agent_walks_a_bundled_skill_to_its_end(skill: str, form: str) -> None:
-    turns = walk(f"flow step {skill}", form=form)
+@pytest.mark.parametrize("run", [lambda line: flow(*words_of(line)), lambda line: process(*words_of(line))])
+def test_an_agent_walks_a_bundled_skill_to_its_end(skill: str, run: Callable[[str], Ran]) -> None:
+    answers = walk(f"flow step {skill}", run=run)
 
-    assert [turn.seen.number for turn in turns] == NUMBERS[skill]
-    assert turns[-1].seen.status == "completed"
-
-
-@pytest.mark.parametrize(("skill", "form"), [("decision-critic", "xml"), ("problem-analysis", "json")])
-def test_an_agent_walks_with_a_process_for_each_command(skill: str, form: str) -> None:
-    turns = walk(f"flow step {skill}", form=form, run=as_process)
-
-    assert [turn.seen.number for turn in turns] == NUMBERS[skill]
-    assert turns[-1].seen.status == "completed"
+    assert numbers(answers) == NUMBERS[skill]
+    assert answers[-1]["status"] == "completed"
 
 
-def test_an_agent_walks_in_a_shell_with_the_commands_as_they_stand() -> None:
+def test_an_agent_walks_in_a_shell_with_the_printed_commands() -> None:
     put_skill("asking", ASKING)
 
-    turns = walk("flow step asking -p topic='a \"b\" $c'", run=in_a_shell)
+    answers = walk("flow step asking -p topic='a \"b\" $c'", run=in_a_shell)
 
-    assert [turn.seen.number for turn in turns] == [1, 1, 1, 2, None]
-    (session,) = told("sessions", "--all")["sessions"]
-    assert session["params"]["topic"] == 'a "b" $c'
+    assert numbers(answers) == [1, 1, 1, 2, None]
+    assert answers[-1]["params"]["topic"] == 'a "b" $c'
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_values_that_are_asked_for_are_appended_and_taken(form: str) -> None:
+def test_required_facts_are_appended_to_a_printed_command() -> None:
     put_skill("asking", ASKING)
 
-    turns = walk("flow step asking", form=form, choose=lambda seen: seen.commands[-1])
+    answers = walk("flow step asking", choose=lambda cases: cases[-1])
 
-    assert [turn.seen.number for turn in turns] == [1, 2, None]
-    assert turns[0].seen.wants
-    assert turns[-1].seen.status == "failed"
+    assert numbers(answers) == [1, 2, None]
+    assert answers[0]["next"][-1]["wants"]
+    assert answers[-1]["status"] == "failed"
 
 
-def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:
+def test_a_parameter_may_be_any_text() -> None:
     text = 'it\'s "slow" & <b>; $(rm -rf) `x` ]]> \u202e\n\\ 100%'
 
-    for form in FORMS:
+    for form in ("xml", "text", "json"):
         shown = flow("start", "problem-analysis", "-p", f"topic={text}", "--format", form)
         assert shown.status == 0
         assert "\u202e" not in shown.out or form == "json"
         if form == "xml":
-            told_text = ET.fromstring(shown.out).findtext("current_action")  # noqa: S314 - our own output
-            assert text.replace("\u202e", "⟨U+202E⟩").replace("\n", "\n> ") in str(told_text)
+            instructions = ET.fromstring(shown.out).findtext("current_action")  # noqa: S314 - our own output
+            assert text.replace("\u202e", "⟨U+202E⟩").replace("\n", "\n> ") in str(instructions)
     assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
 
 
 @pytest.mark.parametrize("choices", [["a b", "$HOME", "it's"], ["x;y", "*", "ä"]])
-def test_a_choice_that_a_shell_would_split_is_quoted(choices: list[str]) -> None:
+def test_a_choice_with_special_characters_is_quoted(choices: list[str]) -> None:
     put_skill(
         "odd",
         "name: NAME\nsteps:\n  - id: only\n    title: Only\n    actions: [Do.]\n"
@@ -76,6 +113,5 @@ def test_a_choice_that_a_shell_would_split_is_quoted(choices: list[str]) -> None
     )
 
     for number, choice in enumerate(choices):
-        turns = walk("flow start odd", form="json", choose=lambda seen, at=number: seen.commands[at])  # type: ignore[misc]
-        session = turns[1].command.split("--session ")[1].split()[0]
-        assert told("history", session)["steps"][-1]["facts"] == {"how": choice}
+        answers = walk("flow start odd", choose=lambda cases, at=number: cases[at])  # type: ignore[misc]
+        assert told("history", answers[-1]["session"])["steps"][-1]["facts"] == {"how": choice}

@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from support.agent import words_of
-from support.habits import Chance
 from support.hooks import B, conversation, within
-from support.host import ForgetfulHost, Host
 from support.sandbox import Ran, copy_of_the_store, flow, params_of, told
-from support.team import Habit, Told
+from support.simulated_agents import Chance, Habit, StepOutput, words_of
+from support.simulated_hosts import ForgetfulHost, Host
 
 
 @pytest.mark.parametrize("skill", ["codebase-analysis", "perspective-swarm", "planner"])
@@ -42,12 +40,12 @@ class BadAgent(Host):
         self.refused: Counter[str] = Counter()
         self.accepted = 0
 
-    def bad_commands(self, told: Told) -> Sequence[str]:
+    def bad_commands(self, told: StepOutput) -> Sequence[str]:
         """Return commands to run at this moment."""
         del told
         return ()
 
-    def between(self, told: Told) -> Told:
+    def between(self, told: StepOutput) -> StepOutput:
         for line in self.bad_commands(told):
             with conversation(self.name, self.variable):
                 ran = flow(*words_of(line), "--json")
@@ -55,7 +53,7 @@ class BadAgent(Host):
                 self.accepted += 1
             else:
                 self._check(line, ran)
-        return self._told(f"flow resume {told.session}") if told.status in {"active", "waiting"} else told
+        return self._output(f"flow resume {told.session}") if told.status in {"active", "waiting"} else told
 
     def _check(self, line: str, ran: Ran) -> None:
         """Hold that a refusal is one of ours and names a next command, which works."""
@@ -72,7 +70,7 @@ class BadAgent(Host):
 class Skips(BadAgent):
     """Skips: reports outcomes that the step does not accept."""
 
-    def bad_commands(self, told: Told) -> Sequence[str]:
+    def bad_commands(self, told: StepOutput) -> Sequence[str]:
         known = {case.outcome for case in told.cases}
         words = [word for word in ("skip", "iterate", "fail", "ok", "done") if word not in known]
         return [f"flow step {told.skill} {word} --session {told.session}" for word in words[:2]]
@@ -89,7 +87,7 @@ class Repeats(BadAgent):
         self.lines.append(line)
         return super()._ran(line, refused=refused)
 
-    def bad_commands(self, told: Told) -> Sequence[str]:
+    def bad_commands(self, told: StepOutput) -> Sequence[str]:
         del told
         return [
             line for line in self.lines[-2:] if line.startswith(("flow step", "flow answer", "flow finish"))
@@ -99,7 +97,7 @@ class Repeats(BadAgent):
 class ReportsOldRevisions(Repeats):
     """Reports with commands that were printed long ago."""
 
-    def bad_commands(self, told: Told) -> Sequence[str]:
+    def bad_commands(self, told: StepOutput) -> Sequence[str]:
         del told
         return [line for line in self.lines[:-3] if line.startswith("flow step")][-3:]
 
@@ -107,7 +105,7 @@ class ReportsOldRevisions(Repeats):
 class SaysOk(BadAgent):
     """Reports `ok` for everything, without facts."""
 
-    def bad_commands(self, told: Told) -> Sequence[str]:
+    def bad_commands(self, told: StepOutput) -> Sequence[str]:
         if told.status not in {"active", "waiting"} or any(
             case.outcome == "ok" and not case.waits for case in told.cases
         ):
@@ -123,7 +121,7 @@ class ObeysAnother(BadAgent):
         if ran.error["code"] == "OTHER_CONVERSATION" and self.is_open:
             assert ran.error["hint"].startswith(f"continue your own session: flow resume {self.mine}; ")
 
-    def bad_commands(self, told: Told) -> Sequence[str]:
+    def bad_commands(self, told: StepOutput) -> Sequence[str]:
         self.mine, self.is_open = self.mine or told.session, told.status in {"active", "waiting"}
         others = [
             session

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.agent import words_of
 from support.agents import put_lead
 from support.golden import as_in_golden_file
 from support.hooks import A, B, claude_code, context, conversation, denied, hook, reason, shell, within
 from support.sandbox import SMALL, flow, put_skill
+from support.simulated_agents import words_of
 
 TOPICAL = SMALL.replace("steps:", "params: {topic: {type: string, default: ''}}\nsteps:").replace(
     "title: First,", "title: First, forbids: [Edit],"

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agent import words_of
-from support.habits import Chance, Failing, Last
 from support.hooks import conversation
-from support.host import ForgetfulHost
 from support.sandbox import BUNDLED, Ran, copy_of_the_store, flow, params_of, put_skill
-from support.team import Habit, Told
+from support.simulated_agents import Chance, Failing, Habit, Last, StepOutput, words_of
+from support.simulated_hosts import ForgetfulHost
 
 QUESTIONS = """\
 <needs_user_input><question id="tried" header="Tried"><text>Which?</text>
@@ -37,7 +35,7 @@ class TryingHost(ForgetfulHost):
                 self.try_(command)
         return ran
 
-    def _seen(self, out: str) -> Told:
+    def _seen(self, out: str) -> StepOutput:
         seen = super()._seen(out)
         for line, stdin in self._complete_lines(out, seen):
             self.try_(line, stdin)
@@ -49,7 +47,7 @@ class TryingHost(ForgetfulHost):
             ran = flow(*words_of(line), stdin=stdin.encode())
         assert (ran.status, ran.err) == (0, ""), (line, ran)
 
-    def _complete_lines(self, out: str, seen: Told) -> Iterator[tuple[str, str]]:
+    def _complete_lines(self, out: str, seen: StepOutput) -> Iterator[tuple[str, str]]:
         """Yield each printed command with its wants filled in, and its input."""
         root = ET.fromstring(out)  # noqa: S314 - our own output
         wants = {want.name: want.example for want in seen.wants}

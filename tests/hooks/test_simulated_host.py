@@ -6,11 +6,10 @@ import threading
 from collections import Counter
 
 import pytest
-from support.habits import Failing, Last
 from support.hooks import A, B
-from support.host import Host
 from support.sandbox import BUNDLED, flow, params_of, told
-from support.team import Habit
+from support.simulated_agents import Failing, Habit, Last
+from support.simulated_hosts import Host
 
 
 def records() -> Counter[tuple[str, str, int]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.golden import only_block
 from support.sandbox import allow, clean_environment, flow, project_skills, refused, told, unchanged
-from support.team import Habit, Team
+from support.simulated_agents import Habit, Team
 
 from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root, Scope

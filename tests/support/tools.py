@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from support.diligence import provide_evidence
 from support.sandbox import ENTRY, Ran
-from support.team import Habit, Team
+from support.simulated_agents import Habit, Team
 
 from flowrail.mcp.server import build
 from flowrail.mcp.tools import Tools as OurTools

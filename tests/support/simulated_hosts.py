@@ -1,4 +1,4 @@
-"""A simulated host: it calls the hooks, compacts contexts, and lets agents try to stop at each step.
+"""Simulated hosts: they call the hooks, compact contexts, and let agents try to stop at each step.
 
 After its context was compacted, an agent knows only what the hook says, and continues from there.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
-from support.team import Habit, Team, Told, Work
+from support.simulated_agents import Habit, StepOutput, Team, Work
 
 from flowrail.hooks.fast_lookup import session_folders, sessions_of
 from flowrail.machines.sessions.store import Store
@@ -68,54 +68,57 @@ class Host(Team):
         finally:
             self.agents.pop()
 
-    def between(self, told: Told) -> Told:
-        """Try to stop; then forget everything and continue from what the hook says."""
-        self.mine = self.mine or told.session
-        self._stop(told)
-        if self.agents or told.status not in {"active", "waiting"}:
-            return told
-        self._glance()
-        with self.gate:
-            text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
-        resume = RESUME.findall(text)
-        assert [self.mine in command for command in resume] == [True], (self.mine, text)
-        self.compacted += 1
-        again = self._told(resume[0])
-        assert (again.session, again.step, again.visit) == (told.session, told.step, told.visit)
+    def between(self, output: StepOutput) -> StepOutput:
+        """Try to stop; then compact the context and continue from what the hook says."""
+        self.mine = self.mine or output.session
+        self._stop(output)
+        if self.agents or output.status not in {"active", "waiting"}:
+            return output
+        self._compare_fast_lookup()
+        again = self._compact()
+        assert (again.session, again.step, again.visit) == (output.session, output.step, output.visit)
         return again
 
-    def _glance(self) -> None:
-        """Hold that a quick look at the copies sees what the journals say."""
+    def _compact(self) -> StepOutput:
         with self.gate:
-            (shelf,) = session_folders(os.getcwd(), {}, os.path.expanduser("~"))
-            seen = {
-                each.id: (each.status, each.step, each.is_child) for each in sessions_of(shelf, (self.name,))
-            }
-            state = state_folder(os.environ, os.environ["HOME"])
-            kept = (Store(shelf.path, Owner(state)).read(each).session for each in self.sessions)
-            true = {each.id: (each.status, each.step, bool(each.parent)) for each in kept if each.is_open}
-        assert seen == true
+            text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
+        (resume,) = RESUME.findall(text)
+        assert self.mine in resume, text
+        self.compacted += 1
+        return self._output(resume)
 
-    def _stop(self, told: Told) -> None:
+    def _compare_fast_lookup(self) -> None:
+        """Check that the lookup of the hooks, which reads snapshots, agrees with the journals."""
+        with self.gate:
+            (folder,) = session_folders(os.getcwd(), {}, os.path.expanduser("~"))
+            seen = {
+                found.id: (found.status, found.step, found.is_child)
+                for found in sessions_of(folder, (self.name,))
+            }
+            store = Store(folder.path, Owner(state_folder(os.environ, os.environ["HOME"])))
+            kept = (store.read(session).session for session in self.sessions)
+            expected = {each.id: (each.status, each.step, bool(each.parent)) for each in kept if each.is_open}
+        assert seen == expected
+
+    def _stop(self, output: StepOutput) -> None:
         event = "subagent-stop" if self.agents else "stop"
         more = {"agent_id": self.agents[-1]} if self.agents else {}
-        progress = self.by_agents if told.work else 0
-        here = (told.session, told.step, told.visit, progress)
+        here = (output.session, output.step, output.visit, self.by_agents if output.work else 0)
         attempts = 0
         while attempts != self.tries:
             attempts += 1
             with self.gate:
                 why = reason(hook(event, self.says(event, self.name, **more)))
-            assert bool(why) == (told.status == "active" and self.held[here] < 3), (told, why)
+            assert bool(why) == (output.status == "active" and self.held[here] < 3), (output, why)
             if not why:
                 return
             assert why.startswith("You are not finished: ")
-            assert f"flow resume {told.session} " in why
+            assert f"flow resume {output.session} " in why
             self.held[here] += 1
 
 
 class AgentDiedError(Exception):
-    """A sub-agent is gone, without an answer."""
+    """A sub-agent ended without an answer."""
 
 
 class ForgetfulHost(Host):
@@ -128,16 +131,16 @@ class ForgetfulHost(Host):
         self.leads: list[str] = []
         self.used: Counter[str] = Counter()
 
-    def _go_on(self, told: Told) -> Told:
-        self.leads.append(told.session)
+    def _continue(self, output: StepOutput) -> StepOutput:
+        self.leads.append(output.session)
         try:
-            return super()._go_on(told)
+            return super()._continue(output)
         finally:
             self.leads.pop()
 
-    def _to_launch(self, told: Told) -> list[Work]:
-        gone = [work for work in told.work if work.status == "claimed"]
-        return super()._to_launch(told) or ([] if told.met else gone)
+    def _to_start(self, output: StepOutput) -> list[Work]:
+        abandoned = [] if output.met else [work for work in output.work if work.status == "claimed"]
+        return super()._to_start(output) or abandoned
 
     def _work(self, work: Work) -> str:
         self.launched += 1
@@ -157,22 +160,17 @@ class ForgetfulHost(Host):
                 raise AgentDiedError
         return super()._ran(line, refused=refused)
 
-    def between(self, told: Told) -> Told:
-        self.mine = self.mine or told.session
-        self._stop(told)
-        if self.agents or told.status not in {"active", "waiting"} or self.commands % 2:
-            return told
-        text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
-        (resume,) = RESUME.findall(text)
-        self.compacted += 1
-        return self._told(resume)
+    def between(self, output: StepOutput) -> StepOutput:
+        self.mine = self.mine or output.session
+        self._stop(output)
+        if self.agents or output.status not in {"active", "waiting"} or self.commands % 2:
+            return output
+        return self._compact()
 
-    def _stop(self, told: Told) -> None:
-        if self.agents:
-            said = self.says("subagent-stop", self.name, agent_id=self.agents[-1])
-            why = reason(hook("subagent-stop", said))
-        else:
-            why = reason(hook("stop", self.says("stop", self.name, background_tasks=[])))
+    def _stop(self, output: StepOutput) -> None:
+        event = "subagent-stop" if self.agents else "stop"
+        more: dict[str, object] = {"agent_id": self.agents[-1]} if self.agents else {"background_tasks": []}
+        why = reason(hook(event, self.says(event, self.name, **more)))
         if why:
             assert why.startswith("You are not finished: ")
-            assert f"flow resume {told.session} " in why
+            assert f"flow resume {output.session} " in why
