@@ -1,4 +1,4 @@
-"""What `flow check` found: with the source for a terminal, as annotations for GitHub, and as SARIF."""
+"""What `flow check` found: with the source for a terminal, and as annotations for GitHub."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from flowrail import __version__
 from flowrail.command import Command
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import CODES, Finding
+from flowrail.machines.definition.findings import Finding
 from flowrail.operations.skills.check import CheckReport
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
@@ -19,7 +17,6 @@ from flowrail.text.phrases import count
 from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
 
-SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
 _AFTER_MARK = 20
 
@@ -83,46 +80,6 @@ def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
             values["title"] = f"{finding.code} in {report.address}"
             properties = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
             yield f"::{_level(finding)} {properties}::{_escaped(f'{finding.message}; {finding.remedy}')}"
-
-
-def sarif(reports: Sequence[CheckReport], *, cwd: str) -> dict[str, object]:
-    """Return the findings as a log in the Static Analysis Results Interchange Format 2.1.0."""
-    found = [(report, finding) for report in reports for finding in report.findings]
-    codes = sorted({finding.code for _, finding in found})
-    return {
-        "$schema": SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "flowrail",
-                        "semanticVersion": __version__,
-                        "rules": [
-                            {"id": code, "shortDescription": {"text": CODES.get(code, code)}}
-                            for code in codes
-                        ],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(report, finding, codes, cwd) for report, finding in found],
-            }
-        ],
-    }
-
-
-def _result(report: CheckReport, finding: Finding, codes: Sequence[str], cwd: str) -> Mapping[str, Any]:
-    place = finding.place
-    region = {"startLine": place.line} | ({"startColumn": place.column} if place.column else {})
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(_relative(report, finding, cwd))}}
-    location |= {"region": region} if place.line else {}
-    return {
-        "ruleId": finding.code,
-        "ruleIndex": codes.index(finding.code),
-        "level": _level(finding),
-        "message": {"text": f"{finding.message}; {finding.remedy}"},
-        "locations": [{"physicalLocation": location}],
-    }
 
 
 def _with_source(
@@ -192,9 +149,3 @@ def _escaped(text: str) -> str:
 
 def _property(text: str) -> str:
     return _escaped(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _uri(path: str) -> str:
-    from urllib.parse import quote  # only SARIF needs it
-
-    return f"file://{quote(path)}" if os.path.isabs(path) else quote(path)

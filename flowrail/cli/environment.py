@@ -79,6 +79,12 @@ class SessionCall(options.Call):
             output.data(as_data.render(guidance))
 
 
+class OwnCall(SessionCall):
+    """A call that belongs to no conversation, even if an agent makes it."""
+
+    conversation = ""
+
+
 def read_text(name: str, *, what: str) -> tuple[str, str]:
     """Return the text of the file *name*, or of standard input for ``-``, and its name for messages."""
     source = "standard input" if name == "-" else name

@@ -138,7 +138,7 @@ def days_of(text: str) -> float | None:
         days = float(text[:-1]) / per_day if per_day else float(text)
     except ValueError:
         return None
-    return days if isfinite(days) and text.isascii() else None
+    return days if isfinite(days) and days >= 0 and text.isascii() else None
 
 
 class Age(click.FloatRange):

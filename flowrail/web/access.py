@@ -42,23 +42,21 @@ ANSWER_HEADERS = {
 class Keys:
     """The secrets of one run of the server.
 
-    The *token* in the printed address works once, unless it is *reusable*: then it comes from a file that several
-    people read. It is exchanged for ``cookie``; ``csrf`` is in the pages and in every request that changes something.
+    The *token* in the printed address works once. It is exchanged for ``cookie``; ``csrf`` is in the pages and in every
+    request that changes something.
     """
 
-    def __init__(self, *, port: int, token: str | None = None) -> None:
+    def __init__(self, *, port: int) -> None:
         self.cookie_name = f"flow_ui_{port}"  # cookies are shared by all ports of a host
         self.cookie = secrets.token_urlsafe(32)
         self.csrf = secrets.token_urlsafe(32)
-        self._reusable = token is not None
-        self.token: str | None = token or secrets.token_urlsafe(32)
+        self.token: str | None = secrets.token_urlsafe(32)
 
     def exchange(self, token: str) -> bool:
-        """Return whether *token* opens the page; a token that works once is used up."""
+        """Return whether *token* opens the page, and use it up."""
         if self.token is None or not hmac.compare_digest(token.encode(), self.token.encode()):
             return False
-        if not self._reusable:
-            self.token = None
+        self.token = None
         return True
 
     def opens(self, headers: Headers) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import jinja2
 from markupsafe import Markup
 
 from flowrail.command import Command
@@ -15,12 +18,11 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import MEANING, Node, Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
-from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError, StorageError
 from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
 from flowrail.formatters.reports.history import HistoryEntry
-from flowrail.handoff.audit import HandoffTimeline, audit
+from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.evidence import EvidenceResult
@@ -33,7 +35,7 @@ from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Secrets, Session
 from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment, world_of
 from flowrail.operations.running import evidence_records, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
 from flowrail.operations.sessions.session_view import SessionPage, view
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 PHASES = (DISCOVERY, SELECTION, VALIDATION, TRANSFER, INVOCATION, ACKNOWLEDGMENT)
 LONGEST_TEXT = 20_000
 """Characters of a payload or file that are shown."""
+NEWEST_RUNS = 30
+"""Runs of the fleet that are listed."""
 MOST_PREVIEWS = 5
 """Files of a check that are shown."""
 MOST_ENDED = 50
@@ -119,29 +123,19 @@ class ShownEvidence(NamedTuple):
 
 
 class Pages:
-    """Renders each page from the store of *world*."""
+    """Renders each page from the store of *environment*."""
 
-    def __init__(
-        self,
-        world: World,
-        handoffs: Handoffs,
-        roots: Sequence[Root],
-        keys: Keys,
-        board: Board,
-        *,
-        can_approve: bool,
-        fleet_status: Callable[[], FleetStatus | None],
-    ) -> None:
-        self._world = world
-        self._store = world.store
-        self._handoffs = handoffs
-        self._roots = roots
-        self._board = board
-        self._fleet_status = fleet_status
-        self._templates = Environment(
-            loader=PackageLoader("flowrail.web"),
+    def __init__(self, environment: Environment, keys: Keys, *, can_approve: bool) -> None:
+        self._environment = environment
+        self.world = world_of(environment, wait=10.0)
+        self.board = Board(self.world.store)
+        self.can_approve = can_approve
+        self._store = self.world.store
+        self._handoffs = Handoffs(self._store.path, self._store.owner, self._store.backend)
+        self._templates = jinja2.Environment(
+            loader=jinja2.PackageLoader("flowrail.web"),
             autoescape=True,
-            undefined=StrictUndefined,
+            undefined=jinja2.StrictUndefined,
             finalize=_printable,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -159,7 +153,7 @@ class Pages:
             receive_command=self._receive_command,
         )
         self._templates.filters.update(
-            ago=lambda at: ago(at, self._world.now()),
+            ago=lambda at: ago(at, self.world.now()),
             duration=duration,
             counted=count,
             words=in_words,
@@ -170,14 +164,16 @@ class Pages:
 
     def stamps(self) -> dict[str, tuple[int, int]]:
         """Return a value for each session and handoff that changes with each record."""
-        sessions = {f"session:{key}": stamp for key, stamp in self._stamps().items()}
-        return sessions | {f"handoff:{key}": stamp for key, stamp in self._handoffs.stamps().items()}
+        sessions = self._store.stamps_since(moment_after(self.world.now(), -SHOWN_SECONDS))
+        stamps = {f"session:{key}": stamp for key, stamp in sessions.items()}
+        return stamps | {f"handoff:{key}": stamp for key, stamp in self._handoffs.stamps().items()}
 
-    def _stamps(self) -> dict[str, tuple[int, int]]:
-        return self._store.stamps_since(moment_after(self._world.now(), -SHOWN_SECONDS))
+    def _audit(self) -> AuditReport:
+        return audit(self._store, self._handoffs, with_sessions=False)
 
-    def board(self, entries: Sequence[BoardEntry]) -> str:
+    def start(self) -> str:
         """Return the board: what needs a person comes first."""
+        entries = self.board.refresh(self.world.now())
         columns = []
         for group in Group:
             members = [entry for entry in entries if entry.group is group]
@@ -190,11 +186,11 @@ class Pages:
     def session(self, session_id: str, seq: int | None) -> str:
         """Return the page of a session, at one of its records."""
         shown = view(self._store, session_id, seq)
-        entries = self._board.refresh(self._world.now())
-        entry = self._board.entry(session_id, self._world.now())
+        entries = self.board.refresh(self.world.now())
+        entry = self.board.entry(session_id, self.world.now())
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
-        report = audit(self._store, self._handoffs, with_sessions=False)
+        report = self._audit()
         evidence = self._evidence(shown)
         return self._render(
             "session.html",
@@ -207,10 +203,10 @@ class Pages:
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
             evidence=evidence,
-            resume=str(Command("resume", session_id, store=self._world.shown_store)),
+            resume=str(Command("resume", session_id, store=self.world.shown_store)),
             awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
             sent={},
-            files=session_files.listed(self._world, shown.now),
+            files=session_files.listed(self.world, shown.now),
             rows=_path(shown.records),
             shown_steps=_shown_steps(shown),
             targets=_targets(shown),
@@ -219,7 +215,7 @@ class Pages:
 
     def handoffs(self) -> str:
         """Return the page of handoffs, one lane for each piece of work."""
-        report = audit(self._store, self._handoffs, with_sessions=False)
+        report = self._audit()
         by_trace = sorted(report.handoffs, key=lambda handoff: handoff.trace_id)
         lanes = [
             _lane(trace_id, list(members))
@@ -231,9 +227,9 @@ class Pages:
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
-        workflow, _ = definition_of(address, self._roots)
+        workflow, _ = definition_of(address, self._environment.roots)
         life = coverage.of_sessions(workflow, histories(self._store, address))
-        entries = [entry for entry in self._board.refresh(self._world.now()) if entry.skill == address]
+        entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
         return self._render(
             "skill.html",
             address=address,
@@ -248,7 +244,7 @@ class Pages:
 
     def _sent(self) -> dict[str, HandoffTimeline]:
         """Return the newest handoff of each session that handed its work over."""
-        report = audit(self._store, self._handoffs, with_sessions=False)
+        report = self._audit()
         return {handoff.session: handoff for handoff in sorted(report.handoffs, key=lambda h: h.started_at)}
 
     def _evidence(self, shown: SessionPage) -> ShownEvidence | None:
@@ -257,7 +253,7 @@ class Pages:
         if step is None or not step.evidence:
             return None
         try:
-            current = evidence_records.show(self._world, shown.now.id)
+            current = evidence_records.show(self.world, shown.now.id)
         except FlowError as error:
             return ShownEvidence(problem=f"{error.message}. {error.hint}")
         outcomes = {
@@ -276,17 +272,29 @@ class Pages:
         return ShownEvidence(current.results, outcomes, known.claim if known else "", previews=previews)
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
-        store = self._world.shown_store
+        store = self.world.shown_store
         return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
 
     def _receive_command(self, handoff: HandoffTimeline) -> str:
-        store = self._world.shown_store
+        store = self.world.shown_store
         return str(Command("handoff receive", str(handoff.payload), sha256=handoff.sha256, store=store))
 
     def fleet(self) -> str:
         """Return the page of the fleet: its pools, sessions, workers and newest runs."""
         status = self._fleet_status()
         return self._render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
+
+    def _fleet_status(self) -> FleetStatus | None:
+        """Return what the fleet of the store does, or `None` if there is no fleet."""
+        here = self._environment
+        has_fleet = os.path.isdir(os.path.join(here.store_path, "fleet"))
+        is_shared = here.database is not None and not here.database.is_sqlite
+        if find_spec("dbos") is None or not (has_fleet or is_shared):
+            return None
+        from flowrail.fleet.fleet import Fleet  # needs the extra `fleet`
+
+        with closing(Fleet(here)) as fleet:
+            return fleet.status(newest=NEWEST_RUNS)
 
     def entry(self) -> str:
         """Return the page that a browser gets for a valid token. It moves on to the board."""
@@ -304,7 +312,7 @@ class Pages:
         return Markup(svg.render(image, name="drawing", scheme="around"))  # noqa: S704 - the renderer escapes
 
     def _render(self, name: str, **values: object) -> str:
-        return self._templates.get_template(name).render(**values, now=self._world.now())
+        return self._templates.get_template(name).render(**values, now=self.world.now())
 
 
 def _printable(value: object) -> object:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from support.sandbox import flow, put_skill
 
@@ -15,19 +12,6 @@ def test_the_script_for_each_shell_is_printed(shell: str) -> None:
 
     assert ran.status == 0
     assert "_FLOW_COMPLETE" in ran.out
-
-
-def test_the_line_is_added_once_and_the_rest_of_the_file_stays() -> None:
-    file = Path(os.environ["HOME"]) / ".bashrc"
-    file.write_text("alias ll='ls -l'")
-    file.chmod(0o600)
-
-    first, second = (flow("completion", "bash", "--install") for _ in range(2))
-
-    assert file.read_text() == "alias ll='ls -l'\neval \"$(flow completion bash)\"\n"
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert "added to ~/.bashrc" in first.out
-    assert "has the line already" in second.out
 
 
 def test_help_shows_what_the_option_shows() -> None:

@@ -119,42 +119,17 @@ def test_an_invalid_time_is_refused(when: str) -> None:
     assert error["hint"] == "write 2026-02-04, 2026-02-04T19:30:00Z or 12h"
 
 
-def test_the_page_has_no_external_resources_and_escapes_everything() -> None:
-    target("x")
-    a_chain()
-    send("x", session("a"), "--reason", '<script>alert("x")</script>')
-
-    ran = flow("audit", "--html", "audit.html")
-
-    assert (ran.status, ran.out) == (0, "")
-    page = Path("audit.html").read_text()
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    assert "it &lt;b&gt;needs&lt;/b&gt; depth" in page
-    assert "http" not in page.replace("http-equiv", "")
-    for words in (
-        '<span class="good">acknowledgment</span>',
-        "prefers-color-scheme:dark",
-        "target_unchanged",
-        "a → b → c",
-    ):
-        assert words in page
-    assert told("audit", "--html", "audit.html")["handoffs"]
-
-
-def test_the_page_lists_damaged_and_foreign_journals() -> None:
+def test_damaged_and_foreign_journals_are_listed() -> None:
     target("digger")
     damaged, foreign = send("digger", session())["handoff"], send("digger", session())["handoff"]
     (handoffs_folder() / damaged / "journal.jsonl").write_text("<b>\n")
     (handoffs_folder() / foreign / "owner").unlink()
 
-    assert flow("audit", "--html", "audit.html").status == 1
-    page = Path("audit.html").read_text()
+    ran = flow("audit")
 
-    assert f'<span class="bad">{damaged}</span> cannot be read' in page
-    assert f'<span class="bad">{foreign}</span> is foreign' in page
-    assert "<b>" not in page
-    assert f"{foreign} is foreign" in flow("audit").out
+    assert ran.status == 1
+    assert f"{damaged} cannot be read" in ran.out
+    assert f"{foreign} is foreign" in ran.out
 
 
 @pytest.mark.parametrize("moved", [True, False])
@@ -270,5 +245,3 @@ def test_a_damaged_journal_hides_no_other() -> None:
     assert ran.status == 1
     assert f"{sent[0]['handoff']} cannot be read" in ran.out
     assert sent[1]["handoff"] in ran.out
-    flow("audit", "--html", "audit.html")
-    assert "cannot be read" in Path("audit.html").read_text()

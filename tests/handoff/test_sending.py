@@ -421,8 +421,6 @@ def test_a_handoff_can_be_cancelled() -> None:
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
     assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
     assert "  cancelled: the user said so\n" in flow("audit", sent["handoff"]).out
-    assert flow("audit", "--html", "a.html").status == 0
-    assert "the user said so" in Path("a.html").read_text()
     anew = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
     assert anew[4:] == [sent["session"], "-s", "area=north"]
     assert told(*anew)["phase"] == "invocation"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support.sandbox import flow, put_skill, told
+from support.sandbox import put_skill, told
 from support.web import APPROVAL, Website, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
@@ -90,41 +88,8 @@ def test_every_answer_forbids_scripts_of_others_and_frames(site: Website) -> Non
         assert headers["cache-control"] == "no-store"
 
 
-def test_other_machines_need_a_token_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
-    file = tmp_path / "token"
-    file.write_text("x" * 40)
-    os.chmod(file, 0o644)
-
-    assert refused_ui("--host", "192.0.2.1")["code"] == "UNSAFE_HOST"
-    assert "chmod 600" in refused_ui("--host", "192.0.2.1", "--token-file", str(file))["hint"]
-    os.chmod(file, 0o600)
-    assert refused_ui("--host", "0.0.0.0", "--token-file", str(file))["code"] == "UNSAFE_HOST"  # noqa: S104
-    file.write_text("short")
-    assert "too short" in refused_ui("--host", "localhost", "--token-file", str(file))["message"]
-
-
-def test_a_token_file_opens_the_page_for_several_people(tmp_path: Path) -> None:
-    file = tmp_path / "token"
-    file.touch(mode=0o600)
-    file.write_text("a-secret-of-more-than-thirty-two-characters")
-
-    with website("--host", "localhost", "--token-file", str(file)) as site:
-        for _ in range(2):
-            site.cookie = ""
-            assert site.enter().status == 200
-            assert site.request("/").status == 200
-
-
 def test_it_stops_when_no_page_is_open() -> None:
     with website("--idle", "0.05") as site:
         site.enter()
 
         assert site.process.wait(timeout=30) == 0
-
-
-def refused_ui(*options: str) -> dict[str, str]:
-    ran = flow("ui", "--no-open", *options)
-    assert ran.status in {2, 3}
-    message, _, hint = ran.err.removeprefix("flow: ").partition("\n")
-    code = message.rpartition("[")[2].rstrip("]")
-    return {"code": code, "message": message, "hint": hint}

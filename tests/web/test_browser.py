@@ -146,23 +146,6 @@ def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab)
                 assert violations(chromium, axe) == [], (path, dark, phone)
 
 
-def test_the_page_of_an_audit_fits_a_phone_and_is_accessible(chromium: Tab, tmp_path: Path) -> None:
-    write_demo()
-    axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
-    assert flow("audit", "--html", str(tmp_path / "audit.html")).status == 0
-
-    for dark, phone in product((False, True), (False, True)):
-        chromium.show(390 if phone else 1280, 844, dark=dark, phone=phone)
-        chromium.open(tmp_path / "audit.html")
-
-        assert chromium.run("document.documentElement.scrollWidth <= innerWidth"), phone
-        assert not phone or chromium.run(
-            "[...document.querySelectorAll('.wide')].every(table => table.scrollWidth <= table.clientWidth)"
-        )
-        if axe.is_file():
-            assert violations(chromium, axe) == [], (dark, phone)
-
-
 def violations(tab: Tab, axe: Path) -> list[object]:
     """Return the accessibility problems of the shown page."""
     tab.run(f"{axe.read_text(encoding='utf-8')};0")

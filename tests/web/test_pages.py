@@ -299,15 +299,11 @@ def test_a_person_waives_evidence_on_the_page() -> None:
     assert ": nothing to publish</span>" in page
 
 
-@pytest.mark.parametrize("option", ["", "--token-file"])
-def test_a_page_that_an_agent_may_have_opened_cannot_approve(option: str, tmp_path: Path) -> None:
+def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:
     session = waiting_for_approval()
-    secret = tmp_path / "token"
-    secret.touch(mode=0o600)
-    secret.write_text("a-secret-of-more-than-thirty-two-characters")
     said = {"revision": 0, "check": "package", "reason": "fine", "state": ""}
 
-    with website(*([option, str(secret)] if option else []), at_terminal=bool(option)) as site:
+    with website() as site:
         site.enter()
         page = site.request(f"/sessions/{session}").text
         refused = [site.change(f"/sessions/{session}/{verb}", said) for verb in ("approve", "waive")]

@@ -6,13 +6,11 @@ from datetime import datetime, timedelta
 
 import click
 
-from flowrail.cli import options, output, output_file
+from flowrail.cli import options, output
 from flowrail.cli.commands.handoff import HandoffCall
 from flowrail.cli.progress import ProgressBar
-from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
-from flowrail.formatters.reports.html_page import render
 from flowrail.handoff.audit import audit
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.handoffs.verify import HandoffFinding, verify
@@ -26,7 +24,6 @@ from flowrail.text.phrases import moment
 @click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs only.")
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
 @click.option("--since", metavar="WHEN", help="Only what changed since a date, or within 30m, 12h, 7d.")
-@click.option("--html", "html", metavar="FILE", help="Write one HTML page.")
 @options.utc
 @options.as_json
 @options.store
@@ -36,7 +33,6 @@ def audit_command(
     only_handoffs: bool,
     everything: bool,
     since: str | None,
-    html: str | None,
 ) -> int:
     """Show what happened in handoffs and sessions, or verify it
 
@@ -46,7 +42,7 @@ def audit_command(
     """
     if only_handoffs and everything:
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
-    if what == "verify" and (only_handoffs or since is not None or html):
+    if what == "verify" and (only_handoffs or since is not None):
         raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
     context = call.context
     if what == "verify":
@@ -58,13 +54,7 @@ def audit_command(
         with_sessions=not only_handoffs,
         since=None if since is None else _since(context, since),
     )
-    if html is not None:
-        title, about = f"Audit of {what or context.store.path}", f"created {context.now()}"
-        document = render(page.report(report), title=title, about=about, colours=page_colours())
-        output_file.write(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
-        output.notes([f"written to {html}"])
-    if call.as_json or html is None:
-        call.answer(to_plain(report), page.report(report))
+    call.answer(to_plain(report), page.report(report))
     return 1 if report.unreadable else 0
 
 

@@ -14,7 +14,7 @@ import click
 
 from flowrail import approval
 from flowrail.cli import options, output
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.environment import OwnCall
 from flowrail.cli.options import Call
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, UsageError
@@ -37,10 +37,8 @@ _POOL = click.option(
 )
 
 
-class FleetCall(SessionCall):
-    """A call of a command about the fleet, which belongs to no conversation."""
-
-    conversation = ""
+class FleetCall(OwnCall):
+    """A call of a command about the fleet."""
 
     def fleet(self) -> closing[Fleet]:
         """Return the fleet of the store, to be closed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 from click.shell_completion import get_completion_class
 
@@ -13,7 +11,6 @@ from flowrail.errors import UsageError
 from flowrail.formatters.reports.doctor import report
 from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
-from flowrail.storage.files import WriteFailedError, read_bounded, write_atomic
 from flowrail.text.phrases import did_you_mean
 
 
@@ -36,54 +33,20 @@ def doctor_command(call: Call) -> int:
     return 0 if examined["ok"] else 1
 
 
-SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
-LARGEST_FILE = 1_000_000
+SHELLS = ("bash", "zsh", "fish")
 
 
-@Call.command("completion", "flow completion bash", "flow completion zsh --install")
-@click.argument("shell", type=click.Choice(list(SHELLS)))
-@click.option("--install", is_flag=True, help="Add the line that loads it to the shell's start-up file.")
-def completion_command(_call: Call, shell: str, install: bool) -> None:
+@Call.command("completion", "flow completion bash")
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion_command(_call: Call, shell: str) -> None:
     """Print the script that completes flow commands in a shell
 
     It completes commands, options, skills, steps, outcomes and sessions. It reads skills as text and runs nothing.
     """
-    if install:
-        output.text(_install(shell))
-        return
     group = click.get_current_context().find_root().command
     completion_class = get_completion_class(shell)
     assert completion_class is not None  # noqa: S101 - click knows all three shells
     output.exact(completion_class(group, {}, "flow", "_FLOW_COMPLETE").source().strip("\n"))
-
-
-def _install(shell: str) -> str:
-    """Add the line to the start-up file, once, and say so."""
-    shown = SHELLS[shell]
-    path = os.path.realpath(os.path.expanduser(shown))
-    line = "flow completion fish | source" if shell == "fish" else f'eval "$(flow completion {shell})"'
-    try:
-        before = (
-            read_bounded(path, limit=LARGEST_FILE, what="the start-up file").decode(
-                "utf-8", "surrogateescape"
-            )
-            if os.path.exists(path)
-            else ""
-        )
-        if line in before.splitlines():
-            return f"{shown} has the line already"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        ending = "" if not before or before.endswith("\n") else "\n"
-        mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
-        write_atomic(path, f"{before}{ending}{line}\n".encode("utf-8", "surrogateescape"))
-        os.chmod(path, mode)
-    except OSError as error:
-        raise WriteFailedError(
-            f"{shown} could not be changed ({error.strerror})",
-            hint=f"add this line yourself: {line}",
-            place=path,
-        ) from None
-    return f"added to {shown}: {line}\nIt takes effect in the next shell."
 
 
 @Call.command("help", "flow help", "flow help session rewind")

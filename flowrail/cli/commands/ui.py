@@ -8,19 +8,13 @@ import webbrowser
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.environment import OwnCall
 from flowrail.web.server import serve
 
 
-@SessionCall.command("ui", "flow ui", "flow ui --port 8765 --no-open")
+@OwnCall.command("ui", "flow ui", "flow ui --port 8765 --no-open")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port (default: a free one).")
 @click.option("--no-open", is_flag=True, help="Do not open a browser; only print the address.")
-@click.option(
-    "--host", metavar="NAME", help="Also let other machines in, under this name. Needs --token-file."
-)
-@click.option(
-    "--token-file", metavar="FILE", help="The secret that opens the page, for several people. Mode 600."
-)
 @click.option(
     "--idle",
     type=click.FloatRange(min=0.05),
@@ -31,9 +25,7 @@ from flowrail.web.server import serve
 )
 @options.root
 @options.store
-def ui_command(
-    call: SessionCall, port: int, no_open: bool, host: str | None, token_file: str | None, idle: float
-) -> None:
+def ui_command(call: OwnCall, port: int, no_open: bool, idle: float) -> None:
     """Open a web page that shows all sessions live
 
     It shows which session needs you, the path of each session, what its agent was shown, and handoffs. You can
@@ -49,13 +41,4 @@ def ui_command(
 
     gc.enable()  # a command does without the collector, a server lives for long
     at_terminal = output.is_shown_to_person()  # before `environment`, which sets standard output aside
-    here = call.environment  # a person uses the page, whoever started it
-    serve(
-        here,
-        port=port,
-        host=host,
-        token_file=token_file,
-        idle=60 * idle,
-        at_terminal=at_terminal,
-        ready=ready,
-    )
+    serve(call.environment, port=port, idle=60 * idle, at_terminal=at_terminal, ready=ready)

@@ -29,8 +29,7 @@ from flowrail.skills import summary
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @options.format_option(
-    *("text", "json", "github", "sarif"),
-    about="The output format (default: text): also annotations for GitHub Actions, or SARIF 2.1.0.",
+    "text", "json", "github", about="The output format (default: text), or annotations for GitHub Actions."
 )
 @options.run
 @options.root
@@ -47,8 +46,6 @@ def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: 
         reports = check.check(targets, here.roots, here.cwd, problems=fence_problems, read=read, progress=bar)
     if call.form == "json":
         output.data(_report_data(reports))
-    elif call.form == "sarif":
-        output.data(check_report.sarif(reports, cwd=here.cwd))
     elif call.form == "github":
         output.lines(check_report.github_lines(reports, cwd=here.cwd))
     elif output.is_for_people():
