@@ -32,7 +32,6 @@ from flowrail.formatters.guidance.work import (
 from flowrail.formatters.reports import handoff as handoff_page
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports.handoff import as_data as handoff_data
-from flowrail.handoff.chain import chain_of
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import cancel as cancel_handoff
@@ -41,7 +40,7 @@ from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import synthesis
+from flowrail.operations.handoffs.handoff_menu import known_work
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.running import dispatched_work, findings, steps
 from flowrail.operations.running import (
@@ -51,7 +50,7 @@ from flowrail.operations.running.conversations import release, summaries
 from flowrail.operations.running.steps import Answer
 from flowrail.skills import summary
 from flowrail.text.report import plain_text, table
-from flowrail.text.safe_text import error_data, json_visible, visible
+from flowrail.text.safe_text import error_data, visible
 
 INSTRUCTIONS = """\
 Procedures as state machines. `discover` lists the skills. `start` starts one and shows its first step. Do what the
@@ -66,6 +65,7 @@ WAIT = 5.0
 
 Skill: TypeAlias = Annotated[str, Field(description="The skill, such as problem-analysis.")]
 Session: TypeAlias = Annotated[str, Field(description="The id of a session.")]
+OptionalSession: TypeAlias = Annotated[str | None, Field(description="The id of a session.")]
 Params: TypeAlias = Annotated[
     dict[str, Any] | None, Field(description="Parameters of the workflow, by name.")
 ]
@@ -131,7 +131,7 @@ class Tools:
         release(world.store, world.store.ids(), self._conversation, at=world.now(), by=world.by)
 
     @property
-    def handoff_context(self) -> HandoffContext:
+    def handoffs(self) -> HandoffContext:
         """What handoffs need."""
         return handoff_context_of(self.environment, wait=WAIT)
 
@@ -142,7 +142,7 @@ class Tools:
     def step(
         self,
         skill: Annotated[str | None, Field(description="The skill. Not needed with `session`.")] = None,
-        session: Annotated[str | None, Field(description="The id of a session.")] = None,
+        session: OptionalSession = None,
         outcome: Annotated[
             str | None, Field(description="ok, fail, skip or iterate; `done` if the step itself decides.")
         ] = None,
@@ -162,45 +162,40 @@ class Tools:
         Without `outcome` nothing changes; for a `skill` without an open session one is started.
         """
         world = self.world
+        if params and (session is not None or outcome is not None):
+            raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
         if outcome is None:
             if facts or expect is not None or found or remember:
                 raise UsageError(
                     "facts, `expect`, `found` and `remember` belong to a report", hint="name the outcome too"
                 )
-            if session is not None and params:
-                raise UsageError("params belong to a new session", hint="leave out `params`, or `session`")
             if session is not None:
-                return self._told(steps.look(world, session, skill, take_over=take_over))
+                return self._step(steps.look(world, session, skill, take_over=take_over))
             if skill is None:
-                return self._told(steps.resume(world, None))
-            return self._told(steps.step_again(world, skill, _given(params)))
-        if params:
-            raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
+                return self._step(steps.resume(world, None))
+            return self._step(steps.step_again(world, skill, _given(params)))
         if skill is None:
             if session is None:
                 raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
             skill = world.store.read(session).session.skill
-        return self._told(
-            steps.report(
-                world,
-                skill,
-                outcome,
-                facts=facts,
-                session_id=session,
-                expect=expect,
-                found=found,
-                remember=remember,
-                take_over=take_over,
-            )
+        answer = steps.report(
+            world,
+            skill,
+            outcome,
+            facts=facts,
+            session_id=session,
+            expect=expect,
+            found=found,
+            remember=remember,
+            take_over=take_over,
         )
+        return self._step(answer)
 
     def start(self, skill: Skill, params: Params = None) -> ToolAnswer:
         """Start a new session of a skill and show its first step. Other open sessions continue beside it."""
-        return self._told(steps.begin(self.world, skill, _given(params)))
+        return self._step(steps.begin(self.world, skill, _given(params)))
 
-    def status(
-        self, session: Annotated[str | None, Field(description="The id of a session.")] = None
-    ) -> ToolAnswer:
+    def status(self, session: OptionalSession = None) -> ToolAnswer:
         """Show the state of a session and its next steps, or without `session` list the open sessions."""
         world = self.world
         if session:
@@ -256,7 +251,7 @@ class Tools:
     ) -> ToolAnswer:
         """Record the user's answers to the open questions of a session and show what comes next."""
         labels = {name: given if isinstance(given, list) else [given] for name, given in answers.items()}
-        return self._told(
+        return self._step(
             running_questions.answer(self.world, session, labels, reason, found=found, remember=remember)
         )
 
@@ -275,7 +270,7 @@ class Tools:
         """
         taken = dispatched_work.claim(self.world, session, dispatch, holder, token=token)
         if isinstance(taken, Answer):
-            return self._told(taken)
+            return self._step(taken)
         return ToolAnswer(assignment_xml(taken, self.show), assignment_data(taken, _unchanged))
 
     def finish(
@@ -336,10 +331,8 @@ class Tools:
                 [each.id, each.severity, "open" if each.is_open else "resolved", each.text] for each in found
             ]
             head = ["id", "severity", "state", "what"]
-            return ToolAnswer(
-                table(head, rows) if rows else f"no finding recorded in {home}, where the gate decides",
-                {"findings": [finding_data(home, each) for each in found]},
-            )
+            shown = table(head, rows) if rows else f"no finding recorded in {home}, where the gate decides"
+            return ToolAnswer(shown, {"findings": [finding_data(home, each) for each in found]})
         if action == "resolve":
             settled = _needed(finding, "finding", action)
             home, one = findings.resolve_finding(world, session, settled, note, token=token)
@@ -353,9 +346,8 @@ class Tools:
             item=item,
             token=token,
         )
-        return ToolAnswer(
-            f"{one.id} {one.severity} recorded in {home}, where the gate decides", finding_data(home, one)
-        )
+        shown = f"{one.id} {one.severity} recorded in {home}, where the gate decides"
+        return ToolAnswer(shown, finding_data(home, one))
 
     def discover(
         self,
@@ -378,21 +370,12 @@ class Tools:
                 for each in items
             ]
             return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
-        context = self.handoff_context
-        found = context.discover()
-        kept = world.store.read(session).session if session else None
-        by = synthesis(kept, problem_type)
-        chain = chain_of(kept) if kept else ()
+        found = self.handoffs.discover()
+        receivers, chain, synthesis = known_work(world.store, session, problem_type)
         query = Query(
-            tuple(categories),
-            source,
-            "",
-            tuple(inputs),
-            text,
-            history=context.handoffs.receivers(),
-            chain=chain,
+            tuple(categories), source, inputs=tuple(inputs), text=text, history=receivers, chain=chain
         )
-        menu = offer(found, MenuRequest(query, by), top=None)
+        menu = offer(found, MenuRequest(query, synthesis), top=None)
         return ToolAnswer(plain_text(as_menu.report(menu, found)), as_menu.data(menu, found))
 
     def handoff(
@@ -422,7 +405,7 @@ class Tools:
         params: Params = None,
     ) -> ToolAnswer:
         """Hand the work of a session to another skill, take over such work, or show the state of handoffs."""
-        world, context = self.world, self.handoff_context
+        world, context = self.world, self.handoffs
         if action == "status":
             if handoff:
                 return self._handoff(handoff_data(context, context.handoffs.read(handoff)))
@@ -436,7 +419,7 @@ class Tools:
             about = handoff_page.receipt_data(context, received)
             if answer is None:
                 return self._handoff(about)
-            begun = self._told(answer)
+            begun = self._step(answer)
             return ToolAnswer(begun.text, {**begun.data, "handoff": about})
         if action == "cancel":
             return self._handoff(
@@ -458,11 +441,9 @@ class Tools:
     def _handoff(self, about: dict[str, Any]) -> ToolAnswer:
         return ToolAnswer(plain_text(handoff_page.report(about, self.show)), about)
 
-    def _told(self, answer: Answer) -> ToolAnswer:
-        guidance = answer.guidance
-        notes = list(answer.notes)
-        text = "\n".join([as_xml(guidance, self.show), *(f"note: {note}" for note in notes)])
-        return ToolAnswer(text, {**render(guidance, self.show, _unchanged), "notes": notes})
+    def _step(self, answer: Answer) -> ToolAnswer:
+        text = "\n".join([as_xml(answer.guidance, self.show), *(f"note: {note}" for note in answer.notes)])
+        return ToolAnswer(text, {**render(answer.guidance, self.show, _unchanged), "notes": answer.notes})
 
 
 def as_sdk_tools(tools: Tools) -> list[Tool]:
@@ -491,30 +472,17 @@ def _as_sdk_tool(tools: Tools, function: Callable[..., ToolAnswer]) -> Tool:
 
 def _answered(tools: Tools, run: Callable[[], ToolAnswer]) -> CallToolResult:
     try:
-        told = run()
-        return _result(told.text, with_calls(told.data, tools.world.store.address))
+        answer = run()
+        text, data, is_error = answer.text, with_calls(answer.data, tools.world.store.address), False
     except FlowError as error:
         hint = str(error.hint)
         if isinstance(error.hint, Hint):
             with suppress(FlowError):  # without a current folder there is no store
-                hint = error.hint.render(shown_as_call(tools.world.store.address))
-        text = f"{error.message} [{error.code}]\n{hint}"
-        return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
-
-
-def _result(text: str, data: Any, *, is_error: bool = False) -> CallToolResult:
-    plain = json.loads(json_visible(json.dumps(data, ensure_ascii=False, default=str)))
+                hint = error.hint.render(tools.show)
+        text, is_error = f"{error.message} [{error.code}]\n{hint}", True
+        data = with_calls({"error": {**error_data(error), "hint": hint}}, None)
     content = TextContent(type="text", text=visible(text))
-    return CallToolResult(content=[content], structured_content=_visible(plain), is_error=is_error)
-
-
-def _visible(value: Any) -> Any:
-    """Return plain data in which every hidden character is shown as its code point."""
-    if isinstance(value, dict):
-        return {visible(key): _visible(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_visible(item) for item in value]
-    return visible(value) if isinstance(value, str) else value
+    return CallToolResult(content=[content], structured_content=data, is_error=is_error)
 
 
 def _unchanged(command: Command) -> Command:
@@ -590,21 +558,16 @@ def call_of(command: Command, store: str | None) -> ToolCall | None:
     return ToolCall(tool, {**fixed, **given, **options})
 
 
-def shown_as_call(store: str | None) -> Callable[[Command], str]:
-    """Return the function that shows a command as a call, or as a shell line if no tool does it."""
-    return lambda command: str(call_of(command, store) or command)
-
-
-def with_calls(data: Any, store: str | None) -> Any:
-    """Return plain data with its commands as shell lines, and their calls beside them."""
-    if isinstance(data, (list, tuple)):
-        return [with_calls(item, store) for item in data]
-    if not isinstance(data, Mapping):
-        return str(data) if isinstance(data, Command) else data
-    found: dict[str, Any] = {}
-    for key, value in data.items():
-        found[key] = with_calls(value, store)
-        if isinstance(value, Command) or (value is None and key.endswith("command")):
-            call = None if value is None else call_of(value, store)
-            found[key.removesuffix("command") + "call"] = None if call is None else call._asdict()
-    return found
+def with_calls(value: Any, store: str | None) -> Any:
+    """Return plain data with its commands as shell lines, their calls beside them, and every character visible."""
+    if isinstance(value, (list, tuple)):
+        return [with_calls(item, store) for item in value]
+    if not isinstance(value, Mapping):
+        return value if value is None or isinstance(value, (bool, int, float)) else visible(str(value))
+    shown: dict[str, Any] = {}
+    for key, item in value.items():
+        shown[visible(key)] = with_calls(item, store)
+        if isinstance(item, Command) or (item is None and key.endswith("command")):
+            call = call_of(item, store) if item is not None else None
+            shown[key.removesuffix("command") + "call"] = call and with_calls(call._asdict(), store)
+    return shown
