@@ -1,10 +1,10 @@
-"""Read plain data, or a workflow written in Python, into definition classes, and list everything of the wrong shape."""
+"""Read plain data, or a workflow made in Python, into definition classes, and list everything of the wrong shape."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, is_dataclass
+from dataclasses import MISSING, fields
 from typing import Any, NamedTuple, NoReturn
 
 from flowrail.errors import FlowError
@@ -17,8 +17,7 @@ from flowrail.machines.definition.parts import (
     is_default,
     keys_of,
 )
-from flowrail.machines.definition.step import UNWRITTEN, Rule, StepContext, StepDef, Variant
-from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.step import StepContext, StepDef
 from flowrail.text.safe_text import Markup, in_quotes
 
 MOST_PROBLEMS = 5_000
@@ -46,14 +45,6 @@ class DocumentProblem(NamedTuple):
     code: str = "FR130"
 
 
-class PythonCall(dict[str, object]):
-    """The arguments of a call in a Python file that is read, not run; ``part`` is the class that is called."""
-
-    def __init__(self, part: type[object], arguments: Mapping[str, object]) -> None:
-        super().__init__(arguments)
-        self.part = part
-
-
 def code_not_stored(context: StepContext) -> NoReturn:
     """Refuse: a function was here, which plain data cannot hold."""
     raise CodeNotStoredError(
@@ -67,8 +58,8 @@ class Reader:
     """Reads plain data into definition classes. Lists every problem, and leaves out what has the wrong shape.
 
     *place* returns where a path of the data is written. *is_stored* reads what a session stores: it may contain
-    markup and marks for code. *has_code* reads a workflow written in Python, run or not: its parts are instances or
-    a `PythonCall`, and functions are allowed.
+    markup and marks for code. *has_code* reads a workflow made in Python: its parts are instances, and functions are
+    allowed.
     """
 
     def __init__(
@@ -82,8 +73,8 @@ class Reader:
         self.is_stored = is_stored
         self.has_code = has_code
         self.problems: list[DocumentProblem] = []
-        self.positions: dict[Path, list[int]] = {}
-        """For each list of which items were left out, the positions of the others in the data."""
+        self.steps_read: list[int] = []
+        """The positions in the data of the steps that were read; the others were left out."""
 
     def part(self, data: object, kind: type[object], path: Path) -> Any:
         """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
@@ -124,26 +115,17 @@ class Reader:
         return given
 
     def _in_python(self, data: object, kind: type[object], path: Path) -> object:
-        """Return what Python gives for *kind* as a mapping by key, `MISSING` if it is anything else."""
+        """Return the values that an instance of *kind* was made of, `MISSING` if *data* is anything else."""
         if isinstance(data, kind):
             return _arguments(data)
-        if kind in _BY_POSITION and isinstance(data, (list, tuple)):  # such as ("ok", None) for a rule
-            return dict(zip(keys_of(kind), data, strict=False))
-        if isinstance(data, PythonCall) and data.part is kind:
-            return data
-        if isinstance(data, Mapping) and not isinstance(data, PythonCall) and kind in _AS_MAPPING:
-            names = {declared.field: name for name, declared in keys_of(kind).items()}
-            return {names.get(name, name): value for name, value in data.items()}
-        given = data.part if isinstance(data, PythonCall) else type(data)
         if kind is StepDef and isinstance(data, (list, tuple)):
             return self._wrong(path, "is a list of steps", "put `*` before the list")
         expected = f"a function or {kind.__name__}" if path[-1:] == ("handler",) else kind.__name__
-        return self._wrong(
-            path, f"is of type {given.__name__}, not {expected}", f"write `{kind.__name__}(...)`"
-        )
+        what = f"is of type {type(data).__name__}, not {expected}"
+        return self._wrong(path, what, f"write `{kind.__name__}(...)`")
 
     def _made(self, kind: type[Any], given: dict[str, Any], path: Path) -> object:
-        if not is_dataclass(kind):
+        if "steps" in keys_of(kind):  # a workflow
             steps = given.pop("steps", ())
             return kind(given.pop("name"), *steps, validate=False, origin=str(self.place(path)), **given)
         if _is_field(kind, "origin"):
@@ -205,13 +187,12 @@ class Reader:
             return (data,)
         if not isinstance(data, (list, tuple)):
             return self._misfit(Shape("list"), path)
-        if self.has_code and of.kind == "text":
-            data = [UNWRITTEN if item is ... else item for item in data]
-        items = [(index, self.value(item, of, (*path, index))) for index, item in enumerate(data)]
-        kept = [(index, item) for index, item in items if item is not MISSING]
-        if len(kept) < len(items):
-            self.positions[path] = [index for index, _ in kept]
-        return tuple(item for _, item in kept)
+        items = [self.value(item, of, (*path, index)) for index, item in enumerate(data)]
+        if path == ("steps",):
+            self.steps_read = [index for index, item in enumerate(items) if item is not MISSING]
+        elif MISSING in items:
+            return MISSING
+        return tuple(item for item in items if item is not MISSING)
 
     def _mapping(self, data: object, of: Shape, path: Path) -> object:
         if not isinstance(data, Mapping):
@@ -258,14 +239,10 @@ class Reader:
 
 
 _SCALAR = Shape("scalar")
-_BY_POSITION = (Rule, Variant)
-"""Parts for which Python takes a tuple."""
-_AS_MAPPING = (Arg, Rule)
-"""Parts for which Python takes a mapping."""
 
 
 def _is_field(kind: type[object], name: object) -> bool:
-    return is_dataclass(kind) and name in kind.__dataclass_fields__
+    return any(field.name == name for field in fields(kind))  # type: ignore[arg-type]
 
 
 def _arguments(part: Any) -> dict[str, object]:
@@ -275,7 +252,7 @@ def _arguments(part: Any) -> dict[str, object]:
         value = getattr(part, declared.field)
         if declared.default is MISSING or not is_default(declared, value):
             given[name] = value
-    if not is_dataclass(part):
+    if "steps" in keys_of(type(part)):  # a workflow
         given["steps"] = part.written_steps
     return given
 

@@ -63,6 +63,9 @@ class _SignatureOfFields:
     """The signature of a class, made when it is asked for. Any field may be without a default."""
 
     def __get__(self, instance: object, owner: "type[FrozenObject]") -> Signature:
+        if "__init__" in vars(owner):
+            written = Signature.from_callable(owner.__init__)
+            return written.replace(parameters=[*written.parameters.values()][1:])
         parameters = [
             Parameter(
                 each.name,
@@ -253,15 +256,13 @@ def keys_of(part: type[object]) -> Mapping[str, DeclaredKey]:
 
 
 def _keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
-    defaults: dict[str, object] = (
-        {field.name: field.default for field in fields(part)} if is_dataclass(part) else dict(part.defaults)
-    )
+    defaults = {field.name: field.default for field in fields(part)}
     declared: dict[str, DeclaredKey] = {}
     for field_name, hint in part.__annotations__.items():
         key = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Key)), None)
         if key is not None:
             name = key.name or field_name
-            default = defaults.get(field_name, MISSING)
+            default = defaults[field_name]
             declared[name] = DeclaredKey(field_name, name, key, _shape(hint), default)
     return declared
 

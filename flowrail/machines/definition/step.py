@@ -248,8 +248,8 @@ class StepDef(DefinitionPart):
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "id", str(self.id))
-        put(self, "evidence", _each_value(self.evidence, _checks))
-        targets = _each_value(self.next, _step_or_end)
+        put(self, "evidence", each_value(self.evidence, _checks))
+        targets = each_value(self.next, _step_or_end)
         if isinstance(targets, Mapping):
             targets = freeze({_outcome_or_as_written(key): target for key, target in targets.items()})
         put(self, "next", targets)
@@ -258,7 +258,7 @@ class StepDef(DefinitionPart):
         put(self, "variants", _each_item(self.variants, _variant))
         put(self, "questions", freeze_items(self.questions))
         put(self, "forbids", freeze_items(self.forbids))
-        put(self, "reports", _each_value(self.reports, arg_from))
+        put(self, "reports", each_value(self.reports, arg_from))
         if self.origin is None:
             put(self, "origin", sys_caller(4))
 
@@ -443,7 +443,7 @@ def _step_or_end(target: object) -> str | None:
     return target if target is None or isinstance(target, str) else str(target)
 
 
-def _each_value(values: object, convert: Callable[[object], object]) -> object:
+def each_value(values: object, convert: Callable[[object], object]) -> object:
     """Return a mapping with each value converted; anything else as it is, for the validation."""
     if not isinstance(values, Mapping):
         return values

@@ -10,22 +10,24 @@ Plain data is what files contain and what a session stores.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import field, is_dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Never, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Never, NoReturn
 
 from flowrail.machines.definition.from_data import CODE, DECIDING, Reader
 from flowrail.machines.definition.parts import (
     DefinitionPart,
     Frozen,
+    FrozenObject,
     Key,
     freeze,
     freeze_items,
     is_default,
     keys_of,
 )
-from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
+from flowrail.machines.definition.step import StepDef, each_value, handler_args, sys_caller
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import Markup, parts
@@ -51,7 +53,7 @@ class Suppression(DefinitionPart):
     origin: str = field(default="", repr=False, compare=False)
 
 
-class Workflow:
+class Workflow(FrozenObject):
     """A name, steps, and the transitions between them. Immutable.
 
     Raises one `WorkflowError` with every finding of severity error. With ``validate=False`` the
@@ -59,39 +61,16 @@ class Workflow:
     steps with the same id, look-up by id finds the first. ``entry_point`` is the first step by default.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_by_id",
-        "_params",
-        "_step_order",
-        "derived",
-        "description",
-        "entry_point",
-        "folder",
-        "handler_params",
-        "ignore",
-        "name",
-        "origin",
-        "params",
-        "provider",
-        "resources",
-        "steps",
-        "then",
-        "unknown_arguments",
-        "work_folder",
-        "written_steps",
-    )
-
     name: Annotated[str, Key("The folder's name; FOLDER/NAME for a workflow of sub-agents.", decides=False)]
-    description: Annotated[str, Key("The purpose, in one sentence.", decides=False)]
+    description: Annotated[str, Key("The purpose, in one sentence.", decides=False)] = ""
     entry_point: Annotated[
         str | None, Key("The step to start at, by default the first.", is_name=True, name="entry")
-    ]
-    params: Annotated[Frozen[str, Arg], Key("Values that are fixed when a session starts.")]
+    ] = None
+    params: Annotated[Frozen[str, Arg], Key("Values that are fixed when a session starts.")] = Frozen()
     steps: Annotated[
         tuple[StepDef, ...],
         Key("The steps, in the order of their numbers.", required=True, schema={"minItems": 1}),
-    ]
+    ] = ()
     then: Annotated[
         str | None,
         Key(
@@ -99,47 +78,36 @@ class Workflow:
             is_name=True,
             decides=False,
         ),
-    ]
+    ] = None
     work_folder: Annotated[
         str | None,
         Key(
             "The folder for working files, from the project root; contains $session. By default the session's own.",
             decides=False,
         ),
-    ]
+    ] = None
     ignore: Annotated[
         tuple[Suppression, ...], Key("Warnings of `flow check` that are suppressed.", decides=False)
-    ]
+    ] = ()
     resources: Annotated[
         Frozen[str, str], Key("Texts of the skill that steps quote, by name.", decides=False, in_file=False)
-    ]
-    origin: str | None
-    folder: str | None
+    ] = Frozen()
+    origin: str = field(init=False, compare=False)
+    folder: str | None = field(init=False, compare=False)
     """The skill's folder that the workflow was loaded from; `None` if a program defines it."""
-    if TYPE_CHECKING:  # the keys of a workflow are read from its annotations, which must be there at run time
-        provider: ResourceProvider | None
-        """Where `ctx.resources` of its functions reads from."""
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "description": "",
-        "entry_point": None,
-        "params": Frozen(),
-        "steps": (),
-        "then": None,
-        "work_folder": None,
-        "ignore": (),
-        "resources": Frozen(),
-    }
-    _by_id: dict[str, StepDef]
-    _params: dict[str, dict[str, Arg]]
-    _step_order: tuple[str, ...]
-    handler_params: frozenset[str]
+    provider: "ResourceProvider | None" = field(init=False, compare=False)
+    """Where `ctx.resources` of its functions reads from."""
+    handler_params: frozenset[str] = field(init=False, compare=False)
     """The names in ``params`` that only handlers declare: they may be given at the start or be reported."""
-    derived: dict[str, Any]
+    derived: dict[str, Any] = field(init=False, compare=False)
     """Values that are computed once per workflow, such as its machine and its fingerprints."""
-    unknown_arguments: Mapping[str, object]
+    unknown_arguments: Mapping[str, object] = field(init=False, compare=False)
     """Misspelt arguments. The validation lists them with everything else, so they do not raise `TypeError`."""
-    written_steps: tuple[object, ...]
+    written_steps: tuple[object, ...] = field(init=False, compare=False)
     """What was given as steps; ``steps`` are those that are a `StepDef`."""
+    _by_id: dict[str, StepDef] = field(init=False, compare=False)
+    _params: dict[str, dict[str, Arg]] = field(init=False, compare=False)
+    _step_order: tuple[str, ...] = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -156,29 +124,36 @@ class Workflow:
         work_folder: str | None = None,
         **_unknown: Never,
     ) -> None:
-        put = object.__setattr__
-        put(self, "unknown_arguments", _unknown)
-        put(self, "name", name)
-        put(self, "then", then)
-        put(self, "work_folder", work_folder)
-        put(self, "resources", freeze(resources))
-        put(self, "ignore", freeze_items(ignore))
-        put(self, "derived", {})
-        put(self, "written_steps", steps)
-        steps = tuple(_with_text(step) for step in steps if isinstance(step, StepDef))
-        put(self, "steps", steps)
-        first = steps[0].id if steps else None
-        put(self, "entry_point", str(entry_point) if entry_point else first)
-        put(self, "description", description)
-        put(self, "origin", origin or sys_caller(2))
-        put(self, "folder", None)
-        put(self, "provider", None)
-        put(self, "_by_id", {step.id: step for step in reversed(steps)})
-        put(self, "_step_order", tuple(step.id for step in steps))
-        put(self, "_params", {step.id: handler_args(step) for step in steps if callable(step.handler)})
-        declared = params or {}
-        put(self, "params", self._all_params(declared))
-        put(self, "handler_params", frozenset(self.params).difference(declared))
+        known = tuple(_with_text(step) for step in steps if isinstance(step, StepDef))
+        declared = each_value(params or {}, arg_from)
+        self.__dict__.update(
+            name=name,
+            steps=known,
+            entry_point=str(entry_point) if entry_point else known[0].id if known else None,
+            description=description,
+            params=declared,
+            then=then,
+            resources=freeze(resources),
+            ignore=freeze_items(ignore),
+            work_folder=work_folder,
+            origin=origin or sys_caller(2),
+            folder=None,
+            provider=None,
+            handler_params=frozenset(),
+            derived={},
+            unknown_arguments=_unknown,
+            written_steps=steps,
+            _by_id={step.id: step for step in reversed(known)},
+            _params={step.id: handler_args(step) for step in known if callable(step.handler)},
+            _step_order=tuple(step.id for step in known),
+        )
+        if isinstance(declared, Mapping):
+            added: dict[str, Arg] = {}
+            for args in self._params.values():
+                for arg_name, arg in args.items():
+                    if arg_name not in declared and arg_name not in added and arg_name not in self.reported:
+                        added[arg_name] = replace(arg, required=False)
+            self.__dict__.update(params=freeze({**declared, **added}), handler_params=frozenset(added))
         if validate:
             self.check()
             self.derived["checked"] = True
@@ -190,64 +165,25 @@ class Workflow:
 
         validate(self)
 
-    def with_parts(self, **parts: object) -> "Workflow":
-        """Return the same workflow with other *parts*, not validated again."""
-        same = {name: getattr(self, name) for name in (*self.defaults, "origin")}
-        same["params"] = {name: arg for name, arg in self.params.items() if name not in self.handler_params}
-        same |= parts
-        changed = Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
-        return changed.located(self.folder, self.provider)
-
     def located(self, folder: str | None, provider: "ResourceProvider | None" = None) -> "Workflow":
         """Return the same workflow as loaded from the skill's *folder*; its functions read from *provider*."""
-        same = object.__new__(type(self))
-        for name in self.__slots__:
-            if name != "__weakref__" and hasattr(self, name):
-                object.__setattr__(same, name, getattr(self, name))
-        object.__setattr__(same, "folder", folder)
-        object.__setattr__(same, "provider", provider)
-        object.__setattr__(same, "derived", {"checked": True} if "checked" in self.derived else {})
+        same = copy(self)
+        same.__dict__.update(folder=folder, provider=provider)
         return same
 
-    def _all_params(self, declared: object) -> object:
-        """Return the declared parameters and those that only handlers declare."""
-        if not isinstance(declared, Mapping):
-            return declared
-        params = {name: arg_from(spec) for name, spec in declared.items()}
-        for args in self._params.values():
-            for name, arg in args.items():
-                if name not in self.reported:
-                    params.setdefault(name, replace(arg, required=False) if arg.required else arg)
-        return freeze(params)
+    def with_resources(self, resources: Mapping[str, str]) -> "Workflow":
+        """Return the same workflow with the texts that its steps quote."""
+        same = copy(self)
+        same.__dict__.update(resources=freeze(resources))
+        return same
 
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a workflow cannot be changed: `{name}`")
-
-    __delattr__ = __setattr__
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Workflow):
-            return NotImplemented
-        return self._parts == other._parts
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy has: everything that is not derived."""
+        checked = {"checked": True} if "checked" in self.derived else {}
+        return {**self.__dict__, "derived": checked, "provider": None}
 
     def __hash__(self) -> int:
         return hash((self.name, self._step_order))
-
-    def __copy__(self) -> "Workflow":
-        return self
-
-    def __deepcopy__(self, memo: object) -> "Workflow":
-        return self
-
-    def __reduce__(self) -> tuple[object, ...]:
-        declared = {name: arg for name, arg in self.params.items() if name not in self.handler_params}
-        parts = {**self._parts, "params": declared}
-        return _unpickled, (parts, self.origin, self.folder, "checked" in self.derived)
-
-    @property
-    def _parts(self) -> dict[str, object]:
-        """Everything that makes two workflows equal: not where they were written or loaded."""
-        return {name: getattr(self, name) for name in ("name", *self.defaults)}
 
     def _repr_svg_(self) -> str:
         from flowrail.diagrams.drawing import to_svg  # only a notebook draws a workflow by itself
@@ -262,24 +198,18 @@ class Workflow:
         """How many steps are defined."""
         return len(self.steps)
 
-    @property
+    @cached_property
     def reported(self) -> frozenset[str]:
         """The names in the `reports` of any step. A report may change them, even if they are parameters."""
-        found: frozenset[str] | None = self.derived.get("reported")
-        if found is None:
-            lists = [step.reports for step in self.steps if isinstance(step.reports, Mapping)]
-            found = self.derived["reported"] = frozenset(name for reports in lists for name in reports)
-        return found
+        return frozenset(
+            name for step in self.steps if isinstance(step.reports, Mapping) for name in step.reports
+        )
 
-    @property
+    @cached_property
     def secrets(self) -> tuple[str, ...]:
         """The names of the parameters and facts whose values are not shown."""
-        found: tuple[str, ...] | None = self.derived.get("secrets")
-        if found is None:
-            lists = (self.params, *(step.reports for step in self.steps))
-            names = {name for args in lists for name, arg in args.items() if arg.secret}
-            found = self.derived["secrets"] = tuple(sorted(names))
-        return found
+        lists = (self.params, *(step.reports for step in self.steps))
+        return tuple(sorted({name for args in lists for name, arg in args.items() if arg.secret}))
 
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._by_id
@@ -303,13 +233,6 @@ def _with_text(step: StepDef) -> StepDef:
         return step
     text = text_of(step.id)
     return step if text is None else replace(step, actions=(text,))
-
-
-def _unpickled(parts: dict[str, Any], origin: str | None, folder: str | None, checked: bool) -> Workflow:
-    workflow = Workflow(parts.pop("name"), *parts.pop("steps"), validate=False, origin=origin, **parts)
-    if checked:
-        workflow.derived["checked"] = True
-    return workflow.located(folder)
 
 
 LENGTH = 16
@@ -392,7 +315,7 @@ def to_plain(part: object, *, sparse: bool = True) -> Any:
 
     Without *sparse* also the keys that have their default. Functions are left out.
     """
-    if isinstance(part, Workflow) or is_dataclass(part):
+    if is_dataclass(part):
         return _part_to_plain(part, sparse=sparse)
     if isinstance(part, str):
         return _text_to_plain(part)

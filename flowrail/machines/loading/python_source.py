@@ -1,8 +1,8 @@
 """A workflow written in Python, read as text: ``WORKFLOW`` as far as it is literal.
 
-Nothing runs. The calls of ``Workflow``, ``StepDef`` and the others become the same data as a YAML file, and are
-read by the same code. An argument that only running the file would give is the finding FR190; if the graph
-depends on one, it is not validated.
+Nothing runs. The calls of ``Workflow``, ``StepDef`` and the others are made here with the literal arguments that the
+file gives them, so the workflow is validated like one that was run. An argument that only running the file would
+give is the finding FR190; if the graph depends on one, it is not validated.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from enum import Enum
 from inspect import Signature
 from typing import Any
 
-from flowrail.machines.definition.findings import Finding, Path, Place
-from flowrail.machines.definition.from_data import PythonCall, Reader
+from flowrail.machines.definition.findings import Finding, Path, Place, in_order
 from flowrail.machines.definition.parts import keys_of
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.step_parts import AgentRole, Dispatch, GateConfig, Option, Question
+from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.python_signatures import signature_of
-from flowrail.machines.loading.workflow_document import ReadWorkflow, read
+from flowrail.machines.definition.workflow import Workflow, step_texts
+from flowrail.machines.loading.python_signatures import AnnotationReader
+from flowrail.machines.loading.workflow_document import ReadWorkflow, misnamed
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-MOST_VALUES = 50_000
 MOST_JOINED = 10_000_000
 """Characters of all texts that are joined with `+` in one file."""
-_PARTS: Mapping[str, type[object]] = {
+MOST_PARAMETERS = 100
+"""Parameters of one function."""
+_PARTS: Mapping[str, type[Any]] = {
     part.__name__: part for part in (StepDef, Arg, Dispatch, GateConfig, Option, Question, Rule, Variant)
 }
 _ENUMS: Mapping[str, type[Enum]] = {"Outcome": Outcome, "AgentRole": AgentRole}
 _OURS = frozenset({"Workflow", *_PARTS, *_ENUMS})
-_OPTIONS: Mapping[str, str] = {
-    declared.field: name for name, declared in keys_of(Workflow).items() if name != "steps"
-}
+_NAMES: Mapping[str, str] = {declared.field: name for name, declared in keys_of(Workflow).items()}
+"""The key of each argument of a workflow, by which findings name it."""
 
 
 class ComputedFunction:
@@ -60,9 +60,9 @@ class ComputedFunction:
 class _ComputedError(Exception):
     """A value that only running the file would give."""
 
-    def __init__(self, node: ast.AST, what: str) -> None:
+    def __init__(self, node: ast.expr, what: str) -> None:
         super().__init__(what)
-        self.line = getattr(node, "lineno", 1)
+        self.line = node.lineno
         self.what = what
 
 
@@ -93,40 +93,38 @@ def read_python(
     The workflow is the one at *address*; with *any_name* it keeps the name that the file gives it. *text_of* returns
     the text of a step that has no `actions`.
     """
+    texts = step_texts.set(text_of)
     try:
-        tree = parsed(data)
-        return _Source(tree, address, source, data.decode("utf-8", "replace"), text_of).read(
-            any_name=any_name
-        )
+        return _Source(data, address, source).read(any_name=any_name)
     except UNREADABLE as error:
         place = Place(source, getattr(error, "lineno", None) or 1)
         what, remedy = why_not(error)
         finding = Finding("FR100", "error", f"the file {what}", remedy, place)
         return ReadWorkflow(Workflow(address, validate=False), (finding,), lambda _: place)
+    finally:
+        step_texts.reset(texts)
 
 
 class _Source:
-    """One file: its constants and functions, and the data of its workflow with the line of each path."""
+    """One file: its constants and functions, and its workflow with the line of each path."""
 
-    def __init__(
-        self, tree: ast.Module, address: str, source: str, text: str, text_of: Callable[[str], str | None]
-    ) -> None:
-        self.text_of = text_of
+    def __init__(self, data: bytes, address: str, source: str) -> None:
+        tree = parsed(data)
         self.address = address
         self.source = source
-        self.lines = text.splitlines()
+        self.lines = data.decode("utf-8", "replace").splitlines()
         self.constants: dict[str, ast.expr] = {}
         self.functions: dict[str, ast.AST] = {}
         self.findings: list[Finding] = []
-        self.nodes: dict[Path, tuple[int, ast.expr]] = {}
+        self.nodes: dict[Path, ast.expr] = {}
         self.ids: dict[int, str] = {}
         self.is_complete = True
         """Whether everything that the graph depends on was read. Texts may be computed."""
-        self.values_left = MOST_VALUES
         self.joined_left = MOST_JOINED
-        self.resolving: set[str] = set()
-        self.sources: dict[ast.AST, str] = {}
-        self.signatures: dict[ast.AST | None, Signature | None] = {}
+        self.values: dict[str, object] = {}
+        """The values of constants that were read; `...` of one that is being read."""
+        self.made: dict[ast.AST, ComputedFunction] = {}
+        self.annotations = AnnotationReader(self._literal, self.constants)
         for node in tree.body:
             self._note(node)
         bound, looked_into = _uses(tree)
@@ -141,41 +139,31 @@ class _Source:
             self.workflow = None
 
     def _note(self, node: ast.stmt) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            self.functions[node.name] = node
-            return
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        value = getattr(node, "value", None)
-        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or len(targets) != 1:
-            return
-        if isinstance(targets[0], ast.Name) and isinstance(value, ast.expr):
-            self.constants[targets[0].id] = value
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                self.functions[name] = node
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                self.constants[name] = value
 
     def read(self, *, any_name: bool) -> ReadWorkflow:
         call = self.workflow
         if call is None and not self.is_bound:
             remedy = "assign a Workflow to WORKFLOW at the top level"
             self._found("FR100", 1, "the file has no `WORKFLOW`", remedy)
-            return ReadWorkflow(Workflow(self.address, validate=False), tuple(self.findings), self.place)
-        if (
-            not isinstance(call, ast.Call)
-            or _called(call) != "Workflow"
-            or any(word.arg is None for word in call.keywords)
-        ):
-            self._computed(call.lineno if call is not None else 1, "WORKFLOW")
-            origin = str(self.findings[-1].place)
-            workflow = Workflow(self.address, validate=False, origin=origin)
+        is_literal = isinstance(call, ast.Call) and all(word.arg is not None for word in call.keywords)
+        if not isinstance(call, ast.Call) or not is_literal or _called(call) != "Workflow":
+            if self.is_bound:
+                self._computed(call.lineno if call is not None else 1, "WORKFLOW")
+            workflow = Workflow(self.address, validate=False, origin=str(self.findings[-1].place))
             return ReadWorkflow(workflow, tuple(self.findings), self.place)
-        data = PythonCall(Workflow, self._workflow(call))
-        return read(
-            data,
-            name=str(data["name"]) if any_name else self.address,
-            place=self.place,
-            origin=lambda path: Place(self.source, self._position(path)[0]),
-            findings=tuple(self.findings),
-            has_code=True,
-            is_complete=self.is_complete,
-        )
+        workflow, name = self._workflow(call, any_name=any_name)
+        raws = raw_findings(workflow, rules=self.is_complete)
+        found = [*self.findings, *misnamed(name, workflow.name, self.place)]
+        found += [raw.at(self.place(raw.path)) for raw in raws]
+        return ReadWorkflow(workflow, tuple(in_order(found)), self.place)
 
     def place(self, path: Path) -> Place:
         """Return the line of *path*, and the part that is meant."""
@@ -187,22 +175,21 @@ class _Source:
 
     def _position(self, path: Path) -> tuple[int, int]:
         for length in range(len(path), -1, -1):
-            if path[:length] in self.nodes:
-                line, node = self.nodes[path[:length]]
-                if length < len(path):
-                    return self._position_in_text(line, node, str(path[length]))
-                return line, self._column(node) if node.lineno == line else 0
+            node = self.nodes.get(path[:length])
+            if node is not None:
+                word = str(path[length]) if length < len(path) else ""
+                return self._position_in_text(node, word)
         return 1, 0
 
-    def _position_in_text(self, line: int, node: ast.expr, word: str) -> tuple[int, int]:
+    def _position_in_text(self, node: ast.expr, word: str) -> tuple[int, int]:
         """Return the position of *word* in a text, otherwise that of the text."""
-        resolved = self._resolved(node)
-        if isinstance(resolved, ast.Constant) and isinstance(resolved.value, str):
-            for number in range(resolved.lineno, (resolved.end_lineno or resolved.lineno) + 1):
-                start = self._column(resolved) - 1 if number == resolved.lineno else 0
+        text = self._resolved(node)
+        if word and isinstance(text, ast.Constant) and isinstance(text.value, str):
+            for number in range(text.lineno, (text.end_lineno or text.lineno) + 1):
+                start = self._column(text) - 1 if number == text.lineno else 0
                 if (found := self.lines[number - 1].find(word, start)) >= 0:
                     return number, found + 1
-        return line, self._column(node) if node.lineno == line else 0
+        return node.lineno, self._column(node)
 
     def _column(self, node: ast.expr) -> int:
         """Return the column of *node*, whose offset counts bytes."""
@@ -213,111 +200,115 @@ class _Source:
         """Return the value of a constant that *node* names, otherwise *node*."""
         return self.constants.get(node.id, node) if isinstance(node, ast.Name) else node
 
-    def _workflow(self, call: ast.Call) -> dict[str, object]:
-        options = {word.arg: word.value for word in call.keywords if word.arg}
-        steps = list(call.args)
-        if steps and "name" not in options:
-            options["name"] = steps.pop(0)
-        self.nodes[()] = (call.lineno, call)
-        data: dict[str, Any] = {}
+    def _workflow(self, call: ast.Call, *, any_name: bool) -> tuple[Workflow, object]:
+        """Return the workflow, and the name that the file gives it."""
+        options = {str(word.arg): word.value for word in call.keywords}
+        nodes = list(call.args)
+        if nodes and "name" not in options:
+            options["name"] = nodes.pop(0)
+        self.nodes[()] = call
+        values: dict[str, Any] = {}
         for field, node in options.items():
             if field not in {"validate", "origin"}:
-                name = _OPTIONS.get(field, field)
                 try:
-                    data[name] = self._value(node, (name,))
+                    values[field] = self._value(node, (_NAMES.get(field, field),))
                 except _ComputedError as error:
                     self.is_complete = False
                     self._computed(error.line, f"`{field}` ({error.what})")
-        data.setdefault("name", self.address)
-        data["steps"] = []
-        for node in steps:
+        steps: list[Any] = []
+        for node in nodes:
             try:
-                data["steps"].append(self._step(self._resolved(node), ("steps", len(data["steps"]))))
+                steps.append(self._step(self._resolved(node), ("steps", len(steps))))
             except _ComputedError as error:
                 self.is_complete = False
                 self._computed(error.line, error.what)
-        for name, line in self._declared_by_handlers.items():
-            self.nodes.setdefault(("params", name), (line, call))
-        return data
+        for function in self.made:
+            if isinstance(function, ast.FunctionDef):
+                for argument in (*function.args.args[1:], *function.args.kwonlyargs):
+                    annotation = argument.annotation or call
+                    self.nodes.setdefault(("params", argument.arg), annotation)
+        written = values.pop("name", self.address)
+        name = str(written) if any_name else self.address
+        origin = f"{self.source}:{call.lineno}"
+        return Workflow(name, *steps, validate=False, origin=origin, **values), written
 
     def _step(self, call: ast.expr, path: Path) -> object:
         if isinstance(call, (ast.List, ast.Tuple, ast.Dict, ast.Constant)):
             return self._value(call, path)
         if not isinstance(call, ast.Call) or _called(call) != "StepDef":
             raise _ComputedError(call, "a step")
-        self.nodes[path] = (call.lineno, call)
-        data: dict[str, Any] = {}
-        for name, node in self._arguments(call, StepDef).items():
-            at = (*path, name)
+        self.nodes[path] = call
+        values: dict[str, Any] = {}
+        for field, node in self._arguments(call, StepDef).items():
             try:
-                data[name] = self._step_value(name, node, at)
+                values[field] = self._step_value(field, node, (*path, field))
             except _ComputedError as error:
-                if name in {"id", "next"}:
+                if field in {"id", "next"}:
                     raise
-                if name == "actions":  # nothing in the graph depends on it
-                    data[name] = ComputedFunction(_source(node))
+                if field == "actions":  # nothing in the graph depends on it
+                    values[field] = ComputedFunction(_source(node))
                 else:
                     self.is_complete = False
                 self._computed(error.line, error.what)
-        if isinstance(data.get("id"), str):
-            self.ids[int(path[1])] = data["id"]
-            text = None if "actions" in data else self.text_of(data["id"])
-            if text is not None:
-                data["actions"] = [text]
-        return PythonCall(StepDef, data)
+        self.ids[int(path[1])] = str(values.get("id", path[1]))
+        return self._made(call, StepDef, {**values, "origin": f"{self.source}:{call.lineno}"})
 
-    def _step_value(self, name: str, node: ast.expr, path: Path) -> object:
+    def _step_value(self, field: str, node: ast.expr, path: Path) -> object:
         is_function = isinstance(node, ast.Lambda) or (
             isinstance(node, ast.Name) and node.id in self.functions
         )
         is_literal = isinstance(node, ast.Constant) or (
             isinstance(node, ast.Call) and _called(node) == "Dispatch"
         )
-        if is_function or (name == "handler" and not is_literal):
-            self.nodes[path] = (node.lineno, node)
-            function = self.functions.get(node.id) if isinstance(node, ast.Name) else None
-            is_async = isinstance(function, ast.AsyncFunctionDef) and not function.decorator_list
-            return ComputedFunction(_source(node), self._signature(node), is_async=is_async)
+        if is_function or (field == "handler" and not is_literal):
+            self.nodes[path] = node
+            return self._function(node)
         return self._value(node, path)
 
     def _value(self, node: ast.expr, path: Path) -> object:
-        """Return the value of *node* as plain data, and remember the line of each path in it."""
-        self.values_left -= 1
-        if self.values_left < 0:
-            raise _ComputedError(node, "a value that is too large")
-        self.nodes.setdefault(path, (node.lineno, node))
-        if isinstance(node, ast.Name) and node.id in self.constants:
-            return self._constant(node, path)
-        if isinstance(node, (ast.List, ast.Tuple)):
-            return [self._value(item, (*path, index)) for index, item in enumerate(node.elts)]
-        if isinstance(node, ast.Dict):
-            return self._dict(node, path)
-        if isinstance(node, ast.Attribute):
-            return self._member(node)
-        if isinstance(node, ast.Call):
-            part = _PARTS.get(_called(node))
-            if part is None:
-                raise _ComputedError(node, f"`{_called(node)}(…)`")
-            arguments = self._arguments(node, part)
-            return PythonCall(
-                part, {name: self._value(value, (*path, name)) for name, value in arguments.items()}
-            )
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return self._joined(node, path)
+        """Return the value of *node*, and remember the line of each path in it."""
+        self.nodes.setdefault(path, node)
+        match node:
+            case ast.Name(id=name) if name in self.constants:
+                return self._constant(node, name, path)
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                values = [self._value(item, (*path, index)) for index, item in enumerate(items)]
+                return tuple(values) if isinstance(node, ast.Tuple) else values
+            case ast.Dict():
+                return self._dict(node, path)
+            case ast.Attribute(value=ast.Name(id=enum), attr=member) if member in _members(enum):
+                return _ENUMS[enum][member]
+            case ast.Call() if _called(node) in _PARTS:
+                part = _PARTS[_called(node)]
+                names = {declared.field: name for name, declared in keys_of(part).items()}
+                arguments = self._arguments(node, part)
+                values_by_field = {
+                    field: self._value(value, (*path, names.get(field, field)))
+                    for field, value in arguments.items()
+                }
+                return self._made(node, part, values_by_field)
+            case ast.BinOp(op=ast.Add()):
+                return self._joined(node, path)
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError):
-            what = f"`{node.id}`" if isinstance(node, ast.Name) else "a value"
-            raise _ComputedError(node, what) from None
+            is_named = isinstance(node, (ast.Name, ast.Attribute))
+            what = f"`{_called(node)}(…)`" if isinstance(node, ast.Call) else "a value"
+            raise _ComputedError(node, f"`{_source(node)}`" if is_named else what) from None
 
-    def _constant(self, node: ast.Name, path: Path) -> object:
-        if node.id in self.resolving:
-            raise _ComputedError(node, f"`{node.id}`")
-        self.resolving.add(node.id)
+    def _made(self, node: ast.expr, part: type[Any], values: Mapping[str, object]) -> object:
         try:
-            return self._value(self.constants[node.id], path)
-        finally:
-            self.resolving.discard(node.id)
+            return part(**values)
+        except TypeError as error:  # a required argument is missing
+            raise _ComputedError(node, str(error)) from None
+
+    def _constant(self, node: ast.expr, name: str, path: Path) -> object:
+        if name not in self.values:
+            self.values[name] = ...
+            self.values[name] = self._value(self.constants[name], path)
+        if self.values[name] is ...:
+            raise _ComputedError(node, f"`{name}`")
+        return self.values[name]
 
     def _joined(self, node: ast.BinOp, path: Path) -> str:
         left, right = self._value(node.left, path), self._value(node.right, path)
@@ -336,84 +327,46 @@ class _Source:
             if not isinstance(key, (str, int, float, bool, type(None))):
                 raise _ComputedError(node, "a mapping")
             if key in data:
-                what = f"`{key}` stands twice in one mapping, and the first is lost"
-                self._found("FR131", key_node.lineno, what, "take one of them out")
-            self.nodes[(*path, str(key))] = (key_node.lineno, value)
+                what = f"`{key}` is in one mapping twice, and the first value is lost"
+                self._found("FR131", key_node.lineno, what, "remove one of them")
             data[key] = self._value(value, (*path, str(key)))
         return data
 
-    def _member(self, node: ast.Attribute) -> str:
-        enum = _ENUMS.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if enum is None or node.attr not in enum.__members__:
-            raise _ComputedError(node, f"`{self._source(node)}`")
-        return str(enum[node.attr].value)
-
-    def _source(self, node: ast.AST) -> str:
-        """Return the beginning of the source of *node*, unparsed once however many steps name it."""
-        if node not in self.sources:
-            self.sources[node] = _source(node)
-        return self.sources[node]
-
     def _arguments(self, call: ast.Call, part: type[Any]) -> dict[str, ast.expr]:
-        """Return the arguments of a call by the keys of *part*."""
-        names = {declared.field: name for name, declared in keys_of(part).items()}
+        """Return the arguments of a call by the fields of *part*."""
         positional = [field.name for field in fields(part) if field.init and field.name != "origin"]
-        if len(call.args) > len(positional) or any(isinstance(each, ast.Starred) for each in call.args):
+        is_unpacked = any(isinstance(value, ast.Starred) for value in call.args)
+        if len(call.args) > len(positional) or is_unpacked or any(word.arg is None for word in call.keywords):
             raise _ComputedError(call, f"the arguments of {part.__name__}")
-        given = dict(zip(positional, call.args, strict=False))
-        if any(word.arg is None for word in call.keywords):
-            raise _ComputedError(call, f"the arguments of {part.__name__}")
-        given |= {str(word.arg): word.value for word in call.keywords}
-        return {names.get(field, field): node for field, node in given.items() if field != "origin"}
+        given = {str(word.arg): word.value for word in call.keywords if word.arg != "origin"}
+        return {**dict(zip(positional, call.args, strict=False)), **given}
 
-    # --- functions
+    def _function(self, node: ast.expr) -> ComputedFunction:
+        function = self.functions.get(node.id, node) if isinstance(node, ast.Name) else node
+        if function not in self.made:
+            self.made[function] = self._computed_function(node, function)
+        return self.made[function]
 
-    @property
-    def _declared_by_handlers(self) -> dict[str, int]:
-        """The lines in which handlers declare parameters."""
-        return {
-            argument.arg: argument.lineno
-            for node in self.signatures
-            if isinstance(node, ast.FunctionDef)
-            for argument in (*node.args.args[1:], *node.args.kwonlyargs)
-        }
-
-    def _signature(self, node: ast.expr) -> Signature | None:
-        """Return the signature of a function; `None` if only running the file would give it."""
-        function = self.functions.get(node.id) if isinstance(node, ast.Name) else node
-        if function not in self.signatures:
-            self.signatures[function] = self._signature_of(function)
-        signature = self.signatures[function]
-        self.values_left -= len(signature.parameters) if signature is not None else 0
-        if self.values_left < 0:
-            raise _ComputedError(node, "so many parameters of handlers")
-        return signature
-
-    def _signature_of(self, function: ast.AST | None) -> Signature | None:
-        if isinstance(function, ast.Lambda):
-            return signature_of(function, self._literal, self.constants)
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
-            return None
-        signature = signature_of(function, self._literal, self.constants)
+    def _computed_function(self, node: ast.expr, function: ast.AST) -> ComputedFunction:
+        is_decorated = bool(getattr(function, "decorator_list", ()))
+        if is_decorated or not isinstance(function, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)):
+            return ComputedFunction(_source(node))
+        if len(function.args.args) + len(function.args.kwonlyargs) > MOST_PARAMETERS:
+            raise _ComputedError(node, "so many parameters of a function")
+        signature = self.annotations.signature(function)
         for argument in (*function.args.args[1:], *function.args.kwonlyargs):
             annotation = argument.annotation
             if argument.arg not in signature.parameters and annotation and "Arg(" in _source(annotation):
                 self._computed(argument.lineno, f"what `{argument.arg}` takes")
-        return signature
+        is_async = isinstance(function, ast.AsyncFunctionDef)
+        return ComputedFunction(_source(node), signature, is_async=is_async)
 
     def _literal(self, node: ast.expr) -> object:
-        """Return a value in a signature, an `Arg` made; ValueError if it is not literal."""
+        """Return a value in a signature; ValueError if it is not literal."""
         try:
-            value = self._value(node, ("signature",))
+            return self._value(node, ("signature",))
         except _ComputedError as error:
             raise ValueError(error.what) from None
-        if isinstance(node, ast.Call) and _called(node) == "Arg":
-            reader = Reader(has_code=True)
-            arg = reader.part(value, Arg, ())
-            if reader.problems:
-                raise ValueError(reader.problems[0].what)
-            return arg
-        return value
 
     def _computed(self, line: int, what: str) -> None:
         remedy = "run the file to check it: `flow check --run`, if the file is your own or approved"
@@ -421,6 +374,10 @@ class _Source:
 
     def _found(self, code: str, line: int, message: str, remedy: str, severity: str = "error") -> None:
         self.findings.append(Finding(code, severity, message, remedy, Place(self.source, line)))
+
+
+def _members(enum: str) -> Mapping[str, object]:
+    return _ENUMS[enum].__members__ if enum in _ENUMS else {}
 
 
 def _uses(tree: ast.Module) -> tuple[Counter[str], set[str]]:

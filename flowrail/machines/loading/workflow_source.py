@@ -130,7 +130,7 @@ class SkillTexts:
         resources, missing = _resources(workflow, self.quoted, locate)
         if any(callable(step.actions) for step in workflow.steps):
             self._add_all(resources)
-        return (workflow.with_parts(resources=resources) if resources else workflow), missing
+        return (workflow.with_resources(resources) if resources else workflow), missing
 
     def _add_all(self, resources: dict[str, str]) -> None:
         """Add every resource of the folder: a function may quote any of them."""

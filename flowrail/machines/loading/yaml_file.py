@@ -6,10 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding, Locate, Path, Place
+from flowrail.machines.definition.findings import Finding, Locate, Path, Place, in_order
+from flowrail.machines.definition.from_data import DocumentProblem, Reader
 from flowrail.machines.definition.step import LARGEST_TOGETHER
+from flowrail.machines.definition.validation import findings_of_reader
+from flowrail.machines.definition.validation.shape import path_in_data
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.workflow_document import ReadWorkflow, read
+from flowrail.machines.loading.workflow_document import ReadWorkflow, misnamed
 from flowrail.text.yaml import load
 
 ReadText = Callable[[str], str]
@@ -46,9 +49,24 @@ def read_data(
     data: object, *, name: str, place: Locate, read_text: ReadText, text_folder: str = "steps"
 ) -> ReadWorkflow:
     """Return the workflow that the *data* of a YAML document describes, with all findings."""
+    if not isinstance(data, Mapping):
+        remedy = "start with `name:` and `steps:`"
+        finding = Finding("FR100", "error", "the file does not contain a mapping", remedy, place(()))
+        return ReadWorkflow(Workflow(name, validate=False, origin=str(place(()))), (finding,), place)
     texts = _StepTexts(place, read_text, text_folder)
-    whole = texts.put_into(data) if isinstance(data, Mapping) else data
-    return read(whole, name=name, place=place, located=texts.where, findings=tuple(texts.findings))
+    reader = Reader(place=place)
+    workflow: Workflow = reader.part({**texts.put_into(data), "name": name}, Workflow, ())
+    if "name" not in data:
+        reader.problems.append(DocumentProblem(("name",), "is missing", "add it"))
+
+    def locate(path: Path) -> Place:
+        return texts.where(path_in_data(path, reader.steps_read))
+
+    found = [*texts.findings, *misnamed(data.get("name"), name, place)]
+    reported = {(finding.code, finding.place) for finding in found}
+    raws = [(raw, texts.where(raw.path)) for raw in findings_of_reader(reader, workflow)]
+    found += [raw.at(where) for raw, where in raws if (raw.code, place(raw.path)) not in reported]
+    return ReadWorkflow(workflow, tuple(in_order(found)), locate)
 
 
 class _StepTexts:

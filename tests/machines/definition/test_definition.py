@@ -144,7 +144,7 @@ def decided() -> Workflow:
 def test_workflows_are_compared_by_value() -> None:
     assert decided() == decided()
     assert hash(decided()) == hash(decided())
-    assert decided() != decided().with_parts(description="Another one.")
+    assert decided() != decided().with_resources({"form": "A form."})
     assert decided() != workflow(step("a"))
     assert decided() != "copies"
 

@@ -6,15 +6,15 @@ types of the definition classes. The code that read the workflow turns a path in
 
 from __future__ import annotations
 
-from dataclasses import MISSING
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, raise_errors
+from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, first, raise_errors
 from flowrail.machines.definition.from_data import Reader
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation import delegation, evidence, structure, values
 from flowrail.machines.definition.validation.scope import findings_of, step_index
-from flowrail.machines.definition.validation.shape import independent, path_in_data, shape_finding
+from flowrail.machines.definition.validation.shape import independent, shape_finding
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -28,22 +28,24 @@ _STEP_RULES = (
 )
 
 
-def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
-    """Return every error in *workflow*, a workflow that may be written in code, in the order of its steps."""
+def raw_findings(workflow: Workflow, *, rules: bool = True) -> list[UnplacedFinding]:
+    """Return every error in *workflow*, which may contain functions, in the order of its steps.
+
+    Without *rules*, only values of the wrong shape.
+    """
     reader = Reader(has_code=True)
-    readable = reader.part(workflow, type(workflow), ())
-    if not reader.problems:
-        return rule_findings(workflow)
-    found = [shape_finding(problem) for problem in reader.problems]
-    if readable is not MISSING:
-        rest = independent(rule_findings(readable), reader.problems, reader.positions)
-        found += [raw._replace(path=path_in_data(raw.path, reader.positions)) for raw in rest]
+    readable: Workflow = reader.part(workflow, type(workflow), ())
+    found = findings_of_reader(reader, readable if rules else None)
     return sorted(found, key=step_index)
 
 
-def rule_findings(workflow: Workflow) -> list[UnplacedFinding]:
-    """Return every error in *workflow*, whose values have the right shapes, in the order of its steps."""
-    return findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
+def findings_of_reader(reader: Reader, workflow: Workflow | None) -> Iterator[UnplacedFinding]:
+    """Yield what *reader* found, and the errors of the *workflow* that it made, with paths into the data."""
+    problems = sorted(reader.problems, key=lambda problem: len(problem.path))
+    yield from first([map(shape_finding, problems)])
+    if workflow is not None:
+        found = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
+        yield from independent(found, problems, reader.steps_read)
 
 
 def validate(workflow: Workflow) -> None:

@@ -6,25 +6,22 @@ definition classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.from_data import DocumentProblem
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
 
-Positions = Mapping[Path, list[int]]
-"""For each list of which items were left out, the positions of the others."""
-_OF_THE_WHOLE_STEP = {"FR108", "FR112", "FR115"}
-"""Findings at a step, not at a key of it, that can follow from a key of the wrong shape."""
-_JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
-"""Keys of a step whose own keys depend on each other."""
-_PART = ("steps", 0, "dispatch")
 _OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
 """Findings that can follow from a step that was left out."""
-_DECLARATIONS = {"params", "reports"}
+_OF_THE_STEP = {"FR108", "FR112", "FR115"}
+"""Findings at a step, not at a key of it, that can follow from a key of the wrong shape."""
 _OF_VALUES = {"FR123"}
 """Findings that can follow from a wrong declaration of a parameter or fact."""
+_STEP, _KEY = ("steps", 0), ("steps", 0, "gate")
+_JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
+"""Keys of a step whose own keys depend on each other."""
 
 
 def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
@@ -51,35 +48,36 @@ def _name(path: Path) -> str:
 
 
 def independent(
-    findings: Iterable[UnplacedFinding], problems: Iterable[DocumentProblem], positions: Positions
+    findings: Iterable[UnplacedFinding], problems: Sequence[DocumentProblem], steps_read: Sequence[int]
 ) -> Iterator[UnplacedFinding]:
-    """Yield the findings that do not only follow from a value of the wrong shape, which is reported already."""
+    """Yield the findings that do not only follow from *problems*, with paths into the data.
+
+    *steps_read* are the positions of the steps that were not left out.
+    """
     misshapen = {problem.path for problem in problems}
-    for finding in findings:
-        if not _follows(finding, path_in_data(finding.path, positions), misshapen, positions):
-            yield finding
+    steps = {path[1] for path in misshapen if path[:1] == ("steps",) and len(path) > 1}
+    lacks_steps = not steps <= set(steps_read)
+    for raw in findings:
+        path = path_in_data(raw.path, steps_read)
+        if not (
+            (lacks_steps and raw.code in _OF_THE_GRAPH)
+            or (raw.code in _OF_VALUES and any({"params", "reports"} & {*wrong} for wrong in misshapen))
+            or any(_follows(raw.code, path, wrong) for wrong in misshapen)
+        ):
+            yield raw._replace(path=path)
 
 
-def path_in_data(path: Path, positions: Positions) -> Path:
-    """Return a path into the definition as a path into the data, in which no item is left out."""
-    if not positions:
-        return path
-    written: Path = ()
-    for part in path:
-        kept = positions.get(written) if isinstance(part, int) else None
-        is_moved = kept is not None and isinstance(part, int) and part < len(kept)
-        written = (*written, kept[part] if kept is not None and is_moved else part)  # type: ignore[index]
-    return written
+def path_in_data(path: Path, steps_read: Sequence[int]) -> Path:
+    """Return a path into the definition as a path into the data, in which no step is left out."""
+    if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
+        return ("steps", steps_read[path[1]], *path[2:])
+    return path
 
 
-def _follows(raw: UnplacedFinding, path: Path, misshapen: set[Path], positions: Positions) -> bool:
-    if raw.code in _OF_THE_GRAPH and ("steps",) in positions:
-        return True
-    if raw.code in _OF_VALUES and any(_DECLARATIONS.intersection(wrong) for wrong in misshapen):
-        return True
-    step_level = len(path) <= len(("steps", 0))
-    if step_level and raw.code not in _OF_THE_WHOLE_STEP and path != ("steps",):
-        return any(path[: len(wrong)] == wrong for wrong in misshapen)
-    if len(path) > len(_PART) and path[2] in _JUDGED_TOGETHER:
-        path = path[: len(_PART)]
-    return any(path[: len(wrong)] == wrong or wrong[: len(path)] == path for wrong in misshapen)
+def _follows(code: str, path: Path, wrong: Path) -> bool:
+    """Return whether a finding at *path* can follow from the value of the wrong shape at *wrong*."""
+    if path[2:3] and path[2] in _JUDGED_TOGETHER:
+        path = path[: len(_KEY)]
+    is_inside = path[: len(wrong)] == wrong
+    is_around = wrong[: len(path)] == path
+    return is_inside or (is_around and (len(path) != len(_STEP) or code in _OF_THE_STEP))
