@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Coverage(NamedTuple):
     @property
     def missing(self) -> tuple[TransitionKey, ...]:
         """The transitions that were never taken."""
-        return tuple(way for way, count in self.counts.items() if not count)
+        return tuple(key for key, count in self.counts.items() if not count)
 
     @property
     def taken(self) -> int:
@@ -50,7 +50,7 @@ class SessionCoverage(NamedTuple):
     stopped: Mapping[str, int]
     """How often the user ended a session at the limit of a step."""
     elsewhere: int
-    """Moves by ways that the workflow no longer has."""
+    """Moves by transitions that the workflow no longer has."""
     unread: int
     """Sessions that could not be read."""
     unrefused: tuple[str, ...] = ()
@@ -69,67 +69,62 @@ def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
 def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> SessionCoverage:
     """Return the statistics of sessions of *workflow*, each given as its records in order, or without any if unreadable."""
     taken: list[TransitionKey] = []
-    statuses: Counter[str] = Counter()
-    stops: Counter[str] = Counter()
+    statuses, stops, repeated, refusals = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     spans: dict[str, list[float]] = {}
+    demanded: set[tuple[str, str]] = set()
+    missing: set[tuple[str, str]] = set()
     unread = 0
-    made: set[tuple[str, str]] = set()
-    refused: set[tuple[str, str]] = set()
-    repeated: Counter[str] = Counter()
-    refusals: Counter[str] = Counter()
     for records in histories:
         if not records:
             unread += 1
             continue
-        made.update(pair for record in records for pair in _checks_made(record))
-        refused.update(pair for record in records for pair in _checks_refused(record))
         last = records[-1].session
         statuses[last.status] += 1
+        transitions = _taken(workflow, records)
+        taken += transitions
+        entered = Counter(step for step, _ in transitions)
         if last.step is not None:
             stops[last.step] += 1
-        ways = _taken(workflow, records)
-        taken += ways
-        left = Counter(step for step, _ in ways)
-        left[str(last.step)] += last.step is not None
-        repeated.update(step for step, times in left.items() if times > 1)
-        refusals.update(str(record.session.step) for record in records if record.kind == "refused")
-        for before, after in _moves(records):
+            entered[last.step] += 1
+        repeated.update(step for step, times in entered.items() if times > 1)
+        for record in records:
+            step, move = str(record.session.step), record.session.last
+            if record.kind == "refused":
+                refusals[step] += 1
+                missing.update((step, check) for check in record.note.get("missing") or ())
+            elif record.kind == "move" and move is not None:
+                demanded.update((move.step, result.check) for result in move.evidence if result.is_demanded)
+        for before, after in pairwise(records):
             seconds = seconds_between(before.session.moved_at, after.session.moved_at)
-            if seconds is not None and before.session.step is not None:
+            if after.kind == "move" and seconds is not None and before.session.step is not None:
                 spans.setdefault(before.session.step, []).append(seconds)
     covered = _counted(workflow, taken)
-    ended = Counter(step for step, outcome in taken if outcome == STOP)
-    gates = [step.id for step in workflow.steps if step.gate is not None]
+    stopped = Counter(step for step, outcome in taken if outcome == STOP)
     return SessionCoverage(
         coverage=covered,
         sessions=sum(statuses.values()),
         statuses=dict(statuses),
         stops={step.id: stops[step.id] for step in workflow.steps if stops[step.id]},
         dwell={step.id: round(median(spans[step.id]), 3) for step in workflow.steps if step.id in spans},
-        unfailed=tuple(each for each in gates if _passed(covered, each) and not _failed(covered, each)),
-        stopped={step.id: ended[step.id] for step in workflow.steps if ended[step.id]},
-        elsewhere=sum(way not in covered.counts and way[1] != STOP for way in taken),
+        unfailed=tuple(
+            step.id
+            for step in workflow.steps
+            if step.gate is not None
+            and covered.counts.get((step.id, "ok"))
+            and not covered.counts.get((step.id, "fail"))
+        ),
+        stopped={step.id: stopped[step.id] for step in workflow.steps if stopped[step.id]},
+        elsewhere=sum(key not in covered.counts and key[1] != STOP for key in taken),
         unread=unread,
         unrefused=tuple(
             f"{step.id} {check}"
             for step in workflow.steps
             for check in step.checks
-            if (step.id, check) in made - refused
+            if (step.id, check) in demanded - missing
         ),
         repeated=dict(repeated),
         refused=dict(refusals),
     )
-
-
-def _checks_made(record: Record) -> Iterator[tuple[str, str]]:
-    move = record.session.last if record.kind == "move" else None
-    if move is not None:
-        yield from ((move.step, result.check) for result in move.evidence if result.is_demanded)
-
-
-def _checks_refused(record: Record) -> Iterator[tuple[str, str]]:
-    if record.kind == "refused" and record.session.step is not None:
-        yield from ((record.session.step, str(check)) for check in record.note.get("missing") or ())
 
 
 def as_data(
@@ -167,11 +162,11 @@ def _life_data(life: SessionCoverage) -> dict[str, object]:
     }
 
 
-def target(workflow: Workflow, way: TransitionKey) -> str | None:
+def target(workflow: Workflow, key: TransitionKey) -> str | None:
     """Return the target of a transition by its definition; `None` for the end."""
-    step = workflow.get(way[0])
+    step = workflow.get(key[0])
     try:
-        return step.way(Outcome(way[1])) if step is not None else None
+        return step.way(Outcome(key[1])) if step is not None else None
     except (KeyError, ValueError):
         return None
 
@@ -183,18 +178,14 @@ def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
     )
 
 
-def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
-    yield from ((before, after) for before, after in pairwise(records) if after.kind == "move")
-
-
 def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]:
     """Return the transitions that a session took, with current names of steps."""
     taken: list[TransitionKey] = []
     since: dict[str, str] = {}
     for after, before in pairwise(reversed(records)):
         if after.kind == "move":
-            ways = _ways(workflow, before.session, after.session)
-            taken += [(since.get(step, step), outcome) for step, outcome in reversed(ways)]
+            transitions = _transitions(workflow, before.session, after.session)
+            taken += [(since.get(step, step), outcome) for step, outcome in reversed(transitions)]
         elif after.kind == "migrate":
             names = after.note.get("renamed") or {}
             since.update({old: since.get(new, new) for old, new in names.items()})
@@ -202,17 +193,9 @@ def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]
     return taken
 
 
-def _ways(workflow: Workflow, before: Session, after: Session) -> tuple[TransitionKey, ...]:
+def _transitions(workflow: Workflow, before: Session, after: Session) -> tuple[TransitionKey, ...]:
     try:
         return transitions_between(before, after, workflow)
-    except KeyError:  # a step passed over then is gone now
+    except KeyError:  # a step that was skipped then is gone now
         move = after.last
         return ((move.step, move.outcome),) if move is not None else ()
-
-
-def _passed(covered: Coverage, step: str) -> bool:
-    return bool(covered.counts.get((step, str(Outcome.OK))))
-
-
-def _failed(covered: Coverage, step: str) -> bool:
-    return bool(covered.counts.get((step, str(Outcome.FAIL))))

@@ -381,17 +381,17 @@ def _ways(
     for outcome in reportable_outcomes(workflow, step, session):
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
-            decided = None if at_limit else _decided(workflow, session, step, facts, wanted, outcome)
+            forecast = _Forecast(workflow, session, step, facts, wanted)
+            decided = None if at_limit else forecast.outcome(outcome)
             if is_hopeless and decided and effective_outcome(step, session, decided) is Outcome.OK:
                 continue
             waits_for = _waits_for(guidance, decided)
-            to, ends, capped = _destination(workflow, session, step, decided, facts, wanted)
-            line = step_command(session, outcome, facts, store)
-            is_open = decided is None and not at_limit
-            routes = _routes(workflow, session, step, facts, wanted) if is_open else ()
+            to, ends, capped = forecast.destination(decided)
+            command = step_command(session, outcome, facts, store)
+            routes = forecast.routes() if decided is None and not at_limit else ()
             if len({route[1:] for route in routes}) == 1:
                 _, to, ends, capped = routes[0]
-            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, line, routes)
+            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, command, routes)
 
 
 def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
@@ -417,85 +417,81 @@ def _sayable(arg: Arg) -> bool:
         return False
 
 
-def _destination(
-    workflow: Workflow,
-    session: Session,
-    step: StepDef,
-    outcome: Outcome | None,
-    facts: Mapping[str, object],
-    wanted: Mapping[str, Arg],
-) -> tuple[str | None, bool, bool]:
-    """Return where a report leads, whether it ends the run, and whether the limit changes it."""
-    if outcome is None:
-        return None, False, False
-
-    def judge(other: StepDef) -> bool:
-        source = other.when
-        if wanted and (callable(source) or parse(str(source)).names & wanted.keys()):
-            raise _UndecidedError
-        return applies(other, session_context(workflow, session, other, facts))
-
-    try:
-        transition = find_transition(workflow, step, session, outcome, judge)
-    except (_UndecidedError, HandlerError):  # the engine decides when the outcome is reported
-        return None, False, effective_outcome(step, session, outcome) is not outcome
-    if transition.asks_user:
-        return None, False, False
-    return transition.to, transition.to is None, transition.capped
+class _UndecidedError(Exception):
+    """The target of a transition depends on something that is not reported yet."""
 
 
-def _decided(
-    workflow: Workflow,
-    session: Session,
-    step: StepDef,
-    facts: Mapping[str, object],
-    wanted: Mapping[str, Arg],
-    reported: str,
-) -> Outcome | None:
-    """Return the outcome of a report, or `None` if it is still open."""
-    if reported != DONE:
-        return Outcome(reported)
-    if step.gate is not None or step.questions:
-        return _on_record(step, session)
-    if callable(step.handler):
-        (*others, last) = step.ways
-        return None if others else last
-    values = names_in(session_context(workflow, session, step, facts))
-    for rule in step.rules:
-        if rule.when is not None and _is_open(parse(rule.when), wanted):
-            return None
+class _Forecast:
+    """Where a report with some *facts* leads, as far as that does not depend on the *wanted* ones."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        session: Session,
+        step: StepDef,
+        facts: Mapping[str, object],
+        wanted: Mapping[str, Arg],
+    ) -> None:
+        self.workflow = workflow
+        self.session = session
+        self.step = step
+        self.facts = facts
+        self.wanted = wanted
+
+    def outcome(self, reported: str) -> Outcome | None:
+        """Return the outcome of a report, or `None` if it is still open."""
+        step = self.step
+        if reported != DONE:
+            return Outcome(reported)
+        if step.gate is not None or step.questions:
+            return _on_record(step, self.session)
+        if callable(step.handler):
+            (*others, last) = step.ways
+            return None if others else last
+        values = names_in(session_context(self.workflow, self.session, step, self.facts))
+        for rule in step.rules:
+            if rule.when is not None and self._is_open(parse(rule.when)):
+                return None
+            try:
+                if rule.when is None or parse(rule.when).holds(values):
+                    return Outcome(rule.outcome)
+            except RuleError:
+                return None
+        return None
+
+    def destination(self, outcome: Outcome | None) -> tuple[str | None, bool, bool]:
+        """Return where *outcome* leads, whether it ends the run, and whether the limit changes it."""
+        if outcome is None:
+            return None, False, False
         try:
-            if rule.when is None or parse(rule.when).holds(values):
-                return Outcome(rule.outcome)
-        except RuleError:
-            return None
-    return None
+            transition = find_transition(self.workflow, self.step, self.session, outcome, self._applies)
+        except (_UndecidedError, HandlerError):  # the engine decides when the outcome is reported
+            return None, False, effective_outcome(self.step, self.session, outcome) is not outcome
+        if transition.asks_user:
+            return None, False, False
+        return transition.to, transition.to is None, transition.capped
 
+    def routes(self) -> tuple[Route, ...]:
+        """Return where the step's rules, or the user's answers, lead; nothing if one of them cannot be foreseen."""
+        step = self.step
+        conditions: list[tuple[str, Outcome]] = []
+        if step.questions:
+            answers = ((engine_questions.choices_for(step.questions, {way}), way) for way in step.ways)
+            conditions = [(condition, outcome) for condition, outcome in answers if condition]
+        elif not callable(step.handler):
+            conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
+        routes = [Route(condition, *self.destination(outcome)) for condition, outcome in conditions]
+        return tuple(routes) if all(route.to or route.ends for route in routes) else ()
 
-def _routes(
-    workflow: Workflow,
-    session: Session,
-    step: StepDef,
-    facts: Mapping[str, object],
-    wanted: Mapping[str, Arg],
-) -> tuple[Route, ...]:
-    """Return where the step's rules, or the user's answers, lead; nothing if one of them cannot be foreseen."""
-    conditions: list[tuple[str, Outcome]] = []
-    if step.questions:
-        conditions = [(engine_questions.choices_for(step.questions, {way}), way) for way in step.ways]
-    elif not callable(step.handler):
-        conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
-    routes = [
-        Route(condition, *_destination(workflow, session, step, outcome, facts, wanted))
-        for condition, outcome in conditions
-        if condition or not step.questions
-    ]
-    return tuple(routes) if all(route.to or route.ends for route in routes) else ()
+    def _applies(self, target: StepDef) -> bool:
+        condition = target.when
+        if self.wanted and (callable(condition) or parse(str(condition)).names & self.wanted.keys()):
+            raise _UndecidedError
+        return applies(target, session_context(self.workflow, self.session, target, self.facts))
 
-
-def _is_open(rule: Expression, wanted: Mapping[str, Arg]) -> bool:
-    """Return whether a rule depends on a fact that is still to be reported, or on evidence."""
-    return bool(rule.names & wanted.keys()) or any(name.startswith(EVIDENCE) for name in rule.names)
+    def _is_open(self, rule: Expression) -> bool:
+        """Return whether a rule depends on a fact that is still to be reported, or on evidence."""
+        return any(name in self.wanted or name.startswith(EVIDENCE) for name in rule.names)
 
 
 def _on_record(step: StepDef, session: Session) -> Outcome | None:
@@ -505,16 +501,9 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
             return verdict(step, session).outcome
         except ReviewPendingError:
             return None
-    questions = session.questions
-    return (
-        None
-        if any(each.is_open for each in questions)
-        else Outcome(engine_questions.decided_by_answers(questions))
-    )
-
-
-class _UndecidedError(Exception):
-    """The target of a transition depends on something that is not reported yet."""
+    if any(question.is_open for question in session.questions):
+        return None
+    return Outcome(engine_questions.decided_by_answers(session.questions))
 
 
 def wants_of(ways: Sequence[OfferedTransition]) -> tuple[Want, ...]:

@@ -7,6 +7,7 @@ Sessions and definitions of earlier formats are upgraded when they are read: one
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypedDict
 
 from flowrail.errors import DocumentError, StorageError
@@ -288,23 +289,10 @@ def check_size(texts: Mapping[str, bytes]) -> None:
 def text_loader(side_files: SideFiles) -> LoadText:
     """Return how the texts of one session are loaded: each is what was written, or refused.
 
-    Records name the same texts again and again, so as many as one record may have are read once.
+    Records name the same texts again and again, so as many as one record may have are kept.
     """
-    known: dict[tuple[str, int], str] = {}
-    room = limits.LONG_TEXTS_BYTES
-
-    def load(name: str, size: int) -> str:
-        nonlocal room
-        if (name, size) not in known:
-            text = _read(side_files, name, size)
-            if size > room:
-                known.clear()
-                room = limits.LONG_TEXTS_BYTES
-            known[name, size] = text
-            room -= size
-        return known[name, size]
-
-    return load
+    most = limits.LONG_TEXTS_BYTES // limits.INLINE_TEXT_BYTES
+    return lru_cache(maxsize=most)(partial(_read, side_files))
 
 
 def is_short(text: str) -> bool:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.errors import FlowError
-from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage
-from flowrail.machines.sessions.record import Record, RecordNote
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 LETTERS = 6
@@ -25,34 +23,13 @@ def histories(store: Store, address: str) -> Iterator[list[Record]]:
         if not session_id.startswith(stem) or len(session_id) != len(stem) + LETTERS:
             continue
         try:
-            records = [_reduced(each) for each in store.records(session_id)]
+            records = list(store.records(session_id))
         except UnknownSessionError:
             continue  # its start was interrupted
         except FlowError:
             records = []
         if not records or records[0].session.skill == address:
             yield records
-
-
-def _reduced(record: Record) -> Record:
-    """Return a record with only what coverage needs, so that all records of a session fit into memory."""
-    was = record.session
-    last = was.last._replace(facts=Frozen(), answers=()) if was.last is not None else None
-    note: RecordNote = {}
-    if record.kind == "migrate":
-        note["renamed"] = record.note.get("renamed") or {}
-    elif record.kind == "refused":
-        note["missing"] = record.note.get("missing") or ()
-    session = Session(
-        was.id,
-        was.skill,
-        was.step,
-        status=was.status,
-        revision=was.revision,
-        moved_at=was.moved_at,
-        last=last,
-    )
-    return record._replace(session=session, by="", note=note)
 
 
 def drawn(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> Picture:
