@@ -6,7 +6,7 @@ Workflows are read as text, and nothing in them runs, unless the caller reads th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from flowrail.diagrams.renderers.markdown import steps_table
@@ -15,10 +15,14 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.findings import Finding, Place, without_suppressed
 from flowrail.machines.definition.validation import origin_of
-from flowrail.machines.loading import skill_folder, workflow_source
+from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems, WorkflowInterfaces
+
+OTHER_ENDING = "workflow.yml"
+"""A file that someone meant as a workflow."""
 
 CheckProgress = Callable[[str, int, int], None]
 """Takes the address of a workflow, how many were checked before it, and how many there are."""
@@ -65,93 +69,81 @@ def check(
     return reports
 
 
-def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[skill_folder.WorkflowFile]:
+def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[WorkflowFile]:
     """Return every workflow that *targets* name, by skill or by path; without targets, all installed ones."""
-    if targets:
-        return list(_named(targets, roots, cwd))
-    return [file for each in listing(roots) for file in workflows(each)]
+    if not targets:
+        return [file for skill in listing(roots) for file in workflows(skill)]
+    return [
+        file
+        for target in targets
+        for path in _skills_in(target, cwd)
+        if path == target or not _is_card_only(os.path.join(cwd, path))
+        for file in _named(path, roots, cwd)
+    ]
 
 
-def _skills_in(target: str, cwd: str) -> Iterator[str]:
-    """Yield *target*, or the skills in it if it is a folder of skills."""
+def _skills_in(target: str, cwd: str) -> list[str]:
+    """Return *target*, or the skills in it if it is a folder of skills."""
     path = os.path.join(cwd, target)
-    inside: list[str] = []
-    if os.path.isdir(path) and not _is_skill(path):
-        inside = [name for name in _names(path, target) if _is_skill(os.path.join(path, name))]
-    yield from (os.path.join(target, name) for name in inside) if inside else (target,)
+    if not os.path.isdir(path) or _is_skill(path):
+        return [target]
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        fact = f"`{target}` cannot be read ({error.strerror})"
+        raise UsageError(fact, hint="make it readable for this user") from None
+    return [os.path.join(target, name) for name in names if _is_skill(os.path.join(path, name))] or [target]
 
 
 def _is_skill(path: str) -> bool:
     """Whether *path* is a folder with a SKILL.md or a workflow."""
-    has_card = os.path.lexists(os.path.join(path, card_checks.CARD))
-    return os.path.isdir(path) and (has_card or next(iter(workflows(_at(path))), None) is not None)
+    return os.path.isdir(path) and (os.path.lexists(os.path.join(path, card_checks.CARD)) or bool(_at(path)))
 
 
 def _is_card_only(path: str) -> bool:
     """Whether *path* is the folder of a skill that has no workflow."""
-    inside = workflows(_at(path))
-    meant = os.path.lexists(os.path.join(path, "workflow.yml"))
-    return os.path.lexists(os.path.join(path, card_checks.CARD)) and not meant and next(inside, None) is None
+    has_other = os.path.lexists(os.path.join(path, OTHER_ENDING))
+    return os.path.lexists(os.path.join(path, card_checks.CARD)) and not has_other and not _at(path)
 
 
-def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[skill_folder.WorkflowFile]:
-    for target in targets:
-        path = os.path.join(cwd, target)
-        if os.path.isdir(path):
-            yield from _in_folder(path, target)
-        elif os.path.isfile(path):
-            yield _file(path)
-        else:
-            if os.path.isabs(target) or target.startswith((".", "~")):
-                raise UsageError(f"`{target}` does not exist", hint="name a skill, a folder or a file")
-            found = find(target, roots)
-            yield from workflows(found) if "/" not in target else (workflow_file(target, found),)
+def _at(path: str) -> list[WorkflowFile]:
+    """Return the workflows in the folder of a skill."""
+    folder = os.path.normpath(path)
+    return list(workflows(Skill(os.path.basename(folder), folder, "path")))
 
 
-def _in_folder(path: str, target: str) -> Iterator[skill_folder.WorkflowFile]:
-    real = os.path.normpath(path)
-    files = list(workflows(_at(real)))
-    if not files:
-        inside = [os.path.join(real, name) for name in _names(real, target)]
-        files = [file for each in inside if os.path.isdir(each) for file in workflows(_at(each))]
-    if not files:
+def _named(target: str, roots: Sequence[Root], cwd: str) -> Sequence[WorkflowFile]:
+    path = os.path.normpath(os.path.join(cwd, target))
+    if os.path.isfile(path):
+        return [_file(path)]
+    if os.path.isdir(path):
+        if inside := _at(path):
+            return inside
+        is_other = os.path.lexists(os.path.join(path, OTHER_ENDING))
         hint = "name a skill's folder, or a folder of such folders"
-        if os.path.lexists(os.path.join(real, "workflow.yml")):
-            hint = "name the file `workflow.yaml`"
-        raise UsageError(f"`{target}` contains no workflow", hint=hint)
-    yield from files
-
-
-def _names(path: str, target: str) -> list[str]:
-    try:
-        return sorted(os.listdir(path))
-    except OSError as error:
-        fact = f"`{target}` cannot be read ({error.strerror})"
-        raise UsageError(fact, hint="make it readable for this user") from None
-
-
-def _at(path: str) -> Skill:
-    return Skill(os.path.basename(path), path, "path")
-
-
-def _file(path: str) -> skill_folder.WorkflowFile:
-    real = os.path.normpath(path)
-    above, name = os.path.split(real)
-    if os.path.basename(above) == "workflows" and name.endswith(".yaml"):
-        top = os.path.dirname(above)
-        stem = name.removesuffix(".yaml")
-        return skill_folder.WorkflowFile(
-            f"{os.path.basename(top)}/{stem}", top, f"workflows/{name}", f"steps/{stem}"
+        raise UsageError(
+            f"`{target}` contains no workflow", hint="name the file `workflow.yaml`" if is_other else hint
         )
+    if os.path.isabs(target) or target.startswith((".", "~")):
+        raise UsageError(f"`{target}` does not exist", hint="name a skill, a folder or a file")
+    skill = find(target, roots)
+    return [workflow_file(target, skill)] if "/" in target else list(workflows(skill))
+
+
+def _file(path: str) -> WorkflowFile:
+    folder, name = os.path.split(path)
+    if os.path.basename(folder) == "workflows" and name.endswith(".yaml"):
+        top, stem = os.path.dirname(folder), name.removesuffix(".yaml")
+        return WorkflowFile(f"{os.path.basename(top)}/{stem}", top, f"workflows/{name}", f"steps/{stem}")
     if name.endswith((".yaml", ".yml", ".py")):
-        return skill_folder.WorkflowFile(os.path.basename(above), above, name, "steps")
+        return WorkflowFile(os.path.basename(folder), folder, name, "steps")
     raise UsageError(
         f"`{path}` is not a workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder"
     )
 
 
 def _checked(
-    file: skill_folder.WorkflowFile,
+    file: WorkflowFile,
     roots: Sequence[Root],
     problems: Problems | None,
     interfaces: WorkflowInterfaces,

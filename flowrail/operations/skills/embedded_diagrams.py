@@ -84,8 +84,7 @@ class Page(NamedTuple):
         return all(each.fresh for each in self.made)
 
 
-Maker = Callable[[Workflow], str]
-OF_A_WORKFLOW: Mapping[str, Maker] = {
+OF_A_WORKFLOW: Mapping[str, Callable[[Workflow], str]] = {
     "diagram": lambda workflow: f"```mermaid\n{mermaid.render(picture(workflow))}\n```",
     "steps": steps_table,
 }
@@ -117,7 +116,7 @@ def page(
     before = decode(data, source=path)
     made: list[GeneratedBlock] = []
     pieces: list[str] = []
-    at, room = 0, LARGEST_PAGE - len(before)
+    position = size = 0
     known: dict[tuple[str, ...], tuple[str, str]] = {}
     for block in blocks(before, source=path):
         if block.name not in NAMES:
@@ -130,28 +129,16 @@ def page(
         fresh = block.of(before) == content
         made.append(GeneratedBlock(path, block.name, subject, block.line, fresh))
         if not fresh:
-            room -= len(content) - (block.end - block.start)
-            if room < 0:
+            pieces += [before[position : block.start], with_line_endings(before, block, content)]
+            size += block.start - position + len(content)
+            position = block.end
+            if size > LARGEST_PAGE:
                 raise PageTooLargeError(
                     f"with its blocks, the page would have more than {LARGEST_PAGE} characters",
                     hint="remove some of its markers",
                     place=f"{path}:{block.line}",
                 )
-            pieces += [before[at : block.start], with_line_endings(before, block, content)]
-            at = block.end
-    return Page(path, before, "".join((*pieces, before[at:])), tuple(made))
-
-
-def _generated(
-    path: str, block: EmbeddedBlock, roots: Sequence[Root], default: str | None, read: ReadFile
-) -> tuple[str, str]:
-    """Return the subject of a block, and its content."""
-    if block.name == "skills":
-        bundled = BUNDLED in block.words
-        folder = os.path.dirname(os.path.abspath(path))
-        return BUNDLED if bundled else "", skills(roots, folder, bundled=bundled, read=read)
-    workflow, subject = _workflow(path, block, roots, default, read)
-    return subject, OF_A_WORKFLOW[block.name](workflow)
+    return Page(path, before, "".join((*pieces, before[position:])), tuple(made))
 
 
 def write(changed: Page) -> None:
@@ -179,10 +166,8 @@ def skills(
 
 def _refuse_elsewhere(path: str) -> None:
     """Refuse a page that is a link to a file outside its project."""
-    if not os.path.islink(path):
-        return
-    project, real = _project_of(path), os.path.realpath(path)
-    if os.path.commonpath([project, real]) != project:
+    project, real = find_project_root(os.path.dirname(path) or os.curdir), os.path.realpath(path)
+    if os.path.islink(path) and os.path.commonpath([project, real]) != project:
         raise PageElsewhereError(
             f"the page is a link to {real}, outside the project",
             hint="remove the link, or name the page itself",
@@ -190,36 +175,36 @@ def _refuse_elsewhere(path: str) -> None:
         )
 
 
-def _project_of(path: str) -> str:
-    return find_project_root(os.path.dirname(path) or os.curdir)
-
-
-def _workflow(
+def _generated(
     path: str, block: EmbeddedBlock, roots: Sequence[Root], default: str | None, read: ReadFile
-) -> tuple[Workflow, str]:
-    named = next(iter(block.words), None)
+) -> tuple[str, str]:
+    """Return the subject of a block, and its content."""
     folder = os.path.dirname(os.path.abspath(path))
+    if block.name == "skills":
+        bundled = BUNDLED in block.words
+        return BUNDLED if bundled else "", skills(roots, folder, bundled=bundled, read=read)
     own = os.path.basename(folder)
     is_card = os.path.basename(path).lower() == "skill.md" and entry_file(folder, own) is not None
-    address = named or (own if is_card else default)
+    address = next(iter(block.words), own if is_card else default)
+    place = f"{path}:{block.line}"
     if address is None:
         raise NoWorkflowError(
             f"the block `{block.name}` names no workflow",
             hint=Hint(
                 f"write <!-- flow:{block.name} SKILL -->, or run ", Command("diagram", "SKILL", inject=path)
             ),
-            place=f"{path}:{block.line}",
+            place=place,
         )
     near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
     try:
-        return drawable(*definition_of(address, [*near, *roots], read))[0], address
+        workflow, _ = drawable(*definition_of(address, [*near, *roots], read))
     except DocumentError:
         raise  # its message names the place
     except FlowError as error:
-        place = f"{path}:{block.line}"
         error.message = f"{place}: {error.message}"
         error.details.setdefault("place", place)
         raise
+    return address, OF_A_WORKFLOW[block.name](workflow)
 
 
 def _check_name(path: str, block: EmbeddedBlock) -> None:
