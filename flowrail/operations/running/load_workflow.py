@@ -9,7 +9,7 @@ from typing import Any
 from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
-from flowrail.errors import ChangedError, DocumentError, FlowError, TrustError
+from flowrail.errors import ChangedError, DocumentError
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow, has_functions, to_plain
@@ -65,17 +65,16 @@ def skill_in(folder: str, roots: Sequence[Root]) -> Skill:
     return found
 
 
-def _opened(
-    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
-) -> OpenedWorkflow:
+def _opened(found: Skill, file: WorkflowFile, roots: Sequence[Root], state: str) -> OpenedWorkflow:
     loaded = run_allowed(found, file, roots, state)
     workflow = _with_resources(loaded.definition, roots, state)
-    return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source)
+    return OpenedWorkflow(workflow, _kept_of_skill(workflow, loaded, file, found), found.source)
 
 
 def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
     """Return a workflow of the calling Python program."""
-    return OpenedWorkflow(_with_resources(workflow, roots, state), _kept_of_program(workflow), PROGRAM)
+    kept = _kept(workflow, skill=workflow.name, source=PROGRAM, folder="", file="", texts="", files={})
+    return OpenedWorkflow(_with_resources(workflow, roots, state), kept, PROGRAM)
 
 
 def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Workflow:
@@ -83,12 +82,12 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
     if workflow.provider is not None or not has_functions(workflow):
         return workflow
     environment = Environment()
-    skill = () if workflow.folder is None else (workflow.folder,)
+    folders = () if workflow.folder is None else (workflow.folder,)
     resources = skill_folder.FolderResources(
         project=environment.project,
-        resources=[os.path.join(folder, "resources") for folder in skill],
+        resources=[os.path.join(folder, "resources") for folder in folders],
         conventions=[
-            *(os.path.join(folder, "conventions") for folder in skill),
+            *(os.path.join(folder, "conventions") for folder in folders),
             *environment.conventions,
         ],
         workflow=lambda address: open_skill(address, roots, state).workflow,
@@ -112,7 +111,8 @@ def open_beside(world: World, address: str, session: Session, kept: Mapping[str,
     if name == session.skill.partition("/")[0]:
         found = Skill(name, place, source, _hidden(session.skill, place, roots))
     else:
-        found = find(address, [*_beside(place, source), *roots])
+        beside = [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
+        found = find(address, [*beside, *roots])
     try:
         file = workflow_file(address, found)
     except UnknownSkillError as error:  # it was there when the work was handed out
@@ -130,7 +130,14 @@ def open_again(
     """
     roots, state = world.roots, world.state
     if kept["source"] == PROGRAM:
-        return _of_program_again(world, session, kept)
+        if session.skill not in world.workflows:
+            raise ChangedError(
+                f"session `{session.id}` runs functions of the Python program that started it",
+                hint="continue it in that program, or move the workflow into a skill's workflow.py",
+                session=session.id,
+            )
+        opened = of_program(world.workflows[session.skill], roots, state)
+        return opened._replace(changed=opened.kept != kept)
     place = kept_folder(kept)
     if not os.path.lexists(place):
         what = f"the skill's folder {place} is missing, and session `{session.id}` runs code from it"
@@ -141,75 +148,36 @@ def open_again(
     file = skill_folder.file_at(place, session.skill, str(kept["file"]))
     if file is None:
         return None
-    try:
-        loaded = run_allowed(found, file, roots, state, session=session.id)
-    except TrustError as error:
-        error.hint = _of_that_folder(error.hint, session.skill, place, roots)
-        raise
+    loaded = run_allowed(found, file, roots, state, session=session.id)
     workflow = _with_resources(loaded.definition, roots, state)
     if now == kept["files"] and file.path == kept["file"]:
         return OpenedWorkflow(workflow, kept, session.source)
-    return OpenedWorkflow(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
+    renewed = _kept_of_skill(workflow, loaded, file, found)
+    return OpenedWorkflow(workflow, renewed, found.source, (), changed=True)
 
 
-def _of_program_again(world: World, session: Session, kept: Mapping[str, object]) -> OpenedWorkflow:
-    """Return the program's workflow; it has functions, or the program defines it."""
-    workflow = world.workflows.get(session.skill)
-    if workflow is not None:
-        opened = of_program(workflow, world.roots, world.state)
-        return opened._replace(changed=opened.kept != kept)
-    raise ChangedError(
-        f"session `{session.id}` runs functions of the Python program that started it",
-        hint="continue it in that program, or move the workflow into a skill's workflow.py",
-        session=session.id,
-    )
-
-
-def _kept_of_program(workflow: Workflow) -> dict[str, object]:
+def _kept(workflow: Workflow, **origin: object) -> dict[str, object]:
+    """Return what a session keeps of *workflow*, given its origin: skill, source, folder and files."""
     return {
         "format": DEFINITION_FORMAT,
-        "skill": workflow.name,
-        "source": PROGRAM,
-        "folder": "",
-        "file": "",
-        "texts": "",
-        "files": {},
+        **origin,
         "functions": has_functions(workflow),
         "workflow": to_plain(workflow),
     }
 
 
-def _kept(
-    workflow: Workflow, loaded: LoadedWorkflow, file: skill_folder.WorkflowFile, found: Skill
+def _kept_of_skill(
+    workflow: Workflow, loaded: LoadedWorkflow, file: WorkflowFile, found: Skill
 ) -> dict[str, object]:
-    bundled = found.source == BUNDLED
-    return {
-        "format": DEFINITION_FORMAT,
-        "skill": file.address,
-        "source": found.source,
-        "folder": found.name if bundled else os.path.abspath(found.folder),
-        "file": file.path,
-        "texts": file.text_folder,
-        "files": loaded.digests,
-        "functions": has_functions(workflow),
-        "workflow": to_plain(workflow),
-    }
-
-
-def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[Root]) -> str | Hint:
-    """Return *hint*. If a nearer folder has the same name, so that `flow skill trust` would mean that one, say so first."""
-    try:
-        nearest = find(address, roots).folder
-    except FlowError:
-        return hint
-    if os.path.realpath(nearest) == os.path.realpath(place):
-        return hint
-    return Hint(f"the session runs {place}, but {nearest} is closer: move that away, then ", hint)
-
-
-def _beside(place: str, source: str) -> list[Root]:
-    """Return the folder that contains the skill at *place*; other skills are searched there first."""
-    return [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
+    return _kept(
+        workflow,
+        skill=file.address,
+        source=found.source,
+        folder=found.name if found.source == BUNDLED else os.path.abspath(found.folder),
+        file=file.path,
+        texts=file.text_folder,
+        files=loaded.digests,
+    )
 
 
 def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> tuple[str, str]:
