@@ -30,7 +30,7 @@ class Execution(NamedTuple):
 
     verdict: Verdict
     exit_status: int | None
-    seconds: float
+    seconds: float | None
     output_digest: str
     output: str = ""
     problem: str = ""

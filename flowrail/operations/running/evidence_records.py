@@ -64,6 +64,10 @@ class _AtStep(NamedTuple):
     step: StepDef
     session: Session
 
+    @property
+    def evidence(self) -> StepEvidence:
+        return self.session.evidence[self.step.id]
+
 
 def show(world: World, session_id: str) -> StepEvidenceView:
     """Return the evidence of the current step as it is now; nothing is recorded."""
@@ -73,7 +77,7 @@ def show(world: World, session_id: str) -> StepEvidenceView:
         step=at.step.id,
         outcomes={outcome: [check.id for check in checks] for outcome, checks in at.step.evidence.items()},
         results=results_of(world, at.opened.workflow, at.session) if at.step.evidence else (),
-        refusals=at.session.evidence[at.step.id].refusals if at.step.evidence else 0,
+        refusals=at.evidence.refusals if at.step.evidence else 0,
         tries=at.step.tries,
     )
 
@@ -83,102 +87,92 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
     at = _at_step(world, world.store.read(session_id).session)
     check = _check(at, check_id)
     if not check.run:
+        show_command = Command("evidence show", session_id, store=world.shown_store)
         raise UsageError(
             f"check `{check.id}` runs no command",
-            hint=Hint(
-                "it is made when the outcome is reported; see its result: ", _show_command(world, session_id)
-            ),
+            hint=Hint("it is made when the outcome is reported; see its result: ", show_command),
         )
-    session, step = at.session, at.step
-    folder = session.evidence[step.id].entry.folder
+    folder = at.evidence.entry.folder
     _require_approval(world, at, check, folder)
-    values = context_of(world, at.opened.workflow, session).values
+    values = context_of(world, at.opened.workflow, at.session).values
     try:
-        state = state_of_run(check, folder, values, session.revision)
+        state = state_of_run(check, folder, values, at.session.revision)
     except UnreadableError as error:
         raise UsageError(f"check `{check.id}`: {error}", hint="make it readable") from None
     done = commands.run(check, folder, world.environ)
-    result = CommandRun(
-        check=check.id,
-        level=Level.CHECKED,
-        verdict=done.verdict,
-        command=tuple(check.run),
-        folder=folder,
-        machine=machine_name(),
-        state=state,
-        at=world.now(),
-        by=world.by,
-        exit_status=done.exit_status,
-        seconds=done.seconds,
-        output_digest=done.output_digest,
-        output=_kept_output(at.session, done.verdict, done.output),
-        problem=done.problem,
-    )
-    record_run(world, session_id, result, at.session)
-    return result
+    return _record_run(world, at, check, Level.CHECKED, state, done)
 
 
 def observe(world: World, session_id: str, observed: ObservedCommand) -> list[CommandRun]:
     """Record a command that the agent ran itself for each check that declares exactly it."""
     at = _at_step(world, world.store.read(session_id).session)
-    if not at.step.evidence:
+    if not at.step.evidence or os.path.realpath(observed.folder) != at.evidence.entry.folder:
         return []
-    folder = at.session.evidence[at.step.id].entry.folder
-    if os.path.realpath(observed.folder) != folder:
-        return []
-    recorded = []
-    for check in at.step.checks.values():
-        if check.run and commands.is_same_command(observed.line, check.run):
-            result = _observed(world, at, check, observed, folder)
-            record_run(world, session_id, result, at.session)
-            recorded.append(result)
-    return recorded
+    return [
+        _record_observed(world, at, check, observed)
+        for check in at.step.checks.values()
+        if check.run and commands.is_same_command(observed.line, check.run)
+    ]
 
 
-def _observed(
-    world: World, at: _AtStep, check: EvidenceCheck, observed: ObservedCommand, folder: str
+def _record_observed(
+    world: World, at: _AtStep, check: EvidenceCheck, observed: ObservedCommand
 ) -> CommandRun:
     verdict, problem = Verdict.FAIL, "the host reported that it failed"
     if observed.succeeded:
         verdict, problem = commands.judge(check, 0, observed.output)
     values = context_of(world, at.opened.workflow, at.session).values
-    return CommandRun(
+    state = state_of_run(check, at.evidence.entry.folder, values, at.session.revision)
+    digest = sha256_hex(observed.output.encode("utf-8", "replace"))
+    exit_status = 0 if observed.succeeded else None
+    done = commands.Execution(verdict, exit_status, observed.seconds, digest, observed.output, problem)
+    return _record_run(world, at, check, Level.OBSERVED, state, done, event=observed.event)
+
+
+def _record_run(
+    world: World,
+    at: _AtStep,
+    check: EvidenceCheck,
+    level: Level,
+    state: str,
+    done: commands.Execution,
+    *,
+    event: str = "",
+) -> CommandRun:
+    """Record a run of a command, unless the session has moved since it was read.
+
+    Of the output, the end is recorded without secrets, if the command did not pass.
+    """
+    output = Secrets(at.session).hide(done.output)
+    result = CommandRun(
         check=check.id,
-        level=Level.OBSERVED,
-        verdict=verdict,
+        level=level,
+        verdict=done.verdict,
         command=tuple(check.run),
-        folder=folder,
+        folder=at.evidence.entry.folder,
         machine=machine_name(),
-        state=state_of_run(check, folder, values, at.session.revision),
+        state=state,
         at=world.now(),
         by=world.by,
-        exit_status=0 if observed.succeeded else None,
-        event=observed.event,
-        seconds=observed.seconds,
-        output_digest=sha256_hex(observed.output.encode("utf-8", "replace")),
-        output=_kept_output(at.session, verdict, observed.output),
-        problem=problem,
+        exit_status=done.exit_status,
+        event=event,
+        seconds=done.seconds,
+        output_digest=done.output_digest,
+        output="" if done.verdict is Verdict.PASS else commands.end_of(output),
+        problem=done.problem,
     )
-
-
-def _kept_output(session: Session, verdict: Verdict, output: str) -> str:
-    """Return what is recorded of the output of a command: the end without secrets, if the command did not pass."""
-    return "" if verdict is Verdict.PASS else commands.end_of(Secrets(session).hide(output))
-
-
-def record_run(world: World, session_id: str, result: CommandRun, seen: Session) -> None:
-    """Record a run of a command, unless the session has moved since it was *seen*."""
-    with world.store.change(session_id, wait=world.wait) as change:
+    with world.store.change(at.session.id, wait=world.wait) as change:
         session = change.kept.session
-        if (session.revision, session.step) != (seen.revision, seen.step) or not session.is_open:
+        if (session.revision, session.step) != (at.session.revision, at.step.id) or not session.is_open:
             raise ConflictError(
-                f"session `{session_id}` moved while the command ran, so the result does not count",
-                hint=Hint("see its state: ", Command("resume", session_id, store=world.shown_store)),
+                f"session `{session.id}` moved while the command ran, so the result does not count",
+                hint=Hint("see its state: ", Command("resume", session.id, store=world.shown_store)),
             )
-        known = session.evidence.get(str(session.step)) or seen.evidence[str(seen.step)]
+        known = session.evidence.get(at.step.id) or at.evidence
         note: RecordNote = {"check": result.check, "level": result.level, "verdict": result.verdict}
         after = session.with_evidence(known.with_run(result))
         change.commit(after, kind="evidence", at=result.at, by=world.by, note=note)
+    return result
 
 
 def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
@@ -225,7 +219,7 @@ def _confirm(world: World, session_id: str, *said: Confirmation, expect: int | N
     with world.store.change(session_id, wait=world.wait) as change:
         check_expected(world, change.kept.session, expect)
         at = _at_step(world, change.kept.session)
-        evidence = at.session.evidence[at.step.id]
+        evidence = at.evidence
         for confirmation in said:
             _check(at, confirmation.check)
             evidence = evidence.with_confirmation(confirmation)
@@ -263,19 +257,13 @@ def _check(at: _AtStep, check_id: str) -> EvidenceCheck:
 def _require_approval(world: World, at: _AtStep, check: EvidenceCheck, folder: str) -> None:
     name = at.session.skill.partition("/")[0]
     if not at.opened.folder:
+        approve_command = Command(
+            "evidence approve", at.session.id, check.id, reason="REASON", store=world.shown_store
+        )
         raise TrustError(
             f"workflow `{name}` is defined by a program, so its commands cannot be approved",
-            hint=Hint(
-                "a person runs: ",
-                Command(
-                    "evidence approve", at.session.id, check.id, reason="REASON", store=world.shown_store
-                ),
-            ),
+            hint=Hint("a person runs: ", approve_command),
             skill=name,
         )
     root = at.opened.named_root
     approval.require_command(at.opened.folder, folder, check.run, world.state, skill=name, root=root)
-
-
-def _show_command(world: World, session_id: str) -> Command:
-    return Command("evidence show", session_id, store=world.shown_store)
