@@ -18,7 +18,7 @@ from support.sandbox import SMALL, flow, process, put_skill, told
 from flowrail.hosts.protocol import EVENTS
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_hooks, without_hooks
 from flowrail.operations.doctor.hooks import hooks_section
-from flowrail.operations.doctor.section import DoctorContext
+from flowrail.operations.environment import Environment
 
 PROJECT = Path(".claude/settings.json")
 OTHERS = """\
@@ -42,9 +42,7 @@ def put(text: str) -> None:
 
 def findings() -> list[dict[str, Any]]:
     """Return what an examination finds of hooks."""
-    state = Path(os.environ["HOME"]) / "state"
-    world = DoctorContext(os.getcwd(), os.environ["HOME"], os.environ, str(state), ".flow")
-    return [each._asdict() for each in hooks_section(world).findings]
+    return [finding._asdict() for finding in hooks_section(Environment()).findings]
 
 
 def test_without_settings_a_file_is_made_and_removed_again() -> None:

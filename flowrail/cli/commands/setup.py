@@ -10,7 +10,6 @@ from flowrail.cli.options import Call
 from flowrail.errors import UsageError
 from flowrail.formatters.reports.doctor import report
 from flowrail.operations.doctor import diagnose
-from flowrail.operations.doctor.section import DoctorContext
 from flowrail.text.phrases import did_you_mean
 
 
@@ -24,11 +23,7 @@ def doctor_command(call: Call) -> int:
     Locations and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions,
     approvals, versions. Nothing runs and nothing is written. Exits 1 if there is an error.
     """
-    here = call.environment
-    context = DoctorContext(
-        here.cwd, here.home, here.environ, here.state, here.store_path, call.roots, here.now
-    )
-    examined = diagnose(context)
+    examined = diagnose(call.environment)
     call.answer(examined, report(examined))
     return 0 if examined["ok"] else 1
 

@@ -11,20 +11,20 @@ from collections import Counter
 from flowrail.discovery.index import discover
 from flowrail.operations.doctor.hooks import hooks_section
 from flowrail.operations.doctor.installation import installation_section
-from flowrail.operations.doctor.section import DoctorContext
 from flowrail.operations.doctor.sessions import approvals, sessions
 from flowrail.operations.doctor.skills import skill_sections
+from flowrail.operations.environment import Environment
 
 
-def diagnose(context: DoctorContext) -> dict[str, object]:
+def diagnose(here: Environment) -> dict[str, object]:
     """Return what `flow doctor` reports, as plain data: sections with facts, findings, and their counts."""
-    found = discover(context.cwd, context.home, context.environ, extra=context.extra)
+    found = discover(here.cwd, here.home, here.environ, extra=here.extra)
     sections = [
-        installation_section(context.environ),
-        *skill_sections(found, context),
-        sessions(context),
-        approvals(found.places.usable, context.state),
-        hooks_section(context),
+        installation_section(here.environ),
+        *skill_sections(found, here),
+        sessions(here),
+        approvals(found.places.usable, here.state),
+        hooks_section(here),
     ]
     findings = [
         {"section": section.name, **finding._asdict()} for section in sections for finding in section.findings

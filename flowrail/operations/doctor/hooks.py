@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowrail.command import Command
-from flowrail.discovery.locations import skill_roots
 from flowrail.errors import DocumentError
 from flowrail.hosts.protocol import UNTIL_RESUMED, paused_until
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
-from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
+from flowrail.operations.doctor.section import Section, SetupFinding, short
+from flowrail.operations.environment import Environment
 from flowrail.skills.summary import forbidden_tools
 
 MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
 
 
-def hooks_section(world: DoctorContext) -> Section:
+def hooks_section(here: Environment) -> Section:
     """Return which settings hold our hooks, and what is wrong with them."""
     facts: list[str] = []
     findings: list[SetupFinding] = []
     data: list[dict[str, object]] = []
     installed: dict[str, list[SettingsFile]] = {}
-    forbidden = forbidden_tools(skill_roots(world.cwd, world.home, world.environ, world.extra))
-    for file in settings_files(world.cwd, world.home, world.environ):
+    forbidden = forbidden_tools(here.roots)
+    for file in settings_files(here.cwd, here.home, here.environ):
         try:
             hooks = inspect(file, forbidden)
         except DocumentError as error:
@@ -32,16 +32,16 @@ def hooks_section(world: DoctorContext) -> Section:
             findings += _findings(file, hooks)
             if hooks.any:
                 installed.setdefault(file.host, []).append(file)
-                facts.append(f"{file.host}, {file.to}: {world.short(file.path)}")
+                facts.append(f"{file.host}, {file.to}: {short(file.path, here)}")
         data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
-    findings += _paused(world)
+    findings += _paused(here)
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
     none = [f"none; `{Command('hook install')}` adds them to a host's settings"]
     return Section("hooks", facts or none, findings, {"hooks": data})
 
 
-def _paused(world: DoctorContext) -> Iterator[SetupFinding]:
-    until = paused_until(world.state, world.now)
+def _paused(here: Environment) -> Iterator[SetupFinding]:
+    until = paused_until(here.state, here.now)
     if until is not None:
         what = f"all hooks are paused {until if until == UNTIL_RESUMED else f'until {until}'}"
         yield SetupFinding("HOOKS_PAUSED", "warning", what, str(Command("hook resume")), "")

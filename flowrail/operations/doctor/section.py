@@ -1,27 +1,12 @@
-"""What an examination looks at, and one section of its result."""
+"""One section of an examination."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.operations.environment import Environment
 from flowrail.text.report import short_path
-
-
-class DoctorContext(NamedTuple):
-    """Everything that an examination may look at."""
-
-    cwd: str
-    home: str
-    environ: Mapping[str, str]
-    state: str
-    store: str
-    extra: Sequence[str] = ()
-    now: str = ""
-
-    def short(self, path: str) -> str:
-        """Return a path as people read it: from the current folder, or from home."""
-        return short_path(path, self.cwd, self.home)
 
 
 class SetupFinding(NamedTuple):
@@ -42,3 +27,8 @@ class Section(NamedTuple):
     facts: Sequence[str]
     findings: Sequence[SetupFinding]
     data: Mapping[str, Any]
+
+
+def short(path: str, here: Environment) -> str:
+    """Return a path as people read it: from the current folder, or from home."""
+    return short_path(path, here.cwd, here.home)

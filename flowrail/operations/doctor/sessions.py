@@ -6,20 +6,17 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
+from flowrail.operations.doctor.section import Section, SetupFinding, short
+from flowrail.operations.environment import Environment
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import OWN_SCOPES, Skill, listing, named_root, workflows
 from flowrail.storage.ownership import Owner
-
-if TYPE_CHECKING:
-    from flowrail.machines.sessions.store import Store
 
 _KINDS = ("open", "ended", "foreign", "broken")
 
@@ -34,14 +31,14 @@ class _ReadOnlyOwner(Owner):
             return b""
 
 
-def sessions(world: DoctorContext) -> Section:
+def sessions(here: Environment) -> Section:
     """Return where sessions are stored, how many have each status, and what is wrong with them."""
     findings = [
-        *_unusable(world.store, "sessions", "fix it, or name another folder with --store"),
-        *_unusable(world.state, "the user's own state", "fix it"),
-        *_key(world.state),
+        *_unusable(here.store_path, "sessions", "fix it, or name another folder with --store"),
+        *_unusable(here.state, "the user's own state", "fix it"),
+        *_key(here.state),
     ]
-    store = Store(world.store, _ReadOnlyOwner(world.state))
+    store = Store(here.store_path, _ReadOnlyOwner(here.state))
     counts: Counter[str] = Counter()
     for session_id in _ids(store, findings):
         try:
@@ -59,12 +56,12 @@ def sessions(world: DoctorContext) -> Section:
             )
             continue
         counts["open" if kept.session.is_open else "ended"] += 1
-    exists = os.path.isdir(world.store)
+    exists = os.path.isdir(here.store_path)
     listed = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
     if not exists:
         listed = f"not found; `{Command('start', 'SKILL')}` creates it"
-    facts = [f"{world.short(world.store)}: {listed}", f"key and approvals: {world.short(world.state)}"]
-    data = {"store": world.store, "state": world.state, "exists": exists}
+    facts = [f"{short(here.store_path, here)}: {listed}", f"key and approvals: {short(here.state, here)}"]
+    data = {"store": here.store_path, "state": here.state, "exists": exists}
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})
 
 

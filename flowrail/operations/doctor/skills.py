@@ -17,7 +17,8 @@ from flowrail.discovery.ranking.menu import remarks
 from flowrail.discovery.registry.check import check as check_registry
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
-from flowrail.operations.doctor.section import DoctorContext, Section, SetupFinding
+from flowrail.operations.doctor.section import Section, SetupFinding, short
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.check import check as check_workflows
 from flowrail.text.phrases import count
 
@@ -27,12 +28,12 @@ _DIALECTS = {"v3": "v3", "v2": "v2", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
 
 
-def skill_sections(found: Discovery, context: DoctorContext) -> Iterator[Section]:
+def skill_sections(found: Discovery, here: Environment) -> Iterator[Section]:
     """Yield the sections about locations, skills, the registry and workflows."""
-    yield _locations(found, context)
+    yield _locations(found, here)
     yield _files(found)
-    yield _registry(found, context)
-    yield _workflows(found.places.usable, context.cwd)
+    yield _registry(found, here)
+    yield _workflows(found.places.usable, here.cwd)
 
 
 def _conformance(path: str) -> Sequence[Note]:
@@ -43,16 +44,16 @@ def _conformance(path: str) -> Sequence[Note]:
     return first_notes(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))
 
 
-def _locations(found: Discovery, context: DoctorContext) -> Section:
+def _locations(found: Discovery, here: Environment) -> Section:
     places = found.places
     counts = Counter(each.root for each in (*found.candidates, *found.hidden))
     counts.update(each.root for each in found.skipped if each.is_skill and each.code != "SHADOWED")
     facts = [
-        f"{context.short(root.path)} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
+        f"{short(root.path, here)} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
         for root in places.roots
     ]
     if places.superproject:
-        facts.append(f"a submodule of {context.short(places.superproject)}")
+        facts.append(f"a submodule of {short(places.superproject, here)}")
     notes = [
         note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
     ]
@@ -98,12 +99,12 @@ def _files(found: Discovery) -> Section:
     return Section("skills", facts, list(_as_findings(notes)), data)
 
 
-def _registry(found: Discovery, context: DoctorContext) -> Section:
+def _registry(found: Discovery, here: Environment) -> Section:
     registry = found.registry
     if not registry.exists:
-        facts = [f"none at {context.short(registry.path)}; it is optional"]
+        facts = [f"none at {short(registry.path, here)}; it is optional"]
         return Section("registry", facts, [], {"path": registry.path, "exists": False, "workflows": 0})
-    facts = [f"{context.short(registry.path)}: {count(len(registry.entries), 'workflow')}"]
+    facts = [f"{short(registry.path, here)}: {count(len(registry.entries), 'workflow')}"]
     data = {"path": registry.path, "exists": True, "workflows": len(registry.entries)}
     return Section("registry", facts, list(_as_findings(check_registry(found))), data)
 
