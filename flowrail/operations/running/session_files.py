@@ -22,6 +22,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError, StorageError
 from flowrail.machines.definition.workflow import Workflow, from_plain, step_fingerprint, workflow_fingerprint
+from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, kept_folder
@@ -281,15 +282,18 @@ def described(path: str, about: os.stat_result, now: float) -> WorkingFile:
 
 
 def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:
-    """Copy the working files of a session to those of its fork; return notes about what could not be copied."""
+    """Copy working files and the received payload to a fork; return notes about what could not be copied."""
     import shutil  # 2 ms with the archive formats that it imports, and only forks copy files
 
     try:
-        shutil.copytree(path_of(world, source), path_of(world, target), symlinks=True, dirs_exist_ok=True)
-    except FileNotFoundError:
-        return ()
+        with suppress(FileNotFoundError):
+            shutil.copytree(path_of(world, source), path_of(world, target), symlinks=True, dirs_exist_ok=True)
+        if source.received is not None:
+            payload = now_at(source.received.payload, world.store.folder(source.id))
+            with suppress(FileNotFoundError):
+                shutil.copy2(payload, world.store.folder(target.id), follow_symlinks=False)
     except (OSError, shutil.Error) as error:
-        return (f"the working files of `{source.id}` were not all copied: {error}",)
+        return (f"the files of `{source.id}` were not all copied: {error}",)
     return ()
 
 

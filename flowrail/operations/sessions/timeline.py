@@ -6,17 +6,14 @@ and questions start again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
+from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
 from flowrail.machines.definition.workflow import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
-from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.record import ForkOrigin, Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
@@ -27,9 +24,8 @@ from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.session_files import as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, store_new
 from flowrail.storage.file_store import LinesLostError
-from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
+from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError
-from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 
 
@@ -96,11 +92,6 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     new_id = world.store.new_id(source.skill)
     work = session_files.new_folder(world, opened.workflow, new_id)
     after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
-    payload, data = _payload_of(world, session_id, after)
-    if data:
-        payload = os.path.join(world.store.folder(new_id), os.path.basename(payload))
-        assert after.received is not None  # noqa: S101 - it has a payload
-        after = after._replace(received=after.received._replace(payload=payload))
     after = after._replace(started_at=now, host=None).bound_to(world.host)
     after = session_files.on_this_machine(world, after)
     origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": then.record.hash}
@@ -108,11 +99,6 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     answer = store_new(world, opened, after, at=now, kind="fork", note=note)
     notes = _noted(world, session_id, new_id, revision, now)
     notes += session_files.copy(world, source, after)
-    if data:
-        try:
-            write_atomic(payload, data)
-        except StorageError as error:
-            notes += (f"the payload of `{session_id}` was not copied: {error.message}",)
     return answer._replace(notes=(*answer.notes, *notes))
 
 
@@ -189,17 +175,6 @@ def _from(
         work=work,
     )
     return entered(workflow, again, now)
-
-
-def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, bytes]:
-    """Return the path and the bytes of the payload that a session received; no bytes if it cannot be read."""
-    if session.received is None:
-        return "", b""
-    path = os.path.join(world.store.folder(session_id), os.path.basename(session.received.payload))
-    if os.path.splitext(os.path.basename(path))[0] == COPY:
-        with suppress(DocumentError):
-            return path, read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")
-    return path, b""
 
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
