@@ -1,16 +1,19 @@
-"""Fill `$name` placeholders in texts."""
+"""Fill `$name` placeholders in texts, and find the fences of Markdown, in which values are filled with more care."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from flowrail.text.phrases import in_words
 
 _NO_FENCE = r"(?m)^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:"
 """The start of one of our blocks. A value never contains one."""
 _FENCE_MARK = r"(?m)^ {0,3}(?=`{3}|~{3})"
-_OPENING = r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)"
+_OPENING = r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)"
+OURS = "flow:"
+"""The beginning of the info string of our blocks."""
 MOST_AGAIN = 1_000_000
 """Characters of values and resources that one step repeats."""
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
@@ -30,28 +33,29 @@ class Filling:
     """Fills the texts of one step.
 
     A name without a value becomes empty. Placeholders inside a value are not filled. A value never opens or
-    closes one of our blocks, and never becomes a line of its own in one. Repeated values are limited to
-    `MOST_AGAIN` characters together; after that, placeholders stay as they are.
+    closes one of our blocks, and never becomes a line of its own in one. Repeated values are limited as
+    `RepeatableTexts`; after that, placeholders stay as they are.
 
     With *quoting*, for instructions, the lines of a value after the first become a quotation, so that none of
     them looks like a line of the author.
     """
 
     def __init__(self, values: Mapping[str, object], *, quoting: bool = False) -> None:
-        self._values = values
         self._quoting = quoting
-        self._words: dict[str, str] = {}
-        self._left = MOST_AGAIN
+        self._words = RepeatableTexts(
+            lambda name: "$" if name == "$" else re.sub(_NO_FENCE, r"\1flow :", in_words(values.get(name)))
+        )
 
     def fill(self, text: str) -> str:
         """Return *text* with its placeholders filled."""
         pieces: list[str] = []
-        at = 0
-        blocks = _blocks(text) if "flow:" in text else []
-        for start, end in blocks:
-            pieces += [self._filled(text[at:start], guarded=True), self._filled_block(text[start:end])]
-            at = end
-        return "".join([*pieces, self._filled(text[at:], guarded=bool(blocks))])
+        end = 0
+        blocks = [fence for fence in fences(text) if fence.info.startswith(OURS)] if OURS in text else []
+        for block in blocks:
+            pieces.append(self._filled(text[end : block.start], guarded=True))
+            pieces.append(self._filled_block(text[block.start : block.end]))
+            end = block.end
+        return "".join([*pieces, self._filled(text[end:], guarded=bool(blocks))])
 
     def _filled_block(self, text: str) -> str:
         def put(found: re.Match[str]) -> str:
@@ -74,20 +78,10 @@ class Filling:
         return re.sub(_NO_FENCE, r"\1flow :", filled)  # several values form the start of a block together
 
     def _value(self, found: re.Match[str]) -> str:
-        name = found.group(1)
-        value = "$" if name == "$" else self._in_words(name)
-        return found.group() if value is None else value
-
-    def _in_words(self, name: str) -> str | None:
-        """Return the value of *name* in words, or `None` if too much was repeated already."""
-        if name not in self._words:
-            self._words[name] = re.sub(_NO_FENCE, r"\1flow :", in_words(self._values.get(name)))
-            return self._words[name]
-        value = self._words[name]
-        if len(value) > self._left:
-            return None
-        self._left -= len(value)
-        return value
+        try:
+            return self._words(found[1])
+        except KeyError:
+            return found[0]
 
 
 def _quoted(value: str, behind: str) -> str:
@@ -100,39 +94,46 @@ def _quoted(value: str, behind: str) -> str:
 class RepeatableTexts:
     """Texts by name. Repeated texts are limited to `MOST_AGAIN` characters together; after that, `KeyError`."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-        self._given: set[str] = set()
+    def __init__(self, text_of: Callable[[str], str]) -> None:
+        self._text_of = text_of
+        self._texts: dict[str, str] = {}
         self._left = MOST_AGAIN
 
     def __call__(self, name: str) -> str:
         """Return the text of that name."""
+        if name not in self._texts:
+            self._texts[name] = self._text_of(name)
+            return self._texts[name]
         text = self._texts[name]
-        if name in self._given:
-            if len(text) > self._left:
-                raise KeyError(name)
-            self._left -= len(text)
-        self._given.add(name)
+        if len(text) > self._left:
+            raise KeyError(name)
+        self._left -= len(text)
         return text
 
 
-def _blocks(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each of our blocks in *text*, with its opening and closing lines."""
-    found: list[tuple[int, int]] = []
-    at, end = 0, 0
+class Fence(NamedTuple):
+    """A fence of Markdown with its first and last line: its extent in the text, and the info string."""
+
+    start: int
+    end: int
+    """The beginning of the next line; one past the text if the fence is the last line."""
+    info: str
+    is_closed: bool
+
+
+def fences(text: str) -> Iterator[Fence]:
+    """Yield every fence of *text*. A fence inside another one is part of its text."""
+    start = end = 0
+    info = ""
     closing: re.Pattern[str] | None = None
-    ours = False
     for line in text.split("\n"):
-        end = at + len(line) + 1
-        opening = re.match(_OPENING, line) if closing is None else None
-        if opening:
-            mark = opening.group(1)
+        begin, end = end, end + len(line) + 1
+        if closing is not None:
+            if closing.match(line):
+                yield Fence(start, end, info, is_closed=True)
+                closing = None
+        elif opening := re.match(_OPENING, line):
+            start, mark, info = begin, opening[1], opening[2].strip()
             closing = re.compile(f" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \\t\\r]*\\Z")
-            ours = opening.group(2).startswith("flow:")
-            found += [(at, len(text) + 1)] if ours else []
-        elif closing is not None and closing.match(line):
-            if ours:
-                found[-1] = (found[-1][0], end)
-            closing = None
-        at = end
-    return found
+    if closing is not None:
+        yield Fence(start, end, info, is_closed=False)

@@ -11,11 +11,12 @@ another fence stays text, and so does a fence that cannot become a block; `fence
 
 from __future__ import annotations
 
-import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.formatters.blocks import instructions
+from flowrail.text.placeholders import OURS, fences
 from flowrail.text.safe_text import Markup
 
 Resources = Callable[[str], str]
@@ -31,7 +32,6 @@ RESOURCE = "resource"
 KNOWN_FENCES = (*_BLOCKS, RESOURCE)
 """The names that a ``flow:`` fence may have."""
 LONGEST_QUOTE = 40
-_OPENING = re.compile(r"( {0,3})(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 
 
 class FenceProblem(NamedTuple):
@@ -42,23 +42,23 @@ class FenceProblem(NamedTuple):
     message: str
 
 
-class _Fence(NamedTuple):
-    """A ``flow:`` fence: ``source`` are all its lines, ``body`` the lines between its marks."""
+class _Block(NamedTuple):
+    """A ``flow:`` fence: its source, its first line, and its items."""
 
     line: int
     name: str
-    body: tuple[str, ...]
-    source: tuple[str, ...]
-    closed: bool
+    source: str
+    items: Sequence[str]
+    is_closed: bool
 
     @property
     def problem(self) -> str | None:
         """Why it cannot become a block."""
         if self.name not in KNOWN_FENCES:
             return f"unknown block `{self.name[:LONGEST_QUOTE]}`"
-        if not self.closed:
+        if not self.is_closed:
             return "the fence is not closed"
-        return None if _items(self.body) else "the fence is empty"
+        return None if self.items else "the fence is empty"
 
 
 def with_blocks(text: str, resources: Resources) -> list[str | Markup]:
@@ -68,73 +68,58 @@ def with_blocks(text: str, resources: Resources) -> list[str | Markup]:
         if isinstance(part, str):
             pieces.append(part)
         else:
-            pieces += _blocks(part, resources)
+            pieces += _made(part, resources)
     return pieces
 
 
 def fence_problems(text: str) -> tuple[FenceProblem, ...]:
     """Return every ``flow:`` fence that stays text, with the reason."""
-    fences = (part for part in _parts(text) if isinstance(part, _Fence))
-    return tuple(FenceProblem(fence.line, fence.name, fence.problem) for fence in fences if fence.problem)
+    blocks = (part for part in _parts(text) if isinstance(part, _Block))
+    return tuple(FenceProblem(block.line, block.name, block.problem) for block in blocks if block.problem)
 
 
-def _blocks(fence: _Fence, resources: Resources) -> list[str | Markup]:
-    """Return the blocks of a fence, or its text."""
-    source = "\n".join(fence.source)
-    if fence.problem:
-        return [source]
-    items = _items(fence.body)
-    if fence.name != RESOURCE:
-        return [_BLOCKS[fence.name](items)]
+def _made(block: _Block, resources: Resources) -> list[str | Markup]:
+    """Return what a fence becomes, or its text."""
+    if block.problem:
+        return [block.source]
+    if block.name != RESOURCE:
+        return [_BLOCKS[block.name](block.items)]
     try:
-        return [instructions.format_resource(name, resources(name)) for name in items]
+        return [instructions.format_resource(name, resources(name)) for name in block.items]
     except (ValueError, KeyError):  # an unknown resource
-        return [source]
+        return [block.source]
 
 
 def _items(body: Sequence[str]) -> list[str]:
     """Return the lines of a fence as items; the smallest indentation counts as none."""
-    lines = [line.rstrip() for line in body if line.strip()]
-    least = min((_indentation(line) for line in lines), default=0)
+    lines = textwrap.dedent("\n".join(line.rstrip() for line in body)).split("\n")
     items: list[str] = []
-    for line in lines:
-        if _indentation(line) > least and items:
+    for line in filter(None, lines):
+        if line.startswith((" ", "\t")) and items:
             items[-1] += f"\n{line.strip()}"
         else:
             items.append(line.strip().removeprefix("- ").strip())
     return items
 
 
-def _indentation(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _parts(text: str) -> Iterator[str | _Fence]:
+def _parts(text: str) -> Iterator[str | _Block]:
     """Yield the ``flow:`` fences, and the text between them."""
-    lines = text.split("\n")
-    plain: list[str] = []
-    start = 0
-    while start < len(lines):
-        opening = _OPENING.match(lines[start].rstrip())
-        end = _end(lines, start, opening.group(2)) if opening else start
-        closed = end < len(lines)
-        whole = lines[start : end + 1]
-        if opening and opening.group(3).startswith("flow:"):
-            if plain:
-                yield "\n".join(plain)
-            plain = []
-            body = whole[1:-1] if closed else whole[1:]
-            name = opening.group(3).removeprefix("flow:").strip()
-            yield _Fence(start + 1, name, tuple(body), tuple(whole), closed)
-        else:
-            plain += whole
-        start = end + 1
-    if plain:
-        yield "\n".join(plain)
-
-
-def _end(lines: Sequence[str], start: int, mark: str) -> int:
-    """Return the line that closes a fence, or one past the last line."""
-    closing = re.compile(f" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \\t]*\\Z")
-    numbers = range(start + 1, len(lines))
-    return next((number for number in numbers if closing.match(lines[number].rstrip("\r"))), len(lines))
+    end = 0
+    for fence in fences(text):
+        if not fence.info.startswith(OURS):
+            continue
+        if fence.start > end:
+            yield text[end : fence.start].removesuffix("\n")
+        source = text[fence.start : fence.end]
+        source = source.removesuffix("\n") if fence.is_closed else source
+        lines = source.split("\n")
+        yield _Block(
+            text.count("\n", 0, fence.start) + 1,
+            fence.info.removeprefix(OURS).strip(),
+            source,
+            _items(lines[1:-1] if fence.is_closed else lines[1:]),
+            fence.is_closed,
+        )
+        end = fence.end
+    if end <= len(text):
+        yield text[end:]

@@ -6,10 +6,11 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces, plain
+from flowrail.formatters.guidance.content import Keep, Show, around, own_pieces, plain
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import ForeignSessionError
+from flowrail.text.placeholders import OURS
 
 _NOT_IN_DATA = frozenset({"resources", "texts_read", "result"})
 """Parts of the guidance that are in its texts."""
@@ -34,7 +35,7 @@ def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, 
 
 def _instructions(guidance: Guidance, show: Show) -> list[str]:
     before, after = around(guidance, show)
-    if not any(FENCE in action for action in guidance.actions):
+    if not any(OURS in action for action in guidance.actions):
         return [*before, *guidance.actions, *after]
     return [*before, "\n".join(own_pieces(guidance, show)), *after]
 

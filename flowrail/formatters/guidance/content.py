@@ -19,7 +19,7 @@ from flowrail.machines.engine.questions import (
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, duration, in_words, size
-from flowrail.text.placeholders import RepeatableTexts
+from flowrail.text.placeholders import OURS, RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, listing, one_line, parts, shortened
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ Show: TypeAlias = Callable[[Command], str]
 Keep: TypeAlias = Callable[[Command], object]
 """How a command is written in plain data: as a shell line, or as it is."""
 
-FENCE = "flow:"
 LONGEST_PARAM = 400
 """A longer parameter is cut when it is shown; JSON has it in full."""
 FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
@@ -315,7 +314,7 @@ def reference_texts(guidance: Guidance) -> dict[str, str]:
 def own_pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return the instructions of the step; a text without a fence is one piece."""
     found: list[str | Markup] = []
-    again = RepeatableTexts(guidance.resources)
+    again = RepeatableTexts(guidance.resources.__getitem__)
 
     def resource(name: str) -> str:
         return _reprint(guidance, name, show) if name in guidance.texts_read else again(name)
@@ -345,7 +344,7 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
             continue
         plain = piece.removeprefix("\n") if before else piece
         plain = plain.removesuffix("\n") if after else plain
-        if FENCE not in plain:
+        if OURS not in plain:
             found.append(plain)
             continue
         from flowrail.formatters.blocks.fences import with_blocks  # 1 ms, and few steps have a fence

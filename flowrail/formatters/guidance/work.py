@@ -78,7 +78,7 @@ def _commands(assignment: Assignment, show: Show) -> list[str]:
 def _pieces(assignment: Assignment) -> list[str | Markup]:
     variables = [element("var", in_words(value), name=name) for name, value in assignment.given.items()]
     context = [block("context", variables)] if variables else []
-    return [*text_pieces(assignment.prompt, RepeatableTexts(assignment.resources)), *context]
+    return [*text_pieces(assignment.prompt, RepeatableTexts(assignment.resources.__getitem__)), *context]
 
 
 def assignment_data(assignment: Assignment, keep: Keep = str) -> dict[str, object]:
