@@ -487,8 +487,8 @@ def python_names() -> None:
     """Write every public name with its signature and docstring."""
     formatters = "Prompt formatters"
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": [], formatters: []}
-    kinds[formatters] = sorted(flowrail.formatters.__all__)
-    for name in sorted(flowrail.__all__):
+    kinds[formatters] = sorted(dir(flowrail.formatters))
+    for name in sorted(dir(flowrail)):
         value = getattr(flowrail, name)
         kind = "Classes" if isinstance(value, type) else "Functions" if callable(value) else "Values"
         kinds[kind].append(name)

@@ -43,20 +43,17 @@ if TYPE_CHECKING:
         score_relevance as score_relevance,
         shortlist as shortlist,
     )
-
-__all__, __dir__, _load = lazy_exports(
-    __name__,
-    {
-        "flowrail.discovery.candidate": "Candidate Skipped",
-        "flowrail.discovery.diagnostics": "Note",
-        "flowrail.discovery.index": "Discovery discover",
-        "flowrail.discovery.locations": "Root Scope skill_roots",
-        "flowrail.discovery.queries": "discover_handoff_targets find_workflows",
-        "flowrail.discovery.ranking.scores": (
-            "Query Ranked Score Synthesis rank rank_for score_query score_relevance shortlist"
-        ),
-    },
-)
-
-if not TYPE_CHECKING:  # a type checker has the imports above
-    __getattr__ = _load
+else:
+    __all__, __dir__, __getattr__ = lazy_exports(
+        __name__,
+        {
+            "flowrail.discovery.candidate": "Candidate Skipped",
+            "flowrail.discovery.diagnostics": "Note",
+            "flowrail.discovery.index": "Discovery discover",
+            "flowrail.discovery.locations": "Root Scope skill_roots",
+            "flowrail.discovery.queries": "discover_handoff_targets find_workflows",
+            "flowrail.discovery.ranking.scores": (
+                "Query Ranked Score Synthesis rank rank_for score_query score_relevance shortlist"
+            ),
+        },
+    )

@@ -54,33 +54,30 @@ if TYPE_CHECKING:
         format_step_output as format_step_output,
         format_xml_mandate as format_xml_mandate,
     )
-
-__all__, __dir__, _load = lazy_exports(
-    __name__,
-    {
-        "flowrail.formatters.blocks.dispatch": (
-            "format_conditional_dispatch format_model_selection format_orchestrator_constraint "
-            "format_parallel_dispatch format_roster_dispatch format_subagent_dispatch "
-            "format_template_dispatch"
-        ),
-        "flowrail.formatters.blocks.instructions": (
-            "format_detection_questions format_expected_output format_factored_verification_rationale "
-            "format_forbidden format_incorrect_behavior format_open_question_guidance format_resource "
-            "format_routing format_state_banner format_verification_checklist"
-        ),
-        "flowrail.formatters.blocks.plain_text": (
-            "format_invoke_command format_step format_text_output format_text_step_header"
-        ),
-        "flowrail.formatters.blocks.review": (
-            "format_gate_actions format_gate_step format_post_qr_routing format_qr_banner "
-            "format_qr_file_output"
-        ),
-        "flowrail.formatters.blocks.step": (
-            "format_current_action format_gate_result format_invoke_after format_next_block "
-            "format_step_header format_step_output format_xml_mandate"
-        ),
-    },
-)
-
-if not TYPE_CHECKING:  # a type checker has the imports above
-    __getattr__ = _load
+else:
+    __all__, __dir__, __getattr__ = lazy_exports(
+        __name__,
+        {
+            "flowrail.formatters.blocks.dispatch": (
+                "format_conditional_dispatch format_model_selection format_orchestrator_constraint "
+                "format_parallel_dispatch format_roster_dispatch format_subagent_dispatch "
+                "format_template_dispatch"
+            ),
+            "flowrail.formatters.blocks.instructions": (
+                "format_detection_questions format_expected_output format_factored_verification_rationale "
+                "format_forbidden format_incorrect_behavior format_open_question_guidance format_resource "
+                "format_routing format_state_banner format_verification_checklist"
+            ),
+            "flowrail.formatters.blocks.plain_text": (
+                "format_invoke_command format_step format_text_output format_text_step_header"
+            ),
+            "flowrail.formatters.blocks.review": (
+                "format_gate_actions format_gate_step format_post_qr_routing format_qr_banner "
+                "format_qr_file_output"
+            ),
+            "flowrail.formatters.blocks.step": (
+                "format_current_action format_gate_result format_invoke_after format_next_block "
+                "format_step_header format_step_output format_xml_mandate"
+            ),
+        },
+    )

@@ -108,38 +108,35 @@ if TYPE_CHECKING:
         Session as Session,
     )
     from flowrail.text.safe_text import Markup as Markup
-
-__all__, __dir__, _load = lazy_exports(
-    __name__,
-    {
-        "flowrail.machines.checks.check": "check_workflow",
-        "flowrail.machines.definition.values": "Arg BoundedInt ChoiceSet Constant",
-        "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
-        "flowrail.machines.definition.findings": "Finding WorkflowError",
-        "flowrail.machines.definition.step_parts": (
-            "AgentRole Dispatch GateConfig Option Question Severity blocking_severities"
-        ),
-        "flowrail.machines.definition.script_steps": (
-            "BranchCommand BranchRouting Confidence DocumentAvailability FlatCommand GuidanceResult LinearRouting "
-            "LoopState NextCommand QRState QRStatus Routing "
-            "Step StepOutput TerminalRouting"
-        ),
-        "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
-        "flowrail.machines.definition.workflow": "Suppression Workflow",
-        "flowrail.machines.engine.advance": "advance start",
-        "flowrail.machines.engine.reports": "OutcomeNotOpenError SessionEndedError ValuesError",
-        "flowrail.machines.engine.transitions": "compile_workflow event_name position",
-        "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
-        "flowrail.machines.engine.questions": "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT",
-        "flowrail.machines.guidance.question_relay": "parse_questions",
-        "flowrail.machines.loading.packages": "discover_workflows register_workflow",
-        "flowrail.machines.loading.skill_folder": "FolderResources ResourceProvider",
-        "flowrail.machines.loading.skill_decorator": "skill",
-        "flowrail.machines.sessions.record": "Record",
-        "flowrail.machines.sessions.session": "Report Session",
-        "flowrail.text.safe_text": "Markup",
-    },
-)
-
-if not TYPE_CHECKING:  # a type checker has the imports above
-    __getattr__ = _load
+else:
+    __all__, __dir__, __getattr__ = lazy_exports(
+        __name__,
+        {
+            "flowrail.machines.checks.check": "check_workflow",
+            "flowrail.machines.definition.values": "Arg BoundedInt ChoiceSet Constant",
+            "flowrail.machines.definition.evidence": "EvidenceCheck GitCondition Level",
+            "flowrail.machines.definition.findings": "Finding WorkflowError",
+            "flowrail.machines.definition.step_parts": (
+                "AgentRole Dispatch GateConfig Option Question Severity blocking_severities"
+            ),
+            "flowrail.machines.definition.script_steps": (
+                "BranchCommand BranchRouting Confidence DocumentAvailability FlatCommand GuidanceResult LinearRouting "
+                "LoopState NextCommand QRState QRStatus Routing "
+                "Step StepOutput TerminalRouting"
+            ),
+            "flowrail.machines.definition.step": "Outcome Rule StepContext StepDef Variant",
+            "flowrail.machines.definition.workflow": "Suppression Workflow",
+            "flowrail.machines.engine.advance": "advance start",
+            "flowrail.machines.engine.reports": "OutcomeNotOpenError SessionEndedError ValuesError",
+            "flowrail.machines.engine.transitions": "compile_workflow event_name position",
+            "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
+            "flowrail.machines.engine.questions": "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT",
+            "flowrail.machines.guidance.question_relay": "parse_questions",
+            "flowrail.machines.loading.packages": "discover_workflows register_workflow",
+            "flowrail.machines.loading.skill_folder": "FolderResources ResourceProvider",
+            "flowrail.machines.loading.skill_decorator": "skill",
+            "flowrail.machines.sessions.record": "Record",
+            "flowrail.machines.sessions.session": "Report Session",
+            "flowrail.text.safe_text": "Markup",
+        },
+    )

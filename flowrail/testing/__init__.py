@@ -32,18 +32,15 @@ if TYPE_CHECKING:
         Run as Run,
         load as load,
     )
-
-__all__, __dir__, _load = lazy_exports(
-    __name__,
-    {
-        "flowrail.machines.definition.values": "BoundedInt ChoiceSet Constant",
-        "flowrail.machines.exploration.actions": "Act acts perform",
-        "flowrail.machines.exploration.inputs": "extract_schema generate_inputs input_id",
-        "flowrail.machines.exploration.walks": "Plan Walk plan",
-        "flowrail.testing.invocation": "run_skill_invocation",
-        "flowrail.testing.run": "Run load",
-    },
-)
-
-if not TYPE_CHECKING:  # a type checker has the imports above
-    __getattr__ = _load
+else:
+    __all__, __dir__, __getattr__ = lazy_exports(
+        __name__,
+        {
+            "flowrail.machines.definition.values": "BoundedInt ChoiceSet Constant",
+            "flowrail.machines.exploration.actions": "Act acts perform",
+            "flowrail.machines.exploration.inputs": "extract_schema generate_inputs input_id",
+            "flowrail.machines.exploration.walks": "Plan Walk plan",
+            "flowrail.testing.invocation": "run_skill_invocation",
+            "flowrail.testing.run": "Run load",
+        },
+    )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,7 @@ WRONG = {
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     (folder / "right.py").write_text(RIGHT)
+    (folder / "starred.py").write_text(HEAD)
     for description, program in WRONG.items():
         (folder / f"{_module(description)}.py").write_text(f"{program}\n")
     return folder
@@ -144,10 +146,13 @@ def test_type_checkers_and_the_runtime_see_the_same_names(package: str) -> None:
     checked = next(node for node in tree.body if isinstance(node, ast.If))
 
     typed = {
-        str(alias.asname): str(statement.module)
+        name: str(statement.module)
         for statement in checked.body
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
+        for name in (
+            import_module(str(statement.module)).__all__ if alias.name == "*" else [str(alias.asname)]
+        )
     }
 
     unlisted = {"": "flowrail.formatters"}.get(package)
