@@ -7,7 +7,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agents import FREE, ONE, Team, put_lead
+from support.dispatching_skill import FREE, ONE, Team, put_lead
 from support.sandbox import flow, put_skill, refused, told
 
 from flowrail.formatters.guidance import as_text

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agents import put_lead
+from support.dispatching_skill import put_lead
 from support.sandbox import flow, put_skill, told
 
 PLAN = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.agents import put_lead
+from support.dispatching_skill import put_lead
 from support.sandbox import flow, told
 
 BLOCK = """\

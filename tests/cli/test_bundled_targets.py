@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.handing import ours, receive, send, session, target
+from support.handoffs import ours, receive, send, session, target
 from support.sandbox import SMALL, flow, home_skills, put_skill, sessions_folder, told
 from support.skills import head, put
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support.agents import FREE, put_lead
+from support.dispatching_skill import FREE, put_lead
 from support.sandbox import allow, flow, put_python, put_skill, refused, told
 
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT

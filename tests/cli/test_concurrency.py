@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from support.killing import killed_after, together
+from support.interruptions import killed_after, together
 from support.sandbox import flow, put_skill, refused, told
 
 ROUND = """\

@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from support.agents import Team, put_lead
+from support.dispatching_skill import Team, put_lead
 from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 

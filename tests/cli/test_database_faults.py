@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.agents import put_lead
 from support.databases import Server, postgres
-from support.handing import send, session, target
-from support.killing import at_moment, killed_at_statement, together
+from support.dispatching_skill import put_lead
+from support.handoffs import send, session, target
+from support.interruptions import at_moment, killed_at_statement, together
 from support.sandbox import flow, put_skill, told
 
 pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from support.agents import ONE
+from support.dispatching_skill import ONE
 from support.sandbox import put_skill, told
 
 PIECES, PROCESSES = 12, 4

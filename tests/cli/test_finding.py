@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agents import REVIEW, put_lead
+from support.dispatching_skill import REVIEW, put_lead
 from support.sandbox import flow, refused, told
 
 

@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 import pytest
-from support.agents import FREE, put_lead
+from support.dispatching_skill import FREE, put_lead
 from support.sandbox import flow, refused, told
 
 

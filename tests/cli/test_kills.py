@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.killing import every_few_calls, killed_at_calls
+from support.interruptions import every_few_calls, killed_at_calls
 from support.sandbox import (
     SMALL,
     bytes_below,

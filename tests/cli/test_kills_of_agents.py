@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support.agents import put_lead
-from support.killing import every_few_calls, killed_at_calls
+from support.dispatching_skill import put_lead
+from support.interruptions import every_few_calls, killed_at_calls
 from support.sandbox import flow, told
 
 

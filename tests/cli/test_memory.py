@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.agents import FREE, Team, put_lead
+from support.dispatching_skill import FREE, Team, put_lead
 from support.hooks import A, within
 from support.sandbox import flow, put_skill, refused, sessions_folder, told
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.agents import REVIEW, put_lead
+from support.dispatching_skill import REVIEW, put_lead
 from support.sandbox import flow, told
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.handing import payload_of, target
+from support.handoffs import payload_of, target
 from support.sandbox import flow, put_skill, sessions_folder, told
 from support.terminal import at_a_terminal
 

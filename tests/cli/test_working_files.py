@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.agents import Team, put_lead
+from support.dispatching_skill import Team, put_lead
 from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, refused, sessions_folder, told
 
 NOTED = """\

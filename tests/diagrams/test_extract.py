@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
-from support.pictures import FEW, ODD
+from support.drawn_workflows import FEW, ODD
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture, ways_of

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
-from support.pictures import FEW, ODD, sprawling
-from support.workflows import workflows
+from support.drawn_workflows import FEW, ODD, sprawling
+from support.random_workflows import workflows
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.layout.layout import Layout, layout

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import as_in_golden_file
-from support.workflows import MODE, WORDS, facts_of, step, workflow, workflows
+from support.random_workflows import MODE, WORDS, facts_of, workflows
+from support.workflows import step, workflow
 
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml

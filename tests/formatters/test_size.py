@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.loops import NOW, fan, found, report, review_loop
-from support.workflows import step, workflow
+from support.workflows import NOW, fan, found, report, review_loop, step, workflow
 
 from flowrail import Arg
 from flowrail.command import Command

@@ -176,7 +176,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 def first_documents(name: str) -> Iterator[bytes]:
     """Yield the first documents: correct ones, and small hostile ones."""
     from support import hostile_documents
-    from support.handoffs import FILES, PAYLOADS
+    from support.payloads import FILES, PAYLOADS
     from support.sandbox import ASKING, CARD, HANDLER, SMALL
 
     json_documents, yaml_documents = hostile_documents.json_documents, hostile_documents.yaml_documents

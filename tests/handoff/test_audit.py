@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, receive, send, session, target
+from support.handoffs import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
 

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.handing import send, session, target
-from support.handoffs import PAYLOADS, example, with_
+from support.handoffs import send, session, target
+from support.payloads import PAYLOADS, example, with_
 from support.sandbox import flow, refused, told
 
 from flowrail.handoff.payload import integrity

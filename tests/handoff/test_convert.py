@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.handoffs import errors, example, with_, without
+from support.payloads import errors, example, with_, without
 
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.payload import integrity

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.golden import as_in_golden_file
-from support.handing import handoffs_folder, ours, receive, send, session, target
+from support.handoffs import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, told
 
 from flowrail.storage.ownership import Owner

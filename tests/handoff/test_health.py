@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.handing import card, send, session, target
+from support.handoffs import card, send, session, target
 from support.sandbox import allow, flow, home_skills, process, project_skills, refused, told
 
 from flowrail import approval

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.handing import handoffs_folder, phases, receive, send, session, target
-from support.killing import killed_at_calls
+from support.handoffs import handoffs_folder, phases, receive, send, session, target
+from support.interruptions import killed_at_calls
 from support.sandbox import flow, refused, sessions_folder, told
 
 PHASES = ["discovery", "selection", "validation", "transfer"]

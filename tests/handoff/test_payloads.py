@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handoffs import NOW, PAYLOADS, document, errors, example, problems, with_, without
+from support.payloads import NOW, PAYLOADS, document, errors, example, problems, with_, without
 
 from flowrail.errors import DocumentError
 from flowrail.handoff.errors import ValidationFailedError, payload_refusal

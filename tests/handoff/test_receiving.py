@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import WORK, ours, payload_of, phases, receive, send, session, target
-from support.handoffs import example
-from support.killing import every_few_calls, killed_at_calls
+from support.handoffs import WORK, ours, payload_of, phases, receive, send, session, target
+from support.interruptions import every_few_calls, killed_at_calls
+from support.payloads import example
 from support.sandbox import Ran, flow, process, project_skills, put_python, refused, sessions_folder, told
 
 from flowrail.handoff.payload import integrity

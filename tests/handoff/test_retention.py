@@ -7,7 +7,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from support.handing import forged, handoffs_folder, ours, phases, receive, send, session, target
+from support.handoffs import forged, handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff

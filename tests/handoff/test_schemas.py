@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from support.handing import payload_of, session, target
-from support.handoffs import PAYLOADS, example
+from support.handoffs import payload_of, session, target
+from support.payloads import PAYLOADS, example
 from support.sandbox import flow, told
 
 from flowrail.handoff.payload.convert import convert

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, payload_of, phases, receive, send, session, target
-from support.killing import killed_at_calls
+from support.handoffs import handoffs_folder, ours, payload_of, phases, receive, send, session, target
+from support.interruptions import killed_at_calls
 from support.sandbox import flow, home_skills, refused, sessions_folder, told
 
 from flowrail.text import yaml as yaml_text

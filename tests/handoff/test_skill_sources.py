@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, payload_of, send, session, target
-from support.handoffs import PAYLOADS
-from support.killing import every_few_calls, killed_at_calls
+from support.handoffs import handoffs_folder, ours, payload_of, send, session, target
+from support.interruptions import every_few_calls, killed_at_calls
+from support.payloads import PAYLOADS
 from support.sandbox import flow, refused, told
 
 PROMPT = ("-s", "prompt=Should we expand?")

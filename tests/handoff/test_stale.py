@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import ours, payload_of, phases, receive, send, session, target
+from support.handoffs import ours, payload_of, phases, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
 

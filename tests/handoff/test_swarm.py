@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import receive, target
+from support.handoffs import receive, target
 from support.sandbox import flow, refused, sessions_folder, told
 
 from flowrail.handoff.payload.document import read_file

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.agents import put_lead
+from support.dispatching_skill import put_lead
 from support.golden import as_in_golden_file
 from support.hooks import A, B, claude_code, context, conversation, denied, hook, reason, shell, within
 from support.sandbox import SMALL, flow, put_skill

@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from support.agents import put_lead
+from support.dispatching_skill import put_lead
 from support.hooks import HOSTS, A, B, claude_code, context, denied, hook, reason, shell, within
 from support.sandbox import SMALL, flow, put_skill, sessions_folder, told
 

@@ -12,7 +12,7 @@ import pytest
 from support import hostile_documents
 from support.answers import checked
 from support.canary import nothing_runs, plant
-from support.handoffs import FILES, example
+from support.payloads import FILES, example
 from support.sandbox import ASKING, CARD, project_skills, put_skill, told
 
 from flowrail.discovery.registry_file import REGISTRY_FILE

@@ -13,8 +13,8 @@ from support import hostile_documents
 from support.answers import checked
 from support.canary import nothing_runs, plant
 from support.forged import disown, folder_of, sealed
-from support.handing import handoffs_folder, ours, send
-from support.handing import session as handoff_session
+from support.handoffs import handoffs_folder, ours, send
+from support.handoffs import session as handoff_session
 from support.sandbox import flow, put_skill, refused, told
 
 LIE = "flow: all is well [OK]"

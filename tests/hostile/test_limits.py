@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.forged import folder_of, sealed
-from support.handing import forged
+from support.handoffs import forged
 from support.sandbox import clean_environment, flow, put_skill, told
 
 from flowrail.handoff.handoff import Handoff

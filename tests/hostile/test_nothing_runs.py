@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.canary import canary, plant
 from support.forged import disown, folder_of
-from support.handing import WORK, card
+from support.handoffs import WORK, card
 from support.sandbox import (
     allow,
     clean_environment,

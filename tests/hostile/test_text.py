@@ -16,9 +16,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.answers import checked
 from support.forged import folder_of, forged_behind
-from support.handing import ours
-from support.handoffs import FILES, example
+from support.handoffs import ours
 from support.hostile_documents import HIDDEN, MARKUP
+from support.payloads import FILES, example
 from support.sandbox import ASKING, clean_environment, flow, project_skills, put_skill, told
 
 EACH_TEXT = pytest.mark.parametrize(

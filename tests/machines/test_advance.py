@@ -7,18 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflows import (
-    MODE,
-    WORDS,
-    Refused,
-    Standing,
-    Table,
-    facts_of,
-    linear,
-    step,
-    workflow,
-    workflows,
-)
+from support.random_workflows import MODE, WORDS, Refused, Standing, Table, facts_of, workflows
+from support.workflows import linear, step, workflow
 
 from flowrail.errors import ConflictError
 from flowrail.machines.definition.parts import Frozen, freeze_deep

@@ -15,9 +15,10 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
-from support.agents import put_lead
-from support.handing import ours, target
-from support.handing import session as session_to_hand_over
+from support.dispatching_skill import put_lead
+from support.handoffs import ours, target
+from support.handoffs import session as session_to_hand_over
+from support.mcp_client import Tools, ToolTeam, as_command, inside, served
 from support.sandbox import (
     ASKING,
     BUNDLED,
@@ -31,7 +32,6 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-from support.tools import Tools, ToolTeam, as_command, inside, served
 
 VERBS = ["step", "start", "status", "ask", "answer", "claim", "finish", "finding", "discover", "handoff"]
 

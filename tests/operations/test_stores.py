@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from support.agents import put_lead
 from support.databases import Server
-from support.handing import ours, send, target
-from support.handing import session as sending_session
+from support.dispatching_skill import put_lead
+from support.handoffs import ours, send, target
+from support.handoffs import session as sending_session
 from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, sessions_folder, told
 
 from flowrail import StorageError, open_store

@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.handing import target
+from support.handoffs import target
 from support.sandbox import flow, put_skill, told
 
 RELEASE = """\

@@ -1,84 +1,112 @@
-"""Payloads and handoffs to try things with."""
+"""Skills that hand over and take over, and sessions with something to hand over."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+import json
+from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flowrail.handoff.errors import PayloadProblem
-from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import Payload, read, read_file, render
-from flowrail.handoff.payload.validate import ValidationRules, validate
+from support.sandbox import Ran, flow, home_skills, put_skill, told
+from support.skills import head, put
 
-PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"
-FILES = {"1.0": "v1.yaml", "1.2": "v1_2.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}
-NOW = datetime(2026, 2, 4, 19, 40, tzinfo=UTC)
-"""Ten minutes after the examples were made."""
+from flowrail.text import yaml as yaml_text
 
-
-def example(version: str) -> dict[str, Any]:
-    """Return the example of that version as plain data, with a hash that is its own."""
-    handoff = dict(read_file(str(PAYLOADS / FILES[version])).handoff)
-    return integrity.sealed(version, handoff) if version in {"2.0", "3.0"} else handoff
-
-
-def document(handoff: Mapping[str, Any], form: str = "json") -> Payload:
-    """Return *handoff* as a document that was read."""
-    return read(render(handoff, form), source=f"payload.{form}")
-
-
-def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[PayloadProblem]:
-    """Return what is wrong with *handoff*, with its hash set again unless the test is about the hash."""
-    version = str(handoff.get("version", ""))
-    if sealed and version in {"2.0", "3.0"} and isinstance(handoff.get("meta", {}), dict):
-        handoff = integrity.sealed(version, handoff)
-    return list(validate(document(handoff), ValidationRules(**{"now": NOW, **asked})).problems)
+WORK = """\
+name: NAME
+params:
+  prompt: {type: string, default: "Should we expand into the European market?"}
+  problem_type: {type: string, default: strategic}
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    reports: {synthesis_summary: {type: string}, notes_file: {type: string}, areas: {type: list}}
+    next: {ok: tell}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+"""A workflow of ours with enough in its defaults to be handed over."""
 
 
-def errors(handoff: Mapping[str, Any], **asked: Any) -> list[str]:
-    """Return the errors among them, in words."""
-    return [str(each) for each in problems(handoff, **asked) if each.severity == "error"]
+def card(name: str, *, categories: str = "[research]", **more: str) -> str:
+    """Return the SKILL.md of a skill that takes over work; *more* are lines of its handoff block."""
+    lines = {"accepts_from": '["*"]', "schema_version": '"3.0"', "handoff_description": "Digs deeper", **more}
+    block = "".join(f"  {key}: {value}\n" for key, value in lines.items() if value)
+    return head(name, f"categories: {categories}", f"handoff:\n{block}")
 
 
-def without(handoff: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Return *handoff* without the value at a dotted *path*."""
-    return _changed(handoff, path, lambda inner, key: inner.pop(key))
+def target(name: str, where: Path | None = None, **more: Any) -> Path:
+    """Write a skill that is no workflow of ours and takes over work; return its SKILL.md."""
+    return put(where or home_skills(), name, card(name, **more))
 
 
-def with_(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
-    """Return *handoff* with *value* at a dotted *path*, indices included."""
-
-    def put(inner: Any, key: Any) -> None:
-        inner[key] = value
-
-    return _changed(handoff, path, put)
+def ours(name: str, text: str = WORK, *, where: Path | None = None, **more: str) -> Path:
+    """Write a workflow that takes over work; return its folder."""
+    return put_skill(name, text, where=where or home_skills(), texts={"SKILL.md": card(name, **more)})
 
 
-def _changed(handoff: Mapping[str, Any], path: str, change: Any) -> dict[str, Any]:
-    new: Any = copy.deepcopy(dict(handoff))
-    inner, (*way, last) = new, path.split(".")
-    for name in way:
-        inner = inner[int(name) if name.isdigit() else name]
-    change(inner, int(last) if last.isdigit() else last)
-    return dict(new)
+def session(skill: str = "source", *report: str) -> str:
+    """Start a session of a workflow, report its first step, and return its id."""
+    if not (home_skills() / skill).exists():
+        ours(skill)
+    begun = told("start", skill)
+    if report:
+        told("step", skill, "ok", "--session", begun["session"], *report)
+    return str(begun["session"])
 
 
-def leaves(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
-    """Yield every field of a JSON Schema: path below `handoff`, own schema, whether required."""
-    shapes = schema["$defs"]
+def send(name: str, session_id: str, *words: str) -> dict[str, Any]:
+    """Hand over, and return where the handoff stands."""
+    sent: dict[str, Any] = told("handoff", "send", name, "--session", session_id, *words)
+    return sent
 
-    def walk(name: str, path: str) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
-        shape = shapes[name]
-        for key, field in shape["properties"].items():
-            here = f"{path}.{key}".removeprefix(".")
-            yield here, field, key in shape.get("required", ())
-            for each in [field, *field.get("anyOf", ())]:
-                if "$ref" in each:
-                    yield from walk(each["$ref"].rpartition("/")[2], here)
-                if "$ref" in each.get("items", {}):
-                    yield from walk(each["items"]["$ref"].rpartition("/")[2], f"{here}.0")
 
-    yield from walk(schema["properties"]["handoff"]["$ref"].rpartition("/")[2], "")
+def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
+    """Return the handoff in the payload that was sent."""
+    text = Path(sent["payload"]).read_text()
+    loaded: Any = (
+        json.loads(text) if sent["payload"].endswith("json") else yaml_text.load(text, source="p").value
+    )
+    handoff: dict[str, Any] = loaded["handoff"]
+    return handoff
+
+
+def receive(sent: dict[str, Any], *words: str) -> Ran:
+    """Receive what was sent, by the command that was printed."""
+    return flow(*sent["receive_command"].split()[1:], *words, "--json")
+
+
+def handoffs_folder() -> Path:
+    """Return the folder that holds the handoffs."""
+    return Path.cwd() / ".flow" / "handoffs"
+
+
+def phases(handoff_id: str) -> list[str]:
+    """Return the kinds of records of a handoff, in order."""
+    lines = (handoffs_folder() / handoff_id / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line)["kind"] for line in lines]
+
+
+def journal_of(handoff_id: str) -> list[dict[str, Any]]:
+    """Return the records of a handoff, in order."""
+    lines = (handoffs_folder() / handoff_id / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def forged(number: int, records: Iterable[dict[str, Any]]) -> str:
+    """Put *records* where a handoff of that number is kept, the chain of hashes right; return its id."""
+    handoff_id = f"handoff-{number:06d}"
+    folder, before = handoffs_folder() / handoff_id, ""
+    folder.mkdir()
+    with (folder / "journal.jsonl").open("wb") as file:
+        for record in records:
+            body = {key: each for key, each in record.items() if key != "hash"}
+            if "prev" in record:
+                body["prev"] = before
+            if isinstance(record.get("handoff"), dict):
+                body["handoff"] = {**record["handoff"], "id": handoff_id}
+            text = json.dumps(body, separators=(",", ":")).encode()[:-1]
+            before = sha256(text).hexdigest()
+            file.write(text + b',"hash":"' + before.encode() + b'"}\n')
+    return handoff_id

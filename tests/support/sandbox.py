@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from support.diligence import provide_evidence
+from support.bundled_evidence import provide_evidence
 
 from flowrail.cli.main import main
 from flowrail.skills.catalog import listing

@@ -1,43 +1,41 @@
-"""Makers of workflows with dull defaults, workflows and walks at random, and a table to hold them against.
-
-`Table` is the plain reading of a workflow: it looks at the mappings that the author wrote and nothing
-else of ours, so that the compiled machine has something to agree with.
-"""
+"""Makers of small workflows and sessions: steps in a line, loops, dispatches, questions and review gates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from hypothesis import strategies as st
-
-from flowrail.machines.definition.step import Outcome, StepContext, StepDef
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.session import Report
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine import reviews
+from flowrail.machines.engine.advance import advance
+from flowrail.machines.sessions.session import CANCELLED, FINISHED, AskedQuestion, Dispatched, Report, Session
 
 OK, FAIL, SKIP, ITERATE, DEFAULT = (str(each) for each in Outcome)
 REPORTED = (OK, FAIL, SKIP, ITERATE)
+NOW = "2026-11-18T12:00:00.000Z"
+LATER = "2026-11-18T12:30:00.000Z"
+MUCH_LATER = "2026-11-18T14:00:00.000Z"
 ENDS: Mapping[str, str | None] = {"ok": None}
 
 
-# --- makers
-
-
 def step(step_id: str = "only", /, **parts: Any) -> StepDef:
-    """Return a step that has a title, something to tell, and ends the run."""
-    dull: dict[str, Any] = {"title": str(step_id).title(), "actions": [f"Do {step_id}."], "next": ENDS}
-    return StepDef(step_id, **{**dull, **parts})
+    """Return a step with a title and instructions. By default it ends the run."""
+    defaults: dict[str, Any] = {"title": str(step_id).title(), "actions": [f"Do {step_id}."], "next": ENDS}
+    return StepDef(step_id, **{**defaults, **parts})
 
 
 def workflow(*steps: StepDef, name: str = "dull", **parts: Any) -> Workflow:
-    """Return a checked workflow of *steps*, or of one step that ends it."""
+    """Return a validated workflow of *steps*, by default of one step."""
     return Workflow(name, *(steps or (step(),)), **parts)
 
 
 def unchecked(*steps: StepDef, name: str = "dull", **parts: Any) -> Workflow:
-    """Return a workflow that nobody looked at."""
+    """Return a workflow without validating it."""
     return Workflow(name, *steps, validate=False, **parts)
 
 
@@ -59,254 +57,84 @@ def long(count: int, **parts: Any) -> Workflow:
     return linear(*(f"step{number}" for number in range(1, count + 1)), name="long", **parts)
 
 
-# --- workflows at random
+# --- dispatches, questions and gates
 
-NAMES = (
-    *("look", "send", "class", "model", "ok", "report_ok", "step_ok", "end_completed", "state", "states"),
-    *("current_state_value", "a-b", "a_b", "None", "history_values", "on_enter_state", "workflow", "initial"),
-)
-MODES, CONFIDENCES = ("quick", "full"), ("low", "high")
-Values = Mapping[str, Any]
+AREAS = {"areas": Arg(type="list", default=["a", "b", "c"])}
 
 
-def _more(name: str, bound: int) -> Callable[[Values], bool]:
-    return lambda values: values.get(name) is not None and values[name] > bound
+def fan(*, over: Any = "areas", join: str = "all", **parts: Any) -> Workflow:
+    """Return a workflow whose first step dispatches an agent for each area, and may fail."""
+    work = Dispatch("explore", None, over, join=join, prompt=("Look at $item.",))
+    given: dict[str, Any] = {"dispatch": work, "next": {"ok": "last", "fail": None}, **parts}
+    return workflow(step("look", **given), step("last"), params=AREAS)
 
 
-CONDITIONS: Mapping[str, Callable[[Values], bool]] = {
-    "mode == 'full'": lambda values: bool(values["mode"] == "full"),
-    "mode in ['quick']": lambda values: bool(values["mode"] == "quick"),
-    "confidence == 'high'": lambda values: values.get("confidence") == "high",
-    "confidence != 'high' and mode != 'quick'": lambda values: (
-        values.get("confidence") != "high" and values["mode"] != "quick"
-    ),
-    "count > 1": _more("count", 1),
-    "not count > 0": lambda values: not _more("count", 0)(values),
-    "'auth' in areas": lambda values: "auth" in (values.get("areas") or ()),
-    "visit > 1": _more("visit", 1),
-    "visit >= 2 or count == 3": lambda values: values["visit"] >= 2 or values.get("count") == 3,
-    "visit == limit": lambda values: bool(values["visit"] == values["limit"]),
-    "false": lambda _: False,
-    "true": lambda _: True,
-}
-"""Expressions, and what each of them means."""
-
-PARAMS = {"mode": Arg(choices=MODES, default="full")}
-FACTS = {
-    "confidence": (Arg(choices=CONFIDENCES), st.sampled_from(CONFIDENCES)),
-    "count": (Arg(type="integer", min=0, max=3), st.integers(0, 3)),
-    "areas": (Arg(type="list"), st.lists(st.sampled_from(["auth", "data"]), max_size=2)),
-}
+def yes_no(question_id: str = "go", **parts: Any) -> Question:
+    """Return a question whose answers lead to ok or fail."""
+    given: dict[str, Any] = {"options": (Option("Yes", outcome="ok"), Option("No", outcome="fail")), **parts}
+    return Question(question_id, "Approve", f"Continue with {question_id}?", **given)
 
 
-class Condition:
-    """A condition as a function of the context, with its expression."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-
-    def __call__(self, context: StepContext) -> bool:
-        """Return whether it holds."""
-        return CONDITIONS[self.source](seen(context))
+def asking_workflow(*questions: Question, **parts: Any) -> Workflow:
+    """Return a workflow whose first step asks, and is repeated after fail."""
+    given: dict[str, Any] = {"next": {"ok": "last", "fail": "plan"}, "limit": 3, **parts}
+    return workflow(step("plan", questions=questions or (yes_no(),), **given), step("last"))
 
 
-class Decider:
-    """A handler that decides by how often it was asked; it counts in the state."""
-
-    def __init__(self, outcomes: tuple[Outcome, ...]) -> None:
-        self.outcomes = outcomes
-
-    def __call__(self, context: StepContext) -> tuple[Outcome, dict[str, Any]] | Outcome:
-        """Return an outcome, alone or with values."""
-        asked = context.step_state.get("asked", 0)
-        outcome = self.outcomes[(asked + context.visit) % len(self.outcomes)]
-        return (outcome, {"asked": asked + 1}) if asked < 3 else outcome
-
-
-def seen(context: StepContext) -> dict[str, Any]:
-    """Return the values that a context gives to conditions."""
-    told = {**context.workflow_params, **context.step_state}
-    return {**told, "visit": context.visit, "limit": context.limit}
-
-
-@st.composite
-def workflows(draw: st.DrawFn, *, functions: bool = True, most: int = 6) -> Workflow:
-    """Return a valid workflow: loops, limits, defaults, conditions, rules and handlers at random.
-
-    Every step has a way to the one defined after it, so that all can be reached and left.
-    """
-    ids = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=most, unique=True))
-    steps = [_step(draw, ids, place, functions=functions) for place in range(len(ids))]
-    return workflow(*steps, name="at-random", params=PARAMS)
-
-
-def _step(draw: st.DrawFn, ids: list[str], place: int, *, functions: bool) -> StepDef:
-    after = ids[place + 1] if place + 1 < len(ids) else None
-    limit = draw(st.none() | st.integers(1, 3))
-    when = draw(st.none() | _conditions(functions=functions)) if place else None
-    always_ok = limit is not None or when is not None
-    onward = OK if always_ok else draw(st.sampled_from((OK, OK, DEFAULT, FAIL, SKIP, ITERATE)))
-    ways: dict[str, str | None] = {
-        outcome: draw(st.sampled_from([*ids, None]))
-        for outcome in draw(st.sets(st.sampled_from((*REPORTED, DEFAULT)), max_size=4))
-    }
-    ways[onward] = after
-    if when is not None and SKIP in ways:  # passing over goes forward, or it might never arrive
-        ways[SKIP] = draw(st.sampled_from([*ids[place + 1 :], None]))
-    if all(outcome in ways for outcome in REPORTED):
-        ways.pop(ITERATE if onward == DEFAULT else DEFAULT, None)
-    chosen = next(each for each in REPORTED if each not in ways) if onward == DEFAULT else onward
-    decides = draw(st.sampled_from(("agent", "agent", "rules", "handler" if functions else "rules")))
-    return step(
-        ids[place],
-        next=ways,
-        limit=limit,
-        when=when,
-        reports=draw(_reports(every=place == 0)),
-        rules=_rules(draw, ways, chosen) if decides == "rules" else (),
-        handler=Decider(_decided(draw, ways, chosen)) if decides == "handler" else None,
+def review_loop(**gate: Any) -> Workflow:
+    """Return a workflow with work, its review, and the gate that can send it back."""
+    return workflow(
+        step("work", next={"ok": "review"}),
+        step("review", next={"ok": "gate"}),
+        step(
+            "gate", gate=GateConfig("Quality", review="review", **gate), next={"ok": "last", "fail": "work"}
+        ),
+        step("last"),
     )
 
 
-def _conditions(*, functions: bool) -> st.SearchStrategy[Any]:
-    sources = st.sampled_from(sorted(CONDITIONS))
-    return sources | sources.map(Condition) if functions else sources
+def report(flow: Workflow, session: Session, *outcomes: str, now: str = NOW) -> Session:
+    """Return *session* after these reports."""
+    for outcome in outcomes:
+        session = advance(flow, session, Report(outcome), now=now)
+    return session
 
 
-def _reports(*, every: bool) -> st.SearchStrategy[dict[str, Arg]]:
-    facts = {name: st.sampled_from([arg, replace(arg, required=True)]) for name, (arg, _) in FACTS.items()}
-    return st.fixed_dictionaries(facts) if every else st.fixed_dictionaries({}, optional=facts)
+def found(flow: Workflow, session: Session, *severities: str) -> Session:
+    """Return *session* with a finding of each severity."""
+    for severity in severities:
+        session, _ = reviews.record(flow, session, severity=severity, text=f"a {severity}", at=NOW)
+    return session
 
 
-def _named(ways: Mapping[str, Any]) -> list[str]:
-    return [outcome for outcome in REPORTED if outcome in ways or DEFAULT in ways]
+def answered(session: Session, *pairs: str, now: str = NOW, reason: str = "because") -> Session:
+    """Return *session* with ``Q=OPTION`` answered."""
+    given: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, _, word = pair.partition("=")
+        given.setdefault(name, []).append(word)
+    questions = [_answered(each, given.get(each.id, []), now, reason) for each in session.questions]
+    return engine_questions.with_questions(session, questions)
 
 
-def _rules(draw: st.DrawFn, ways: Mapping[str, Any], onward: str) -> list[tuple[str, str | None]]:
-    sources = st.sampled_from(sorted(CONDITIONS))
-    rules = draw(st.lists(st.tuples(st.sampled_from(_named(ways)), sources), max_size=3))
-    return [*rules, (onward, None)]
+def _answered(question: AskedQuestion, words: Sequence[str], now: str, reason: str) -> AskedQuestion:
+    return (
+        engine_questions.answer_question(question, words, at=now, by="me", reason=reason)
+        if words
+        else question
+    )
 
 
-def _decided(draw: st.DrawFn, ways: Mapping[str, Any], onward: str) -> tuple[Outcome, ...]:
-    chosen = draw(st.lists(st.sampled_from(_named(ways)), max_size=3))
-    return tuple(Outcome(each) for each in [*chosen, onward])
+def ended(session: Session, *outcomes: str | None) -> Session:
+    """Return *session* with the outcomes of its dispatches, in order. `None` leaves one unchanged."""
+    known = session.dispatches
+    pairs = [*zip(known, [*outcomes, *[None] * len(known)], strict=False)]
+    return session._replace(dispatches=tuple(_ended(each, outcome) for each, outcome in pairs))
 
 
-def facts_of(step_def: StepDef) -> st.SearchStrategy[dict[str, Any]]:
-    """Return reports of a step that fit: required facts always, the others now and then."""
-    required = {name: FACTS[name][1] for name, arg in step_def.reports.items() if arg.required}
-    others = {name: FACTS[name][1] for name, arg in step_def.reports.items() if not arg.required}
-    return st.fixed_dictionaries(required, optional=others)
-
-
-MODE = st.fixed_dictionaries({}, optional={"mode": st.sampled_from(MODES)})
-WORDS = st.sampled_from((*REPORTED, "done", "done"))
-
-
-# --- the plain reading of a workflow
-
-
-class Refused(NamedTuple):
-    """A report that does not fit where the run stands."""
-
-    code: str
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a run stands, by the table."""
-
-    step: str | None
-    status: str = "active"
-    facts: Values = field(default_factory=dict)
-    visits: Mapping[str, int] = field(default_factory=dict)
-    outcome: str = ""
-    capped: bool = False
-    passed: tuple[str, ...] = ()
-
-
-class Table:
-    """A workflow, read from the mappings that the author wrote, step by step."""
-
-    def __init__(self, definition: Workflow, params: Values) -> None:
-        self.steps = {each.id: each for each in definition.steps}
-        self.next = {each.id: {str(key): to for key, to in each.next.items()} for each in definition.steps}
-        self.params = {"mode": "full", **params}
-        self.first = definition.steps[0].id
-
-    def start(self) -> Standing:
-        """Return where every run begins."""
-        return Standing(self.first, visits={self.first: 1})
-
-    def after(self, now: Standing, report: Report) -> Standing | Refused:
-        """Return where *report* leads, or the code of the refusal."""
-        if now.step is None:
-            return Refused("SESSION_ENDED")
-        here = self.steps[now.step]
-        facts = {**now.facts, **report.facts}
-        if here.rules or here.handler is not None:
-            if report.outcome not in {"done", OK}:
-                return Refused("OUTCOME_NOT_OPEN")
-            outcome, more = self._decided(here, facts, now.visits)
-            facts = {**facts, **more}
-        elif self._way(here.id, report.outcome) == "nowhere":
-            return Refused("OUTCOME_NOT_OPEN")
-        else:
-            outcome = report.outcome
-        spent = here.limit is not None and now.visits[here.id] >= here.limit
-        target = self._way(here.id, OK if spent and outcome == ITERATE else outcome)
-        if spent and outcome == FAIL and here.id in self._reached_from(target):
-            return replace(now, status="waiting", facts=facts)
-        landed, passed = self._landed(target, facts, now.visits)
-        visits = dict(now.visits)
-        status = "active"
-        if landed is None:
-            status = "failed" if outcome == FAIL and not passed else "completed"
-            visits[f":{status}"] = 1
-        else:
-            visits[landed] = visits.get(landed, 0) + 1
-        return Standing(landed, status, facts, visits, outcome, spent and outcome == ITERATE, passed)
-
-    def _way(self, here: str, outcome: str) -> str | None:
-        ways = self.next[here]
-        return ways.get(outcome, ways.get(DEFAULT, "nowhere") if outcome in REPORTED else "nowhere")
-
-    def _values(self, here: StepDef, facts: Values, visits: Mapping[str, int]) -> dict[str, Any]:
-        return {**self.params, **facts, "visit": visits.get(here.id, 0), "limit": here.limit}
-
-    def _decided(
-        self, here: StepDef, facts: Values, visits: Mapping[str, int]
-    ) -> tuple[str, Mapping[str, Any]]:
-        if here.rules:
-            values = self._values(here, facts, visits)
-            chosen = (
-                str(rule.outcome) for rule in here.rules if rule.when is None or CONDITIONS[rule.when](values)
-            )
-            return next(chosen), {}
-        assert callable(here.handler)
-        answer: Any = here.handler(StepContext(here.id, self.params, facts, visits[here.id], here.limit))
-        return (answer[0], answer[1]) if isinstance(answer, tuple) else (answer, {})
-
-    def _landed(
-        self, target: str | None, facts: Values, visits: Mapping[str, int]
-    ) -> tuple[str | None, tuple[str, ...]]:
-        passed: list[str] = []
-        while target is not None:
-            here = self.steps[target]
-            source = here.when.source if isinstance(here.when, Condition) else here.when
-            if source is None or CONDITIONS[str(source)](self._values(here, facts, visits)):
-                break
-            passed.append(target)
-            target = self.next[target][SKIP] if SKIP in self.next[target] else self._way(target, OK)
-        return target, tuple(passed)
-
-    def _reached_from(self, target: str | None) -> set[str]:
-        reached: set[str] = set()
-        ahead = [target]
-        while ahead:
-            here = ahead.pop()
-            if here is not None and here not in reached:
-                reached.add(here)
-                ahead += self.next[here].values()
-        return reached
+def _ended(dispatch: Dispatched, outcome: str | None) -> Dispatched:
+    if outcome is None:
+        return dispatch
+    if outcome == CANCELLED:
+        return dispatch._replace(status=CANCELLED)
+    return dispatch._replace(status=FINISHED, outcome=outcome, result=Frozen())

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.documents import PLAIN_DATA
 from support.forged import folder_of, sealed
+from support.plain_data import PLAIN_DATA
 from support.sandbox import put_skill, refused, told
 
 from flowrail.text import json as strict_json

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from support.documents import NEARLY_YAML, PLAIN_DATA
 from support.hostile_documents import HIDDEN
+from support.plain_data import NEARLY_YAML, PLAIN_DATA
 
 from flowrail.errors import DocumentError
 from flowrail.text import limits

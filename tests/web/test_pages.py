@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.handing import ours, receive, send, session, target
+from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
 from support.sandbox import flow, put_skill, sessions_folder, told
 from support.web import APPROVAL, PUBLISH, Website, website

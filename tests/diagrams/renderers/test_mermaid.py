@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support.chromium import Tab
-from support.pictures import FEW, ODD, TEXTS
+from support.drawn_workflows import FEW, ODD, TEXTS
 from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from support.chromium import Tab
-from support.pictures import FEW, ODD, sprawling
+from support.drawn_workflows import FEW, ODD, sprawling
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture

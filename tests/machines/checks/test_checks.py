@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
-from support.workflows import linear, loop, step, unchecked, workflow, workflows
+from support.random_workflows import workflows
+from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import CODES

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from support.workflows import step, unchecked, workflows
+from support.random_workflows import workflows
+from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step_parts import GateConfig

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.loops import AREAS, asking_workflow, fan, yes_no
-from support.workflows import step, unchecked, workflow
+from support.workflows import AREAS, asking_workflow, fan, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import CODES, Finding

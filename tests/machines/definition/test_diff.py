@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from support.workflows import step, unchecked, workflow, workflows
+from support.random_workflows import workflows
+from support.workflows import step, unchecked, workflow
 
 from flowrail.machines.definition.diff import StepChange, compare, recognised, same_work
 from flowrail.machines.definition.step_parts import Option, Question

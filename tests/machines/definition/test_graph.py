@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
-from support.workflows import workflows
+from support.random_workflows import workflows
 
 from flowrail.machines.definition.graph import (
     adjacency,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.workflows import MODE, facts_of, linear, step, workflow, workflows
+from support.random_workflows import MODE, facts_of, workflows
+from support.workflows import linear, step, workflow
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.values import Arg

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import AREAS, LATER, NOW, ended, fan, report
-from support.workflows import step, workflow
+from support.workflows import AREAS, LATER, NOW, ended, fan, report, step, workflow
 
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
-from support.workflows import step, workflow
+from support.workflows import MUCH_LATER, NOW, answered, asking_workflow, report, step, workflow, yes_no
 
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg

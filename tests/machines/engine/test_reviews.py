@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import NOW, answered, found, report, review_loop
-from support.workflows import step, workflow
+from support.workflows import NOW, answered, found, report, review_loop, step, workflow
 
 from flowrail.machines.definition.step_parts import POLICIES, GateConfig
 from flowrail.machines.engine import reviews

@@ -5,13 +5,14 @@ The tests called `the engine …` show the trap on the engine alone, so that we 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 from statemachine import StateChart
-from support.counting import calls_of
-from support.workflows import NAMES, linear, long, step, unchecked, workflow
+from support.random_workflows import NAMES
+from support.workflows import linear, long, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import WorkflowError
@@ -90,6 +91,18 @@ def _all_limited(count: int) -> Workflow:
             for each in range(count)
         )
     )
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many Python functions *work* calls."""
+    events: list[str] = []
+    before = sys.getprofile()
+    sys.setprofile(lambda _frame, event, _argument: events.append(event))
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return events.count("call")
 
 
 @pytest.mark.parametrize(

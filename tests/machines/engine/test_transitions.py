@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import NOW, answered, report
-from support.workflows import loop, step, unchecked, workflow
+from support.workflows import NOW, answered, loop, report, step, unchecked, workflow
 
 from flowrail.machines.definition.expressions import parse
 from flowrail.machines.definition.parts import Frozen

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from support.workflows import step, workflow, workflows
+from support.random_workflows import workflows
+from support.workflows import step, workflow
 
 from flowrail.machines.definition.graph import edges
 from flowrail.machines.definition.step import Outcome, StepContext

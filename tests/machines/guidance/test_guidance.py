@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflows import FACTS, MODE, linear, step, workflow, workflows
+from support.random_workflows import FACTS, MODE, workflows
+from support.workflows import linear, step, workflow
 
 from flowrail.cli.options import named_values
 from flowrail.machines.definition.step import StepContext, fact_args

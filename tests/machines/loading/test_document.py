@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.documents import PLAIN_DATA
+from support.plain_data import PLAIN_DATA
 
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import LATER, NOW, answered, ended, found, report
-from support.mixed import Reading, mixed
+from support.agent_workflow_model import Reading, mixed
+from support.workflows import LATER, NOW, answered, ended, found, report
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.workflows import workflows
+from support.random_workflows import workflows
 
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.step import Outcome, StepDef

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
-from support.folders import YAML, folder
 
 from flowrail.machines.loading.run_python import NotLoadedError, run
 from flowrail.machines.loading.skill_folder import (
@@ -16,11 +16,29 @@ from flowrail.machines.loading.skill_folder import (
 )
 from flowrail.machines.loading.workflow_source import LoadedWorkflow, read
 
+YAML = """\
+name: a-skill
+steps:
+  - {id: look, title: Look, next: {ok: last, iterate: look}, limit: 3}
+  - {id: last, title: Last, next: {ok: null}}
+"""
+TEXTS = {"steps/look.md": "Look around.\n", "steps/last.md": "Say it.\n"}
+
 PYTHON = """\
 from flowrail import StepDef, Workflow
 
 WORKFLOW = Workflow("a-skill", StepDef("look", title="Look", actions=["Look."], next={"ok": None}))
 """
+
+
+def folder(root: Path, files: dict[str, str | bytes] | None = None, *, name: str = "a-skill") -> Path:
+    """Write a skill of two steps, with *files* added or replaced."""
+    made = root / name
+    for path, text in {"workflow.yaml": YAML, **TEXTS, **(files or {})}.items():
+        file = made / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else dedent(text).encode())
+    return made
 
 
 def entry(made: Path, name: str = "a-skill") -> WorkflowFile:

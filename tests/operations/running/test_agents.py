@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from support.agents import FREE, ONE, REVIEW, Team, put_lead
+from support.dispatching_skill import FREE, ONE, REVIEW, Team, put_lead
 from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import UsageError

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from support.agents import LEAD, Team, put_lead
+from support.dispatching_skill import LEAD, Team, put_lead
 from support.sandbox import put_skill
 
 from flowrail.errors import StorageError

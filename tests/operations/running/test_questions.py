@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.agents import FREE, LEAD, Team, put_lead, question
+from support.dispatching_skill import FREE, LEAD, Team, put_lead, question
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError, UsageError

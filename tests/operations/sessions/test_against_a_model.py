@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from support.faults import DIE, DiedError, Fault, disturbed
+from support.interruptions import DIE, DiedError, Fault, disturbed
 from support.sandbox import put_skill
 
 from flowrail.cli.environment import SessionCall

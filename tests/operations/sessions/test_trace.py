@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.fleets import put_trial
-from support.handing import ours, receive, send, session
+from support.handoffs import ours, receive, send, session
 from support.sandbox import flow, told
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.handing import card
+from support.handoffs import card
 from support.sandbox import put_python, put_skill
 
 from flowrail.approval import Approval, snapshot

@@ -12,7 +12,7 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from support.diligence import provide_evidence
+from support.bundled_evidence import provide_evidence
 from support.sandbox import ENTRY, Ran
 from support.simulated_agents import Habit, Team
 

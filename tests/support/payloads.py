@@ -1,0 +1,84 @@
+"""Payloads and handoffs to try things with."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flowrail.handoff.errors import PayloadProblem
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import Payload, read, read_file, render
+from flowrail.handoff.payload.validate import ValidationRules, validate
+
+PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"
+FILES = {"1.0": "v1.yaml", "1.2": "v1_2.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}
+NOW = datetime(2026, 2, 4, 19, 40, tzinfo=UTC)
+"""Ten minutes after the examples were made."""
+
+
+def example(version: str) -> dict[str, Any]:
+    """Return the example of that version as plain data, with a hash that is its own."""
+    handoff = dict(read_file(str(PAYLOADS / FILES[version])).handoff)
+    return integrity.sealed(version, handoff) if version in {"2.0", "3.0"} else handoff
+
+
+def document(handoff: Mapping[str, Any], form: str = "json") -> Payload:
+    """Return *handoff* as a document that was read."""
+    return read(render(handoff, form), source=f"payload.{form}")
+
+
+def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[PayloadProblem]:
+    """Return what is wrong with *handoff*, with its hash set again unless the test is about the hash."""
+    version = str(handoff.get("version", ""))
+    if sealed and version in {"2.0", "3.0"} and isinstance(handoff.get("meta", {}), dict):
+        handoff = integrity.sealed(version, handoff)
+    return list(validate(document(handoff), ValidationRules(**{"now": NOW, **asked})).problems)
+
+
+def errors(handoff: Mapping[str, Any], **asked: Any) -> list[str]:
+    """Return the errors among them, in words."""
+    return [str(each) for each in problems(handoff, **asked) if each.severity == "error"]
+
+
+def without(handoff: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Return *handoff* without the value at a dotted *path*."""
+    return _changed(handoff, path, lambda inner, key: inner.pop(key))
+
+
+def with_(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
+    """Return *handoff* with *value* at a dotted *path*, indices included."""
+
+    def put(inner: Any, key: Any) -> None:
+        inner[key] = value
+
+    return _changed(handoff, path, put)
+
+
+def _changed(handoff: Mapping[str, Any], path: str, change: Any) -> dict[str, Any]:
+    new: Any = copy.deepcopy(dict(handoff))
+    inner, (*way, last) = new, path.split(".")
+    for name in way:
+        inner = inner[int(name) if name.isdigit() else name]
+    change(inner, int(last) if last.isdigit() else last)
+    return dict(new)
+
+
+def leaves(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
+    """Yield every field of a JSON Schema: path below `handoff`, own schema, whether required."""
+    shapes = schema["$defs"]
+
+    def walk(name: str, path: str) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
+        shape = shapes[name]
+        for key, field in shape["properties"].items():
+            here = f"{path}.{key}".removeprefix(".")
+            yield here, field, key in shape.get("required", ())
+            for each in [field, *field.get("anyOf", ())]:
+                if "$ref" in each:
+                    yield from walk(each["$ref"].rpartition("/")[2], here)
+                if "$ref" in each.get("items", {}):
+                    yield from walk(each["items"]["$ref"].rpartition("/")[2], f"{here}.0")
+
+    yield from walk(schema["properties"]["handoff"]["$ref"].rpartition("/")[2], "")
