@@ -178,22 +178,14 @@ def test_the_host_s_tool_is_given_its_own_names() -> None:
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        ({"id": ""}, "0.id is missing: a lower-case letter, then up to 31 of a-z, 0-9 and _"),
         ({"id": "Go"}, "0.id is no id:"),
-        ({"header": ""}, "0.header is missing"),
         ({"header": "a" * 13}, "0.header has 13 characters; at most 12"),
         ({"text": " "}, "0.text is missing"),
-        ({"text": "a" * 2001}, "0.text has 2001 characters; at most 2000"),
         ({"text": "a\x1bb"}, "0.text holds U+001B, a character that cannot be shown"),
         ({"options": ()}, "0.options are 0; 2 or 3 are to choose from"),
-        ({"options": [Option(each) for each in "abcd"]}, "0.options are 4; 2 or 3 are to choose from"),
         ({"options": [YES, Option("a" * 61)]}, "0.options.1.label has 61 characters; at most 60"),
         ({"options": [YES, Option("YES")]}, "0.options.1.label is the label of one before it, too"),
         ({"options": [YES, Option("Other: me")]}, "0.options.1.label begins with `other:`"),
-        (
-            {"options": [YES, Option("a", "b" * 501)]},
-            "0.options.1.description has 501 characters; at most 500",
-        ),
         ({"default": "Maybe"}, "0.default is not the label of an option"),
         ({"default": "Yes", "deadline": 0}, "0.deadline is not from 1 to 2592000 seconds"),
         ({"deadline": 60}, "0.deadline needs a default"),
@@ -279,18 +271,11 @@ def test_entities_are_never_expanded_and_nothing_outside_is_read() -> None:
 
 
 HOSTILE = {
-    "nested elements": "<a>" * 21_000,
-    "nested and closed": "<a>" * 9_000 + "</a>" * 9_000,
     "nested in a text": BLOCK.replace("Go on?", "<a>" * 9_000 + "</a>" * 9_000),
     "many questions": f"<needs_user_input>{'<question/>' * 5_900}</needs_user_input>",
-    "many wrong questions": "<needs_user_input>" + "<question a=''/>" * 4_000 + "</needs_user_input>",
     "many attributes": f"<needs_user_input {' '.join(f'a{n}=' + chr(39) * 2 for n in range(6_000))}/>",
-    "many wrong options": BLOCK.replace("</question>", "<option a='1'/>" * 4_000 + "</question>"),
     "nested lists": "[" * 65_000,
-    "nested objects": '{"a":' * 13_000,
     "many keys": '{"questions": [{' + ",".join(f'"k{n}": 1' for n in range(6_000)) + "}]}",
-    "one key many times": "[{" + ",".join(['"k": 1'] * 9_000) + "}]",
-    "many objects": "[" + ",".join(["{}"] * 5_000) + "]",
     "a long number": f"[{'9' * 60_000}]",
 }
 

@@ -20,22 +20,14 @@ from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
 
 
-def stage(tmp_path: Path) -> Stage:
+@pytest.fixture
+def reply(tmp_path: Path) -> Reply:
+    """The answer to the start of a session."""
     put_skill("asking", ASKING)
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
-    return Stage(World(store, roots, str(tmp_path / "state"), lambda: "2026-01-02T12:00:00.000Z", "test"))
-
-
-def first(tmp_path: Path) -> Reply:
-    return stage(tmp_path).run(Command("start", "asking"))
-
-
-def test_a_correct_answer_has_no_problems(tmp_path: Path) -> None:
-    reply = first(tmp_path)
-
-    assert list(rules.problems(reply)) == []
-    assert list(rules.resume_differences(reply, reply)) == []
+    world = World(store, roots, str(tmp_path / "state"), lambda: "2026-01-02T12:00:00.000Z", "test")
+    return Stage(world).run(Command("start", "asking"))
 
 
 def set_value(*path: Any) -> Callable[[Any], None]:
@@ -58,18 +50,15 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("wrong", BROKEN)
-def test_each_problem_of_an_answer_is_named(wrong: str, tmp_path: Path) -> None:
-    reply = first(tmp_path)
+def test_each_problem_of_an_answer_is_named(wrong: str, reply: Reply) -> None:
     data = copy.deepcopy(dict(reply.data))
     BROKEN[wrong](data)
 
-    found = list(rules.problems(reply._replace(data=data)))
+    assert list(rules.problems(reply)) == []
+    assert any(wrong in problem for problem in rules.problems(reply._replace(data=data)))
 
-    assert any(wrong in problem for problem in found), found
 
-
-def test_a_resumed_step_may_have_more_instructions_and_no_other_difference(tmp_path: Path) -> None:
-    reply = first(tmp_path)
+def test_a_resumed_step_may_have_more_instructions_and_no_other_difference(reply: Reply) -> None:
     more = reply._replace(data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})
     other = reply._replace(data={**reply.data, "revision": 1})
 

@@ -143,11 +143,8 @@ def test_python_that_nobody_allowed_is_skipped_and_not_run() -> None:
     assert not canary.exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["name: [", SMALL.replace("ok: second", "ok: nowhere"), "name: NAME\nsteps: []\n"]
-)
-def test_what_cannot_be_loaded_fails(text: str) -> None:
-    put_skill("wrong", text)
+def test_what_cannot_be_loaded_fails() -> None:
+    put_skill("wrong", "name: [")
 
     status, data = results_of("wrong")
 
@@ -165,14 +162,6 @@ def test_a_run_that_never_ends_fails() -> None:
 
     assert status == 1
     assert "no path to an end" in data[RESULTS][0]["failures"][0]["problem"]
-
-
-def test_a_skill_is_named_by_path_wherever_it_lies(tmp_path: Path) -> None:
-    put_skill("small", where=tmp_path / "elsewhere")
-
-    status, data = results_of(str(tmp_path / "elsewhere" / "small"))
-
-    assert (status, data["passed"]) == (0, 1)
 
 
 def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
