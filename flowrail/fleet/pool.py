@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError, UsageError
@@ -11,7 +11,6 @@ from flowrail.errors import DocumentError, UsageError
 CLAUDE, CODEX = "claude", "codex"
 PROGRAMS = (CLAUDE, CODEX)
 _NAME = r"[a-z0-9][a-z0-9-]{0,39}\Z"
-_MOST = 1_000_000
 
 
 class Pool(NamedTuple):
@@ -46,16 +45,45 @@ class Pool(NamedTuple):
     question_minutes: float | None = None
 
 
-_NUMBERS: Mapping[str, type] = {
-    "slots": int,
-    "most_running": int,
-    "minutes": float,
-    "attempts": int,
-    "retry_seconds": float,
-    "job_cost": float,
-    "daily_budget": float,
-    "question_minutes": float,
+def _are_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+
+
+def _is_expression(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(re.compile(value))
+    except re.error:
+        return False
+
+
+_WORDS, _COUNT, _AMOUNT = (
+    (_are_words, "a list of words"),
+    (_is_count, "a whole number from 1"),
+    (_is_amount, "a number"),
+)
+_KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "program": (PROGRAMS.__contains__, f"one of {', '.join(PROGRAMS)}"),
+    "command": _WORDS,
+    "arguments": _WORDS,
+    "slots": _COUNT,
+    "most_running": _COUNT,
+    "minutes": _AMOUNT,
+    "attempts": _COUNT,
+    "retry_seconds": _AMOUNT,
+    "job_cost": _AMOUNT,
+    "daily_budget": _AMOUNT,
+    "quota": (_is_expression, "a regular expression"),
+    "question_minutes": _AMOUNT,
 }
+"""The keys of a pool in the configuration file: what accepts a value, and what it must be."""
 
 
 def check_name(name: str) -> str:
@@ -83,10 +111,15 @@ def configured_pool(name: str, pools: Mapping[str, Any], *, place: str) -> Pool:
     table = pools.get(name, {})
     if not isinstance(table, Mapping):
         raise _wrong(place, name, "is not a table")
-    unknown = sorted(table.keys() - set(Pool._fields[1:]))
-    if unknown:
-        raise _wrong(place, name, f"has an unknown key `{unknown[0]}`")
-    values = {key: _value(place, name, key, value) for key, value in table.items()}
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise _wrong(place, name, f"has an unknown key `{key}`")
+        is_valid, meaning = _KEYS[key]
+        if not is_valid(value):
+            raise _wrong(place, name, f"has a `{key}` that is not {meaning}")
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    }
     if "command" not in values:
         values.setdefault("program", name if name in PROGRAMS else "")
     pool = Pool(name, **values)
@@ -95,29 +128,7 @@ def configured_pool(name: str, pools: Mapping[str, Any], *, place: str) -> Pool:
     return pool
 
 
-def _value(place: str, name: str, key: str, value: object) -> Any:
-    if key in _NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST:
-            raise _wrong(place, name, f"has a `{key}` that is not a number from 0 to {_MOST}")
-        number = _NUMBERS[key](value)
-        if not number and key in {"slots", "attempts", "minutes"}:
-            raise _wrong(place, name, f"has no `{key}`")
-        return number
-    if key in {"command", "arguments"}:
-        if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
-            raise _wrong(place, name, f"has a `{key}` that is not a list of words")
-        return tuple(value)
-    if not isinstance(value, str) or (key == "program" and value not in PROGRAMS):
-        allowed = f"one of {', '.join(PROGRAMS)}" if key == "program" else "a text"
-        raise _wrong(place, name, f"has a `{key}` that is not {allowed}")
-    if key == "quota":
-        try:
-            re.compile(value)
-        except re.error as error:
-            raise _wrong(place, name, f"has a `quota` that is not a regular expression: {error}") from None
-    return value
-
-
 def _wrong(place: str, name: str, problem: str) -> DocumentError:
-    known = ", ".join(Pool._fields[1:])
-    return DocumentError(f"pool `{name}` {problem}", hint=f"fix the file; known keys: {known}", place=place)
+    return DocumentError(
+        f"pool `{name}` {problem}", hint=f"fix the file; known keys: {', '.join(_KEYS)}", place=place
+    )

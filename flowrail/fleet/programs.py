@@ -11,10 +11,8 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from flowrail.fleet.pool import CLAUDE, CODEX, Pool
 from flowrail.hosts.settings import PERMISSIONS, hooks
@@ -22,7 +20,7 @@ from flowrail.hosts.settings import PERMISSIONS, hooks
 ARGUMENTS = {CLAUDE: ("--permission-mode", "acceptEdits"), CODEX: ("--sandbox", "workspace-write")}
 """What lets an agent change files without asking, unless the pool has arguments of its own."""
 QUOTA_SECONDS = 15 * 60
-"""How long a pool pauses if the message about a quota does not say when it is available again."""
+"""How long a pool pauses if the message about a quota has no time in seconds since 1970. Then it tries again."""
 _LARGEST_LINE = 1_000_000
 _READ_FROM_END = 4_000_000
 """Bytes at the end of a log that are searched."""
@@ -31,8 +29,6 @@ _QUOTA = re.compile(
     r"|quota (?:exceeded|exhausted)",
     re.IGNORECASE,
 )
-_NOON, _HOUR = 12, 60
-_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
 class LogSummary(NamedTuple):
@@ -116,38 +112,14 @@ def _quota_until(line: str, pool: Pool, at: float) -> float | None:
             return None
         limit = document.get("rate_limit_info")
         if document.get("type") == "rate_limit_event" and isinstance(limit, Mapping):
-            rejected = limit.get("status") == "rejected"
+            if limit.get("status") != "rejected":
+                return None
             resets = limit.get("resetsAt")
-            return (
-                (float(resets) if isinstance(resets, (int, float)) else at + QUOTA_SECONDS)
-                if rejected
-                else None
-            )
+            return float(resets) if isinstance(resets, (int, float)) else at + QUOTA_SECONDS
         if document.get("type") not in {"result", "error", "turn.failed"}:
             return None
     found = re.search(pool.quota, line) if pool.quota else _QUOTA.search(line)
-    return None if found is None else _moment(line[found.start() :], at)
-
-
-def _moment(text: str, at: float) -> float:
-    """Return the time in *text*: seconds since 1970, `in 2 hours 5 minutes`, or `3:50pm (Asia/Tokyo)`."""
-    epoch = re.search(r"\b(\d{10})(?:\d{3})?\b", text)
-    if epoch:
-        return float(epoch[1])
-    clock = re.search(r"\b(\d{1,2})(?::(\d\d))? ?([ap])m\b(?: \(([\w/+-]+)\))?", text, re.IGNORECASE)
-    if clock and int(clock[1]) <= _NOON and int(clock[2] or 0) < _HOUR:
-        return _next_time(int(clock[1]) % _NOON, int(clock[2] or 0), clock[3].lower() == "p", clock[4], at)
-    parts = re.findall(r"(\d+) ?(d|h|m|s)(?:ays?|ours?|in(?:ute)?s?|ec(?:ond)?s?)?\b", text, re.IGNORECASE)
-    seconds = sum(int(number) * _UNITS[unit.lower()] for number, unit in parts)
-    return at + (seconds or QUOTA_SECONDS)
-
-
-def _next_time(hour: int, minute: int, afternoon: bool, zone: str | None, at: float) -> float:
-    """Return when the clock in *zone*, by default the one of this machine, next shows that time."""
-    try:
-        zone_info = ZoneInfo(zone) if zone else None
-    except (ValueError, OSError, KeyError):  # no such zone
-        zone_info = None
-    start = datetime.fromtimestamp(at, zone_info) if zone_info else datetime.fromtimestamp(at).astimezone()
-    found = start.replace(hour=hour + _NOON * afternoon, minute=minute, second=0, microsecond=0)
-    return (found if found > start else found + timedelta(days=1)).timestamp()
+    if found is None:
+        return None
+    moment = re.search(r"\b\d{10}\b", line[found.start() :])
+    return float(moment[0]) if moment else at + QUOTA_SECONDS

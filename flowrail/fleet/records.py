@@ -209,14 +209,11 @@ class FleetRecords:
             rows += connection.execute(query.where(_SESSIONS.c.open).order_by(_SESSIONS.c.at)).all()
         return [FleetSession(*row) for row in rows]
 
-    def end_session(self, session: str, problem: str = "") -> bool:
-        """Record that the fleet does no more for a session, and the problem if it gave it up.
-
-        Return whether nobody had recorded that before.
-        """
+    def end_session(self, session: str, problem: str = "") -> None:
+        """Record that the fleet does no more for a session, and the problem if it gave it up."""
         with self._transaction() as connection:
             row = update(_SESSIONS).where(_SESSIONS.c.session == session, _SESSIONS.c.open)
-            return bool(connection.execute(row.values(open=False, problem=problem)).rowcount)
+            connection.execute(row.values(open=False, problem=problem))
 
     # Workers
 

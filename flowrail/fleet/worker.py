@@ -6,12 +6,12 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError, StorageError
-from flowrail.fleet import attempt, traces
+from flowrail.fleet import attempt
 from flowrail.fleet.attempt import Attempt
 from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet
@@ -21,7 +21,6 @@ from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, Start
 from flowrail.fleet.targets import Target, target_of
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
-from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import times
 from flowrail.text.safe_text import one_line
 
@@ -74,7 +73,7 @@ class Worker:
                     if replaced:
                         break
                     if fleet.records.take_turn(f"{pool.name} jobs", BEAT_SECONDS / 2):
-                        self._send_traces(fleet.schedule(pool))
+                        fleet.schedule(pool)
                     if is_away:
                         is_away = False
                         self._say("the database answers again")
@@ -111,19 +110,6 @@ class Worker:
             if jobs:
                 self._say(f"queued again: {', '.join(jobs)}")
         return True
-
-    def _send_traces(self, sessions: Iterable[str]) -> None:
-        """Send the traces of sessions that have ended to the collector that the environment names, if any."""
-        fleet = self._fleet
-        environ = fleet.environment.environ
-        for session in sessions if traces.endpoint(environ) else ():
-            try:
-                spans = [*spans_of(fleet.world().store, session)]
-                members = {span.attributes.get("flow.session") for span in spans}
-                runs = [run for run in fleet.records.runs() if target_of(run.target).session in members]
-                traces.send([*spans, *traces.run_spans(runs, spans[0].trace_id)], environ)
-            except (OSError, FlowError) as error:
-                self._say(f"the trace of {session} could not be sent: {error}")
 
     def _end(self) -> None:
         """Let the runs be recorded, and put their jobs back into the queue."""

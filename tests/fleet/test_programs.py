@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import UTC, datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from flowrail.fleet.pool import Pool
+from flowrail.errors import DocumentError
+from flowrail.fleet.pool import Pool, configured_pool
 from flowrail.fleet.programs import QUOTA_SECONDS, read_log
 
 CODEX = Pool("codex", program="codex")
@@ -23,26 +22,11 @@ def quota_until(line: str, pool: Pool = CODEX) -> float | None:
     return None if until is None else until - time.time()
 
 
-@pytest.mark.parametrize(
-    ("line", "seconds"),
-    [
-        ("You've hit your usage limit. Try again in 2 hours 5 minutes.", 7500),
-        ("You've hit your usage limit. Upgrade to Pro or try again in 2 days 17 hours 14 minutes.", 234840),
-        ("You've hit your session limit", QUOTA_SECONDS),
-        ('{"type": "error", "message": "You\'ve hit your usage limit. Try again in 30 s."}', 30),
-    ],
-)
-def test_a_message_about_a_quota_says_when_it_is_available_again(line: str, seconds: float) -> None:
-    assert quota_until(line) == pytest.approx(seconds, abs=5)
+def test_a_pool_pauses_until_the_time_in_a_message_about_a_quota_or_for_a_while() -> None:
+    error = {"type": "error", "message": f"usage limit reached|{int(time.time()) + 30}"}
 
-
-def test_a_quota_that_resets_at_a_time_of_day_is_available_at_that_time() -> None:
-    until = quota_until("You've hit your session limit · resets 3:50pm (Asia/Tokyo)")
-
-    assert until is not None
-    assert 0 < until <= 24 * 3600
-    moment = datetime.fromtimestamp(time.time() + until, UTC).astimezone(ZoneInfo("Asia/Tokyo"))
-    assert (moment.hour, moment.minute) in {(15, 50), (15, 49)}
+    assert quota_until(json.dumps(error)) == pytest.approx(30, abs=5)
+    assert quota_until("You've hit your session limit · resets 3:50pm") == pytest.approx(QUOTA_SECONDS, abs=5)
 
 
 def test_claude_code_says_in_an_event_when_its_quota_is_available_again() -> None:
@@ -64,6 +48,27 @@ def test_what_an_agent_says_about_quotas_pauses_nothing() -> None:
 
 
 def test_a_pool_can_have_a_message_of_its_own() -> None:
-    assert quota_until(
-        "no credits left, come back in 10 min", Pool("x", quota="no credits left")
-    ) == pytest.approx(600, abs=5)
+    own = Pool("x", quota="no credits left")
+
+    assert quota_until("no credits left, come back later", own) == pytest.approx(QUOTA_SECONDS, abs=5)
+    assert quota_until("usage limit reached", own) is None
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ({"slots": 0}, "has a `slots` that is not a whole number from 1"),
+        ({"minutes": True}, "has a `minutes` that is not a number"),
+        ({"program": "vim"}, "has a `program` that is not one of claude, codex"),
+        ({"command": "agent"}, "has a `command` that is not a list of words"),
+        ({"quota": "("}, "has a `quota` that is not a regular expression"),
+        ({"colour": "red"}, "has an unknown key `colour`"),
+        ({"program": "claude", "command": ["agent"]}, "needs either `program` or `command`"),
+        (3, "is not a table"),
+    ],
+)
+def test_a_pool_with_a_wrong_value_is_refused_with_the_place(table: object, problem: str) -> None:
+    with pytest.raises(DocumentError) as refused:
+        configured_pool("claude", {"claude": table}, place="config.toml")
+
+    assert refused.value.message == f"config.toml: pool `claude` {problem}"
