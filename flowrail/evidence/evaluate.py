@@ -172,6 +172,9 @@ def _problem_in(
         wrong = _problem_of_citations(path, data, context.folder)
         if wrong:
             return wrong
+    wrong_json = json_schema.problems(data, check.schema) if check.json else []
+    if wrong_json:
+        return joined(wrong_json), f"fix {path}"
     problem = diffs.problem(data, context.folder, context.environ) if check.diffs else ""
     return (f"{path}: {problem}", f"correct that in {path}") if problem else None
 
@@ -222,21 +225,6 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
     return _Finding(
         Verdict.FAIL, count(good, "file"), f"write {count(check.at_least - good, 'more file')}", known
     )
-
-
-def _json(check: EvidenceCheck, context: Context) -> _Finding:
-    path = paths_of(check, context.folder, context.values)[0]
-    data = project_files.read(context.folder, path)
-    if data is None:
-        return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
-    known = {path: sha256_hex(data)}
-    unchanged = _unchanged(check, path, known[path], context)
-    if unchanged:
-        return _Finding(Verdict.FAIL, *unchanged, known)
-    wrong = json_schema.problems(data, check.schema)
-    if wrong:
-        return _Finding(Verdict.FAIL, joined(wrong), f"fix {path}", known)
-    return _Finding(Verdict.PASS, "it matches", "", known)
 
 
 def _git(check: EvidenceCheck, context: Context) -> _Finding:
@@ -333,7 +321,7 @@ def _how_to_run(check: EvidenceCheck, line: str, context: Context) -> str:
 _KINDS: Mapping[str, Callable[[EvidenceCheck, Context], _Finding]] = {
     "file": _file,
     "files": _files,
-    "json": _json,
+    "json": _file,
     "git": _git,
     "records": _records,
 }

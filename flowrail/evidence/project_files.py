@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 
 from flowrail.storage.files import sha256_hex
 
@@ -86,69 +85,43 @@ def matching(folder: str, pattern: str) -> list[str]:
         return [pattern] if os.path.isfile(resolve(folder, pattern)) else []
     segments = pattern.split("/")
     wild = next(index for index, segment in enumerate(segments) if _WILD.search(segment))
-    start = "/".join(segments[:wild])
-    resolve(folder, start or ".")
-    matches = compiled(pattern).match
+    start = "/".join(segments[:wild]) or "."
+    resolve(folder, start)
     hidden = any(segment.startswith(".") for segment in segments[wild:])
-    found = [
-        path
-        for path in _files_below(folder, start, deep="**" in segments, most=len(segments), hidden=hidden)
-        if matches(path)
-    ]
+    deepest = MOST_ENTRIES if "**" in segments else len(segments) - 1
+    found: list[str] = []
+    left = MOST_ENTRIES
+    for above, folders, names in os.walk(os.path.join(folder, start)):
+        left -= len(folders) + len(names)
+        if left < 0:
+            raise UnreadableError(f"{pattern} is in a folder with more than {MOST_ENTRIES} files and folders")
+        inside = [part for part in os.path.relpath(above, folder).split("/") if part != "."]
+        folders[:] = [
+            name
+            for name in folders
+            if len(inside) < deepest and name not in _SKIPPED and (hidden or not name.startswith("."))
+        ]
+        for name in names:
+            path = "/".join([*inside, name])
+            if (hidden or not name.startswith(".")) and fits(path, pattern) and _is_regular(above, name):
+                found.append(path)
     if len(found) > MOST_FILES:
         raise UnreadableError(f"{pattern} matches more than {MOST_FILES} files")
     return sorted(found)
 
 
-@lru_cache(maxsize=256)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return *pattern* as a regular expression: `*` and `?` stay in one folder, `**` matches any number of folders."""
-    parts: list[str] = []
-    segments = pattern.split("/")
-    for index, segment in enumerate(segments):
-        is_last = index == len(segments) - 1
+def _is_regular(folder: str, name: str) -> bool:
+    return stat.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode)
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Return whether *pattern* matches: `*` and `?` stay in one folder, `**` matches any number of folders."""
+    parts = path.split("/")
+    ends = {0}
+    """How many parts of the path the segments so far can match."""
+    for segment in pattern.split("/"):
         if segment == "**":
-            parts.append(".*" if is_last else "(?:[^/]+/)*")
+            ends = set(range(min(ends, default=len(parts) + 1), len(parts) + 1))
         else:
-            parts.append(_segment(segment) + ("" if is_last else "/"))
-    return re.compile(f"{''.join(parts)}\\Z", re.DOTALL)
-
-
-def _segment(segment: str) -> str:
-    expression, index = "", 0
-    while index < len(segment):
-        letter = segment[index]
-        end = segment.find("]", index + 2) if letter == "[" else -1
-        if end > 0:
-            inside = segment[index + 1 : end].replace("\\", "\\\\").replace("[", "\\[").replace("/", "")
-            expression += f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
-            index = end
-        elif letter == "*":
-            expression += "[^/]*" if not expression.endswith("[^/]*") else ""
-        else:
-            expression += "[^/]" if letter == "?" else re.escape(letter)
-        index += 1
-    return expression
-
-
-def _files_below(folder: str, start: str, *, deep: bool, most: int, hidden: bool) -> Iterator[str]:
-    """Yield every regular file below *start*, as a path relative to *folder*, no deeper than *most* unless *deep*."""
-    pending = [start]
-    left = MOST_ENTRIES
-    while pending:
-        current = pending.pop()
-        with suppress(OSError), os.scandir(os.path.join(folder, current)) as entries:
-            for entry in entries:
-                left -= 1
-                if left < 0:
-                    raise UnreadableError(
-                        f"{start or 'the project'} has more than {MOST_ENTRIES} files and folders"
-                    )
-                path = f"{current}/{entry.name}" if current else entry.name
-                if entry.name.startswith(".") and not hidden:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED and (deep or path.count("/") < most - 1):
-                        pending.append(path)
-                elif entry.is_file(follow_symlinks=False):
-                    yield path
+            ends = {end + 1 for end in ends if end < len(parts) and fnmatchcase(parts[end], segment)}
+    return len(parts) in ends
