@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -36,10 +36,6 @@ _MISSING = json.dumps(
         "systemMessage": "The command flow is not on the PATH, so its hooks do nothing. "
         "Install flowrail, or remove its hooks from the settings."
     }
-)
-_OUR_COMMAND = re.compile(
-    rf"(?:{re.escape(_GUARD)})?{_COMMAND}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*"
-    r"(?: 2>/dev/null \|\| .+)?\Z"
 )
 #: The commands that an agent runs while it follows a workflow, and those that only read.
 VERBS = (
@@ -88,11 +84,10 @@ class InstalledHooks(NamedTuple):
     """What a host's settings say about our hooks.
 
     ``events`` has for each event whether its hook is there as this version writes it, or `None` without one.
-    ``unknown`` are commands that begin like ours and are not ours. ``switched_off`` is `disableAllHooks`.
+    ``switched_off`` is `disableAllHooks`.
     """
 
     events: Mapping[str, bool | None]
-    unknown: tuple[str, ...]
     switched_off: bool
 
     @property
@@ -148,7 +143,7 @@ def add_hooks(
     path = _writable_path(file)
     before = _read(path)
     settings = _parse(before, path)
-    changed = with_hooks(settings, permissions=permissions, source=path, forbidden=forbidden)
+    changed = with_hooks(settings, permissions=permissions, forbidden=forbidden)
     after = before if before is not None and changed == settings else _format(changed, before)
     if not dry_run and after != before:
         files.make_dir(os.path.dirname(path))
@@ -183,17 +178,11 @@ def inspect(file: SettingsFile, forbidden: Iterable[str] = ()) -> InstalledHooks
     if text is None:
         return None
     settings = _parse(text, file.path)
-    _check_shape(settings, file.path)
-    commands = [command for groups in _event_groups(settings).values() for command in _commands(groups)]
-    unknown = tuple(command for command in commands if _begins_like_ours(command) and not _is_ours(command))
-    return InstalledHooks(_states(settings, forbidden), unknown, settings.get("disableAllHooks") is True)
+    return InstalledHooks(_states(settings, forbidden), settings.get("disableAllHooks") is True)
 
 
-def with_hooks(
-    settings: Settings, *, permissions: bool, source: str, forbidden: Iterable[str] = ()
-) -> Settings:
+def with_hooks(settings: Settings, *, permissions: bool, forbidden: Iterable[str] = ()) -> Settings:
     """Return *settings* with our hooks; those of a different version are replaced."""
-    _check_shape(settings, source)
     rules = tuple(forbidden)
     result = copy.deepcopy(settings)
     for event, state in _states(settings, rules).items():
@@ -210,25 +199,24 @@ def with_hooks(
 def without_hooks(settings: Settings) -> Settings:
     """Return *settings* without our hooks and permissions, and without what is empty because of that."""
     result = copy.deepcopy(settings)
-    events = _event_groups(settings)
-    left = {name: _without_ours(groups) for name, groups in events.items()}
-    removed = {name for name, groups in events.items() if left[name] != groups}
-    if removed:
-        result["hooks"] |= left
-        for name in removed:
-            if not left[name]:
-                del result["hooks"][name]
-        if not result["hooks"]:
-            del result["hooks"]
-    rules = settings.get("permissions")
-    allowed = rules.get("allow") if isinstance(rules, dict) else None
-    if isinstance(allowed, list) and any(rule in PERMISSIONS for rule in allowed):
-        result["permissions"]["allow"] = [rule for rule in allowed if rule not in PERMISSIONS]
-        if not result["permissions"]["allow"]:
-            del result["permissions"]["allow"]
-        if not result["permissions"]:
-            del result["permissions"]
+    for name, groups in settings.get("hooks", {}).items():
+        left = _without_ours(groups)
+        if left != groups:
+            _put(result, "hooks", name, left)
+    allowed = settings.get("permissions", {}).get("allow", [])
+    left = [rule for rule in allowed if rule not in PERMISSIONS]
+    if left != allowed:
+        _put(result, "permissions", "allow", left)
     return result
+
+
+def _put(settings: Settings, part: str, key: str, values: list[Any]) -> None:
+    """Put *values* into a part of *settings*, or remove what would be empty."""
+    settings[part][key] = values
+    if not values:
+        del settings[part][key]
+    if not settings[part]:
+        del settings[part]
 
 
 def _entry(event: str, forbidden: Iterable[str]) -> Settings:
@@ -243,10 +231,10 @@ def _entry(event: str, forbidden: Iterable[str]) -> Settings:
 def _states(settings: Settings, forbidden: Iterable[str]) -> dict[str, bool | None]:
     """Return for each event whether its hook is as this version writes it, or `None` without one."""
     rules = tuple(forbidden)
-    events = _event_groups(settings)
     states: dict[str, bool | None] = {}
     for event, name in EVENTS.items():
-        ours = [group for group in events.get(name, []) if any(map(_is_ours, _commands([group])))]
+        groups = settings.get("hooks", {}).get(name, [])
+        ours = [group for group in groups if any(map(_is_ours, _commands(group)))]
         entry = _entry(event, rules)
         states[event] = any(_has(group, entry) for group in ours) if ours else None
     return states
@@ -254,64 +242,48 @@ def _states(settings: Settings, forbidden: Iterable[str]) -> dict[str, bool | No
 
 def _has(group: Settings, entry: Settings) -> bool:
     """Return whether a group has the command of *entry* and is called for at least its tools."""
-    if not set(_commands([entry])) <= set(_commands([group])):
+    if not set(_commands(entry)) <= set(_commands(group)):
         return False
     needed, given = str(entry.get("matcher", "")).split("|"), str(group.get("matcher", ""))
     return given in {"", "*"} or set(needed) <= set(given.split("|"))
 
 
-def _event_groups(settings: Settings) -> dict[str, list[Any]]:
-    events = settings.get("hooks")
-    if not isinstance(events, dict):
-        return {}
-    return {name: groups for name, groups in events.items() if isinstance(groups, list)}
+def _commands(group: Settings) -> list[str]:
+    return [str(hook.get("command", "")) for hook in group.get("hooks", [])]
 
 
-def _commands(groups: list[object]) -> Iterator[str]:
+def _without_ours(groups: list[Settings]) -> list[Settings]:
+    result: list[Settings] = []
     for group in groups:
-        for hook in _hooks_of(group):
-            yield _command_of(hook)
-
-
-def _without_ours(groups: list[Any]) -> list[object]:
-    result: list[object] = []
-    for group in groups:
-        own = _hooks_of(group)
-        left = [hook for hook in own if not _is_ours(_command_of(hook))]
-        if left == own:
+        hooks_of_group = group.get("hooks", [])
+        left = [hook for hook in hooks_of_group if not _is_ours(str(hook.get("command", "")))]
+        if left == hooks_of_group:
             result.append(group)
         elif left:
             result.append({**group, "hooks": left})
     return result
 
 
-def _hooks_of(group: object) -> list[object]:
-    inner = group.get("hooks") if isinstance(group, dict) else None
-    return inner if isinstance(inner, list) else []
-
-
-def _command_of(hook: object) -> str:
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return command if isinstance(command, str) else ""
-
-
-def _begins_like_ours(command: str) -> bool:
-    return command.removeprefix(_GUARD).split()[:2] == _COMMAND.split()
-
-
 def _is_ours(command: str) -> bool:
-    return _OUR_COMMAND.match(command) is not None
+    return command.removeprefix(_GUARD).startswith(_COMMAND)
 
 
 def _check_shape(settings: Settings, source: str) -> None:
+    """Refuse settings whose hooks or permissions do not have the form that hosts read."""
     events, rules = settings.get("hooks", {}), settings.get("permissions", {})
-    if not isinstance(events, dict):
-        raise UnusableSettingsError("`hooks` is not an object", hint="fix it", place=source)
-    for name in EVENTS.values():
-        if not isinstance(events.get(name, []), list):
-            raise UnusableSettingsError(f"`hooks.{name}` is not a list", hint="fix it", place=source)
+    has_hooks = isinstance(events, dict) and all(
+        isinstance(groups, list)
+        and all(isinstance(group, dict) and _are_objects(group.get("hooks", [])) for group in groups)
+        for groups in events.values()
+    )
+    if not has_hooks:
+        raise UnusableSettingsError("`hooks` has a form that hosts do not read", hint="fix it", place=source)
     if not isinstance(rules, dict) or not isinstance(rules.get("allow", []), list):
         raise UnusableSettingsError("`permissions.allow` is not a list", hint="fix it", place=source)
+
+
+def _are_objects(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, dict) for value in values)
 
 
 def _writable_path(file: SettingsFile) -> str:
@@ -343,6 +315,7 @@ def _parse(text: str | None, source: str) -> Settings:
         raise UnusableSettingsError(error.fact, hint=hint, place=error.place) from None
     if not isinstance(settings, dict):
         raise UnusableSettingsError("the file is not a JSON object", hint=hint, place=source)
+    _check_shape(settings, source)
     return settings
 
 

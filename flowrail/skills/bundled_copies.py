@@ -25,7 +25,7 @@ FORMAT = 1
 _NAMED = 5
 _About = TypeVar("_About")
 _DIGEST = r"[0-9a-f]{64}\Z"
-_VERSION = r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z"
+_VERSION = r"[0-9a-z.]{1,40}\Z"
 
 
 class BundledCopy(NamedTuple):
@@ -113,7 +113,7 @@ def read_manifest(folder: str) -> Manifest | None:
         data = json.loads(
             read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
         )
-        version = str(data["version"])[:40]
+        version = str(data["version"])
         return Manifest(version if re.match(_VERSION, version) else "", _texts(data.get("files", {})))
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

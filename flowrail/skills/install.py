@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail import __version__, approval
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
+from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.skills.bundled_copies import FORMAT, MANIFEST, Manifest, digests, read_manifest, shipped
 from flowrail.skills.catalog import UnknownSkillError, listing
-from flowrail.storage.files import read_bounded, sha256_hex, sweep, write_atomic
+from flowrail.storage.files import MissingFileError, make_dir, read_bounded, remove, sha256_hex, write_atomic
 from flowrail.text.phrases import did_you_mean
 
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
@@ -65,11 +64,11 @@ class InstalledSkill(NamedTuple):
 
     def only(self, *states: str) -> list[str]:
         """Return the paths of the files in one of *states*."""
-        return [each.path for each in self.files if each.state in states]
+        return [file.path for file in self.files if file.state in states]
 
     def as_data(self) -> dict[str, object]:
         """Return it as plain data."""
-        return {**self._asdict(), "files": [each._asdict() for each in self.files]}
+        return {**self._asdict(), "files": [file._asdict() for file in self.files]}
 
 
 def bundled() -> list[str]:
@@ -88,19 +87,19 @@ def install(
     wanted = [_bundled_name(name) for name in dict.fromkeys(names)]
     planned = [_plan(name, root, card=card, force=force) for name in wanted]
     if not dry_run:
-        for each in planned:
-            _carry_out(each)
-    return [InstalledSkill(each.skill, each.folder, each.files) for each in planned]
+        for plan in planned:
+            _carry_out(plan)
+    return [InstalledSkill(plan.skill, plan.folder, plan.files) for plan in planned]
 
 
 def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
     """Remove what `install` wrote into *root*, except files that have changed since."""
-    known = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
-    found = {name: (folder, _installed(name, folder)) for name, folder in known.items()}
-    done = [_removal(name, folder, manifest) for name, (folder, manifest) in found.items()]
+    folders = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
+    done = [_removal(name, folder, _installed(name, folder)) for name, folder in folders.items()]
     if not dry_run:
-        for each in done:
-            _remove_files(each)
+        for skill in done:
+            for path in (*skill.only(REMOVED), MANIFEST):
+                _remove(skill.folder, path)
     return done
 
 
@@ -181,15 +180,16 @@ def _state(path: str, now: str | None, wanted: str, was: Mapping[str, str], *, f
 
 def _carry_out(planned: _Planned) -> None:
     folder, manifest = planned.folder, planned.manifest
-    _make_folders(folder, [path for path, state in planned.files if state in {NEW, UPDATED}])
     for path, state in planned.files:
+        full = os.path.join(folder, path)
         if state in {NEW, UPDATED}:
-            write_atomic(os.path.join(folder, path), planned.contents[path], mode=0o644, durable=False)
+            make_dir(os.path.dirname(full))
+            write_atomic(full, planned.contents[path], mode=0o644, durable=False)
         elif state == REMOVED:
             _remove(folder, path)
     files = dict(sorted(manifest.files.items()))
-    kept = {"format": FORMAT, "skill": planned.skill, "version": manifest.version, "files": files}
-    text = json.dumps(kept, indent=1) + "\n"
+    document = {"format": FORMAT, "skill": planned.skill, "version": manifest.version, "files": files}
+    text = json.dumps(document, indent=1) + "\n"
     write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
 
 
@@ -215,88 +215,36 @@ def _removal(name: str, folder: str, manifest: Manifest) -> InstalledSkill:
     return InstalledSkill(name, folder, tuple(files))
 
 
-def _remove_files(each: InstalledSkill) -> None:
-    taken = each.only(REMOVED)
-    for above in dict.fromkeys([*(above for path in taken for above in _above(path)), "."]):
-        sweep(os.path.join(each.folder, above), age=0.0)  # temporary files of an interrupted installation
-    for path in taken:
-        _remove(each.folder, path)
-    _remove(each.folder, MANIFEST)
-
-
 def _digest(folder: str, path: str) -> str | None:
     """Return the digest of a file, ``ODD`` for anything else in its place, `None` if it does not exist.
 
     A path that leads out of the folder, by `..` or through a link, is ``ODD``.
     """
-    parts = path.split("/")
-    if os.path.isabs(path) or ".." in parts or "" in parts:
-        return ODD
-    for above in _above(path):
-        try:
-            if not stat.S_ISDIR(os.lstat(os.path.join(folder, above)).st_mode):
-                return ODD
-        except OSError:
-            return None
     full = os.path.join(folder, path)
-    if not os.path.lexists(full):
-        return None
+    if os.path.realpath(full) != os.path.join(os.path.realpath(folder), path):
+        return ODD
     try:
         return sha256_hex(read_bounded(full, limit=approval.LARGEST_FILE, what=f"`{path}`"))
+    except MissingFileError:
+        return None
     except DocumentError:
         return ODD
 
 
-def _above(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    for number in range(1, len(parts)):
-        yield "/".join(parts[:number])
-
-
-def _make_folders(folder: str, paths: Sequence[str]) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-        for above in dict.fromkeys(above for path in paths for above in _above(path)):
-            with suppress(FileExistsError):
-                os.mkdir(os.path.join(folder, above))
-    except OSError as error:
-        in_the_way = isinstance(error, NotADirectoryError)
-        hint = (
-            "a file is in the way: name another folder with --to"
-            if in_the_way
-            else "make that folder writable"
-        )
-        raise StorageError(
-            f"{folder} could not be created ({error.strerror})", hint=hint, path=folder
-        ) from None
-
-
 def _remove(folder: str, path: str) -> None:
     """Remove a file, and the folders that it leaves empty."""
-    try:
-        os.unlink(os.path.join(folder, path))
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise StorageError(
-            f"{folder}/{path} could not be removed ({error.strerror})",
-            hint="make that folder writable, then repeat the command",
-            path=path,
-        ) from None
-    for above in (*reversed(list(_above(path))), "."):
-        try:
-            os.rmdir(os.path.normpath(os.path.join(folder, above)))
-        except OSError:
-            return
+    full = os.path.join(folder, path)
+    if os.path.lexists(full):
+        remove(full)
+    with suppress(OSError):  # not empty
+        while full != folder:
+            full = os.path.dirname(full)
+            os.rmdir(full)
 
 
 def _refuse_odd(folder: str) -> None:
-    try:
-        mode = os.lstat(folder).st_mode
-    except OSError:
-        return
-    if not stat.S_ISDIR(mode):
-        what = "a link" if stat.S_ISLNK(mode) else "not a folder"
+    if os.path.islink(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
+        what = "a link" if os.path.islink(folder) else "not a folder"
         raise NotAFolderError(
             f"{folder} is {what}, so nothing was written there", hint="remove it first", path=folder
         )

@@ -79,7 +79,8 @@ _HINTS = {
     errno.EACCES: "check the permissions of this user",
     errno.EPERM: "check the permissions of this user",
     errno.ENOENT: "create the directory first",
-    errno.ENOTDIR: "create the directory first",
+    errno.ENOTDIR: "a file is in the way: choose another path",
+    errno.EEXIST: "a file is in the way: choose another path",
     errno.EISDIR: "choose a file, not a directory",
 }
 

@@ -7,12 +7,11 @@ a clone, or was copied or moved by hand, has no valid mark and is *foreign* unti
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from flowrail.errors import DocumentError, StorageError
+from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.storage.files import hmac_sha256
 
@@ -36,7 +35,7 @@ def configuration_path(environ: Mapping[str, str], home: str) -> str:
     return os.path.join(folder, CONFIGURATION_FILE)
 
 
-LARGEST_CONFIGURATION = 64_000
+_LARGEST_CONFIGURATION = 64_000
 
 
 class Configuration(NamedTuple):
@@ -54,12 +53,33 @@ class Configuration(NamedTuple):
     pools: Mapping[str, object] = MappingProxyType({})
 
 
+_KEYS: Mapping[str, tuple[Callable[[object], bool], str, str]] = {
+    "store": (
+        lambda value: isinstance(value, str) and ("://" in value or os.path.isabs(value)),
+        "is neither an absolute path nor the address of a database",
+        'store = "postgresql://user@host/database"',
+    ),
+    "notify": (
+        lambda value: isinstance(value, list) and all(isinstance(word, str) and word for word in value),
+        "is not a list of words",
+        'notify = ["notify-send", "$topic", "$reason"]',
+    ),
+    "work_folder": (
+        lambda value: isinstance(value, str) and "$session" in os.path.basename(value),
+        "does not end in a folder for each session",
+        'work_folder = "~/flow-work/$session"',
+    ),
+    "pools": (lambda value: isinstance(value, dict), "is not a table", "[pools.claude]"),
+}
+"""The keys of the configuration file: what accepts a value, what a wrong one is, and an example."""
+
+
 def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
     """Return the user's configuration; the defaults without a file."""
     path = configuration_path(environ, home)
     try:
         text = files.read_bounded(
-            path, limit=LARGEST_CONFIGURATION, what="the configuration", follow=True
+            path, limit=_LARGEST_CONFIGURATION, what="the configuration", follow=True
         ).decode("utf-8", "replace")
     except files.MissingFileError:
         return Configuration()
@@ -69,33 +89,15 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DocumentError(f"is not valid TOML: {error}", hint="fix the file", place=path) from None
-    unknown = sorted(values.keys() - set(Configuration._fields))
-    if unknown:
-        known = ", ".join(Configuration._fields)
-        raise DocumentError(f"has an unknown key `{unknown[0]}`", hint=f"known keys: {known}", place=path)
-    store = values.get("store", "")
-    if not isinstance(store, str) or (store and "://" not in store and not os.path.isabs(store)):
-        example = 'store = "postgresql://user@host/database"'
-        raise DocumentError(
-            "`store` is neither an absolute path nor the address of a database",
-            hint=f"write: {example}",
-            place=path,
-        )
-    notify = values.get("notify", [])
-    if not isinstance(notify, list) or not all(isinstance(word, str) and word for word in notify):
-        example = 'notify = ["notify-send", "$topic", "$reason"]'
-        raise DocumentError("`notify` is not a list of words", hint=f"write: {example}", place=path)
-    work_folder = values.get("work_folder", "")
-    if not isinstance(work_folder, str) or (work_folder and "$session" not in os.path.basename(work_folder)):
-        raise DocumentError(
-            "`work_folder` does not end in a folder for each session",
-            hint='write a path with `$session` at its end: work_folder = "~/flow-work/$session"',
-            place=path,
-        )
-    pools = values.get("pools", {})
-    if not isinstance(pools, dict):
-        raise DocumentError("`pools` is not a table", hint="write: [pools.claude]", place=path)
-    return Configuration(store=store, notify=tuple(notify), work_folder=work_folder, pools=pools)
+    for key, value in values.items():
+        if key not in _KEYS:
+            raise DocumentError(
+                f"has an unknown key `{key}`", hint=f"known keys: {', '.join(_KEYS)}", place=path
+            )
+        is_valid, problem, example = _KEYS[key]
+        if not is_valid(value):
+            raise DocumentError(f"`{key}` {problem}", hint=f"write: {example}", place=path)
+    return Configuration(**{**values, "notify": tuple(values.get("notify", ()))})
 
 
 def configured_store(environ: Mapping[str, str], home: str) -> str:
@@ -143,22 +145,11 @@ class Owner:
 def user_key(folder: str) -> bytes:
     """Return the key kept in *folder*, made the first time; two processes that make it agree on one."""
     path = os.path.join(folder, "key")
-    try:
-        return _read(path)
-    except files.MissingFileError:
-        pass
-    files.make_private_dir(folder)
-    fresh = files.temporary_in(folder)
-    files.write_atomic(fresh, os.urandom(KEY_BYTES).hex().encode() + b"\n")
-    try:
-        with suppress(FileExistsError):
-            os.link(fresh, path)
-        files.sync_dir(folder)  # without its key a session becomes foreign
-    except OSError as error:
-        raise StorageError(f"{path} could not be made ({error.strerror})", hint="check the disk") from None
-    finally:
-        with suppress(OSError):
-            os.unlink(fresh)
+    if not os.path.lexists(path):
+        files.make_private_dir(folder)
+        with files.locked(f"{path}.lock", wait=10.0, what="your key"):
+            if not os.path.lexists(path):  # without its key a session becomes foreign, so it is flushed
+                files.write_atomic(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
     return _read(path)
 
 

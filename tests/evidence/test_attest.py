@@ -6,7 +6,6 @@ import base64
 import json
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -155,13 +154,3 @@ def test_wrong_use_is_refused_in_words(words: list[str], code: str) -> None:
     write("plain", "{}\n")
 
     assert refused(*[session if word == "ID" else word for word in words])[1]["code"] == code
-
-
-def test_without_the_extra_only_signing_is_refused() -> None:
-    session = finished_session()
-    keys()
-    with patch("importlib.util.find_spec", return_value=None):
-        status, error = refused("attest", session, "--key", "private.pem")
-
-        assert (status, error["hint"]) == (2, "pip install 'flowrail[attest]'")
-        assert flow("attest", session).status == 0

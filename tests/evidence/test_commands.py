@@ -50,23 +50,6 @@ def test_a_command_that_passed_is_evidence_until_the_files_that_it_reads_change(
     assert report(session) == {}
 
 
-def test_a_resumed_step_shows_the_result_of_the_newest_run() -> None:
-    demand({**SCRIPT, "reads": ["src/**"]})
-    write("src/a.py", "a = 1\n")
-    write("check.py", "")
-    allow_commands()
-    session = begin()
-    assert report(session) == {"tests": "not_run"}
-
-    shown = [told("resume", session)["evidence"][0]["verdict"]]
-    run(session)
-    shown += [told("resume", session)["evidence"][0]["verdict"]]
-    write("src/a.py", "a = 2\n")
-    shown += [told("resume", session)["evidence"][0]["verdict"]]
-
-    assert shown == ["not_run", "pass", "stale"]
-
-
 def test_a_command_without_reads_counts_for_one_revision() -> None:
     demand(SCRIPT)
     write("check.py", "")
@@ -78,16 +61,6 @@ def test_a_command_without_reads_counts_for_one_revision() -> None:
     told("step", "built", "iterate", "--session", session)
 
     assert report(session) == {"tests": "stale"}
-
-
-def test_reads_that_match_no_file_are_empty() -> None:
-    demand({**SCRIPT, "reads": ["src/**"]})
-    write("check.py", "")
-    allow_commands()
-    session = begin()
-    run(session)
-
-    assert report(session) == {"tests": "empty"}
 
 
 @pytest.mark.parametrize(
@@ -307,22 +280,6 @@ def test_a_failing_file_cannot_be_approved() -> None:
 
     assert status == 4
     assert "so it cannot be approved" in said
-
-
-def test_show_lists_each_check_with_its_result_now() -> None:
-    demand({"id": "plan", "file": "plan.md"}, {"id": "tests", "run": ["make", "test"]})
-    session = begin()
-    write("plan.md", "plan")
-
-    data = told("evidence", "show", session)
-    text = flow("evidence", "show", session).out
-
-    assert [(check["check"], check["verdict"], check["outcomes"]) for check in data["evidence"]] == [
-        ("plan", "pass", ["ok"]),
-        ("tests", "not_run", ["ok"]),
-    ]
-    assert "pass (checked)" in text
-    assert "run exactly `make test` as one command of its own" in text
 
 
 def test_unknown_checks_and_steps_without_evidence_are_refused_in_words() -> None:

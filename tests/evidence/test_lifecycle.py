@@ -75,16 +75,6 @@ def test_a_migration_keeps_the_baseline_and_completes_it() -> None:
     assert report(session) == {}
 
 
-def test_evidence_cannot_be_weakened_while_a_session_needs_it() -> None:
-    demand(PLAN)
-    session = begin()
-    demand({"id": "plan", "file": ".git"})
-
-    status, error = refused("step", "built", "ok", "--session", session)
-
-    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
-
-
 def test_adopting_takes_a_new_baseline_in_the_folder_where_the_session_is_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -160,14 +150,6 @@ def test_the_work_of_a_sub_agent_is_checked_when_it_finishes() -> None:
     lines = flow("history", session).out
     assert "d0-1 claimed ok, 0 of 1 checked: lacks report" in lines
     assert "d0-1 ok (1 of 1 checked)" in lines
-
-
-def test_a_sub_agent_may_always_report_that_it_failed() -> None:
-    put_skill("team", TEAM, texts={"steps/part.md": "Look at $item.\n"})
-    session = told("start", "team")["session"]
-    claimed = told("claim", session, "d0-1")
-
-    assert told("finish", session, "d0-1", "fail", "--token", claimed["token"])["outcome"] == "fail"
 
 
 def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> None:

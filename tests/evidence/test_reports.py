@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from support.evidence import begin, demand, report, write
 from support.sandbox import flow, put_python, put_skill, refused, told
 
@@ -42,18 +41,6 @@ steps:
     evidence: {ok: [{id: plan, file: plan.md}]}
     questions: [{id: go, header: Go, text: "Go on?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
     next: {ok: null, fail: null}
-"""
-CONDITIONAL = """\
-name: NAME
-params: {mode: {type: string, choices: [quick, full], default: quick}}
-steps:
-  - {id: look, title: Look, actions: [Look.], next: {ok: build}}
-  - id: build
-    title: Build
-    actions: [Build it.]
-    when: "mode == 'full'"
-    evidence: {ok: [{id: plan, file: plan.md}]}
-    next: {ok: null}
 """
 
 
@@ -102,12 +89,6 @@ def test_an_answer_is_kept_and_checked_again_with_the_next_report() -> None:
     assert told("resume", session)["questions"][0]["answer"] == ["Yes"]
     write("plan.md", "plan")
     assert report(session, "done") == {}
-
-
-def test_a_skipped_step_demands_nothing() -> None:
-    put_skill("built", CONDITIONAL)
-
-    assert told("step", "built", "ok", "--session", begin())["status"] == "completed"
 
 
 def test_a_refused_claim_and_an_accepted_one_are_on_record() -> None:
@@ -168,53 +149,10 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     assert [option["label"] for option in question["options"]] == ["Try again", "Waive", "Stop"]
     assert question["options"][1]["command"] == f"flow evidence waive {session} plan --reason REASON"
     assert refused("step", "built", "ok", "--session", session)[1]["code"] == "QUESTION_OPEN"
-
-
-def test_try_again_opens_the_step_again() -> None:
-    demand(PLAN, tries=1)
-    session = begin()
+    assert told("answer", session, "evidence=Try again")["status"] == "active"
     report(session)
-
-    again = told("answer", session, "evidence=Try again")
-
-    assert (again["status"], again["questions"]) == ("active", [])
-    write("plan.md", "plan")
-    assert report(session) == {}
-
-
-def test_stop_ends_the_session_as_failed() -> None:
-    demand(PLAN, tries=1)
-    session = begin()
     report(session)
-
     assert told("answer", session, "evidence=Stop")["status"] == "failed"
-    assert refused("step", "built", "ok", "--session", session)[1]["code"] == "SESSION_ENDED"
-
-
-@pytest.mark.parametrize("words", ["Waive", "waive", "other:waive it"])
-def test_an_agent_cannot_waive_by_an_answer(words: str) -> None:
-    demand(PLAN, tries=1)
-    session = begin()
-    report(session)
-
-    status, error = refused("answer", session, f"evidence={words}", "--reason", "trust me")
-
-    assert (status, error["code"]) == (2, "BAD_ANSWER")
-    assert told("resume", session)["status"] == "waiting"
-
-
-def test_another_attempt_has_its_own_count_of_refusals() -> None:
-    demand(PLAN, tries=2)
-    session = begin()
-    report(session)
-    write("plan.md", "plan")
-    report(session)
-    told("step", "built", "iterate", "--session", session)
-    Path("plan.md").unlink()
-
-    report(session)
-
-    assert told("resume", session)["status"] == "active"
 
 
 def test_the_step_lists_its_evidence_in_every_format() -> None:

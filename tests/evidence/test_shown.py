@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from support.evidence import begin, demand, report, write
+from support.evidence import demand, report, write
 from support.hooks import A, claude_code, hook, within
 from support.sandbox import flow, told
 
@@ -34,7 +33,6 @@ def test_history_status_audit_and_diagrams_show_what_was_checked() -> None:
     history = flow("history", session).out
     status = flow("status", session).out
     audit = flow("audit", session).out
-    page = flow("diagram", "built", "--session", session, "--format", "html", "--output", "page.html")
     drawn = flow("diagram", "built", "--session", session, "--format", "mermaid").out
 
     assert "claimed ok, 1 of 3 checked: lacks plan, tests" in history
@@ -42,8 +40,6 @@ def test_history_status_audit_and_diagrams_show_what_was_checked() -> None:
     assert "claimed ok of build: 2 of 3 checked, 1 observed" in status
     assert "refused ok, 1 of 3 checked" in audit
     assert "2 of 3 checked, 1 observed" in audit
-    assert page.status == 0, page
-    assert "2 of 3 checked, 1 observed" in Path("page.html").read_text()
     assert "claimed ok, 2 of 3 checked, 1 observed" in drawn
 
 
@@ -65,19 +61,3 @@ def test_coverage_lists_the_checks_that_never_refused_anything() -> None:
 
     assert life["never_refused"] == ["build notes"]
     assert "checks that never refused a report: build notes" in text
-
-
-def test_show_names_the_evidence_of_each_outcome() -> None:
-    demand(PLAN, NOTES)
-
-    assert "ok needs evidence: plan, notes" in flow("show", "built").out
-    assert told("show", "built")["steps"][0]["evidence"] == {"ok": ["plan", "notes"]}
-
-
-def test_a_step_without_evidence_shows_nothing_of_it() -> None:
-    demand(PLAN)
-    session = begin()
-    told("step", "built", "fail", "--session", session)
-
-    assert "checked" not in flow("history", session).out
-    assert told("status", session)["claim"] is None

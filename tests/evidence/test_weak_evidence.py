@@ -92,16 +92,6 @@ def test_sound_evidence_is_found_sound() -> None:
     assert "cannot fail" not in ran.out
 
 
-def test_evidence_that_cannot_fail_is_named() -> None:
-    put(CANNOT_FAIL["a version"])
-    allow_commands()
-
-    ran = flow("test", "built")
-
-    assert ran.status == 1
-    assert "built: evidence `check1` of step `build` cannot fail: it passes in an empty project" in ran.out
-
-
 def test_a_command_that_is_not_approved_is_not_tried() -> None:
     ran_anyway = Path.cwd() / "ran"
     put({"run": [sys.executable, "-c", f"open({str(ran_anyway)!r}, 'w')"]})
@@ -127,14 +117,6 @@ def test_a_known_bad_project_must_not_pass() -> None:
     assert "it passes in `bad`, which is known to be bad" in loose.out
     assert flow("test", "strict").status == 0
     assert flow("test", "missing").status == 1
-
-
-def test_walks_take_transitions_that_demand_evidence() -> None:
-    demand({"id": "plan", "file": "plan.md", "changed": True})
-
-    result = told("test", "built")["results"][0]
-
-    assert (result["status"], result["missing"]) == ("passed", [])
 
 
 DECIDING = """\

@@ -109,9 +109,9 @@ OWN = st.fixed_dictionaries(
 
 @given(OWN, st.booleans())
 def test_adding_hooks_can_be_undone(value: Any, permissions: bool) -> None:
-    added = with_hooks(value, permissions=permissions, source="x")
+    added = with_hooks(value, permissions=permissions)
 
-    assert with_hooks(added, permissions=permissions, source="x") == added
+    assert with_hooks(added, permissions=permissions) == added
     for name, groups in hooks().items():
         assert added["hooks"][name] == [*value.get("hooks", {}).get(name, []), *groups]
     assert _not_empty(without_hooks(added)) == _not_empty(value)

@@ -157,7 +157,7 @@ def test_a_write_replaces_a_link_and_leaves_its_target_alone(tmp_path: Path) -> 
     ("target", "name", "hint"),
     [
         ("missing/a", "ENOENT", "create the directory first"),
-        ("file/a", "ENOTDIR", "create the directory first"),
+        ("file/a", "ENOTDIR", "a file is in the way: choose another path"),
         ("folder", "EISDIR", "choose a file, not a directory"),
     ],
 )

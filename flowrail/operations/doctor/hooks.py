@@ -12,8 +12,6 @@ from flowrail.operations.doctor.section import Section, SetupFinding, short
 from flowrail.operations.environment import Environment
 from flowrail.skills.summary import forbidden_tools
 
-MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
-
 
 def hooks_section(here: Environment) -> Section:
     """Return which settings hold our hooks, and what is wrong with them."""
@@ -71,12 +69,6 @@ def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[SetupFindin
             f"our hooks for {', '.join(outdated)} in the settings of {file.host} are from a different version"
         )
         yield SetupFinding("HOOKS_OUTDATED", "warning", message, again, file.path)
-    for command in hooks.unknown[:MOST_UNKNOWN]:
-        shown = command if len(command) <= LONGEST_COMMAND else f"{command[:LONGEST_COMMAND]}…"
-        message = f"a hook in the settings of {file.host} begins like ours and is not ours: {shown}"
-        yield SetupFinding(
-            "HOOKS_ALIKE", "warning", message, "read it; remove it unless it is yours", file.path
-        )
 
 
 def _twice(host: str, both: list[SettingsFile]) -> SetupFinding:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
-from flowrail.errors import ConflictError, StorageError, UsageError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.discovery.locations import bundled_folder
 from flowrail.skills.scaffold import draft
 from flowrail.skills.scaffold.draft import DraftFinding
-from flowrail.storage.files import write_atomic
+from flowrail.storage.files import make_dir, write_atomic
 
 _STEPS = ("plan", "work", "summarize")
 
@@ -65,7 +65,8 @@ def make(name: str, root: str, *, python: bool = False, source: str | None = Non
     read = draft.read(source) if source is not None else None
     written = draft.contents(name, read) if read else _contents(name, python=python)
     for path, text in written.items():
-        _write(os.path.join(folder, path), text)
+        make_dir(os.path.dirname(os.path.join(folder, path)))
+        write_atomic(os.path.join(folder, path), text.encode(), mode=0o644, durable=False)
     hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
     return NewSkill(name, folder, tuple(written), hides_bundled, read.findings if read else ())
 
@@ -90,17 +91,3 @@ def _contents(name: str, *, python: bool) -> Mapping[str, str]:
 
 def _template(path: str) -> str:
     return files(__name__).joinpath("files", path).read_text("utf-8")
-
-
-def _write(path: str, text: str) -> None:
-    folder = os.path.dirname(path)
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        file_in_the_way = isinstance(error, NotADirectoryError)
-        raise StorageError(
-            f"{folder} could not be created ({error.strerror})",
-            hint="a file is in the way: use another --dir" if file_in_the_way else "make the folder writable",
-            path=path,
-        ) from None
-    write_atomic(path, text.encode(), mode=0o644, durable=False)
