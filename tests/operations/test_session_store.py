@@ -34,7 +34,6 @@ from flowrail import (
     OutcomeNotOpenError,
     Question,
     SessionEndedError,
-    SessionStore,
     StepDef,
     TrustError,
     UsageError,
@@ -399,17 +398,6 @@ def test_a_store_can_be_a_database() -> None:
     assert told("status", session.id, "--store", "sqlite:///sessions.db")["revision"] == 1
 
 
-def test_sessions_can_be_passed_to_another_process() -> None:
-    store = open_store(workflows=[poll()])
-    session = store.start(poll())
-
-    again = pickle.loads(pickle.dumps(session))  # noqa: S301 - our own
-
-    assert again == session
-    assert hash(again) == hash(session)
-    assert [record.kind for record in again.history()] == ["start"]
-
-
 # --- pictures
 
 
@@ -444,8 +432,3 @@ def test_a_program_without_a_home_or_a_project_can_use_a_store(tmp_path: Path) -
     )
 
     assert (done.stdout, done.stderr) == ("completed\n", "")
-
-
-def test_the_store_shows_its_folder() -> None:
-    assert repr(open_store(".flow")) == f"<SessionStore: {Path.cwd() / '.flow'}>"
-    assert isinstance(open_store(), SessionStore)

@@ -247,7 +247,7 @@ def report(
         step = current_step(opened.workflow, session)
         now = world.now()
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
-            return answer_of(world, kept, opened, replayed=True)
+            return prepare_answer(world, kept.session, opened, head=kept.head, replayed=True)
         session = ready_for(opened.workflow, step, session, outcome, now=now)
         definition = opened.kept if opened.changed else None
         try:
@@ -411,7 +411,7 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
 def _look(world: World, kept: Record) -> Answer:
     opened = open_session(world, kept.session)
     notes = session_files.elsewhere(world, kept.session)
-    answer = answer_of(world, kept, opened, notes, resumed=kept.session.is_open)
+    answer = prepare_answer(world, kept.session, opened, notes, head=kept.head, resumed=kept.session.is_open)
     if conversations.belongs_to_other(world, kept):
         return _left_alone(world, kept, answer)
     return _without_lost_work(world, kept.session, answer) if kept.session.parent else answer
@@ -463,7 +463,7 @@ def _replayed(
         except FlowError:
             same = False
         if same:
-            return answer_of(world, kept, opened, replayed=True)
+            return prepare_answer(world, session, opened, head=kept.head, replayed=True)
     raise _conflict(world, session, expect)
 
 
@@ -508,30 +508,17 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
     )
 
 
-def answer_of(
-    world: World,
-    kept: Record,
-    opened: OpenedWorkflow,
-    notes: tuple[str, ...] = (),
-    *,
-    replayed: bool = False,
-    resumed: bool = False,
-) -> Answer:
-    """Return the answer for a session as it is stored."""
-    answer = prepare_answer(world, kept.session, opened, notes, replayed=replayed, resumed=resumed)
-    return answer.with_head(kept.head)
-
-
 def prepare_answer(
     world: World,
     session: Session,
     opened: OpenedWorkflow,
     notes: tuple[str, ...] = (),
     *,
+    head: str = "",
     replayed: bool = False,
     resumed: bool = False,
 ) -> Answer:
-    """Return the answer for *session*, which may not be stored yet: the head of its journal is missing."""
+    """Return the answer for *session*. If it is not stored yet, the *head* of its journal is unknown."""
     now = world.now()
     session = with_default_answers(session, now)
     agents: tuple[Session, ...] = ()
@@ -556,7 +543,7 @@ def prepare_answer(
     if resumed and guidance.evidence and world.demands_evidence:
         checks = _evidence().with_verdicts(world, opened.workflow, session, guidance.evidence)
         guidance = guidance._replace(evidence=checks)
-    return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
+    return Answer(guidance._replace(head=head), session, opened.workflow, (*opened.notes, *notes))
 
 
 def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, object]:

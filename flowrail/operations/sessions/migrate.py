@@ -18,7 +18,7 @@ from flowrail.operations.running import evidence
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.running.session_files import as_it_is, is_there
-from flowrail.operations.running.steps import Answer, answer_of, prepare_answer
+from flowrail.operations.running.steps import Answer, prepare_answer
 from flowrail.text.phrases import listed, near
 
 
@@ -63,7 +63,8 @@ def migrate(
         if missing:
             raise _needs(world, decided, missing, workflow)
         if not opened.changed and not decided.renamed:
-            return MigrationResult(decided, answer_of(world, change.kept, opened), changed=False)
+            answer = prepare_answer(world, session, opened, head=change.kept.head)
+            return MigrationResult(decided, answer, changed=False)
         owned(world, change.kept)
         now = world.now()
         after = migrated(decided, session, workflow, now)

@@ -147,19 +147,6 @@ def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -
 # --- ending
 
 
-def test_a_free_form_result_ends_its_work(free: Team) -> None:
-    handed = free.handed(1)
-
-    ended = dispatched_work.finish(
-        free.world, free.id, "d0-1", "ok", token=str(handed.dispatch.token), facts={"found": "x"}
-    )
-
-    assert (ended.dispatch.status, ended.dispatch.outcome, ended.replayed) == ("done", "ok", False)
-    assert ended.answer.facts == {"found": "x"}
-    assert str(ended.answer.next) == (f"flow resume {free.id} --store {free.world.store.path}")
-    assert free.statuses() == ["ok", "pending", "pending"]
-
-
 @pytest.mark.every_store
 def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
     late = str(free.handed(1, "ann").dispatch.token)

@@ -91,19 +91,6 @@ def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
     assert calls["opened"] == 1
 
 
-def test_of_several_open_sessions_only_the_callers_own_is_opened(calls: Counter[str]) -> None:
-    put_skill("small")
-    mine, other = (SessionCall().world._replace(host=host) for host in ("mine", "other"))
-    session = steps.begin(mine, "small").guidance.session
-    steps.begin(other, "small")
-    calls.clear()
-
-    answer = steps.report(mine, "small", "ok")
-
-    assert (answer.guidance.session, answer.guidance.revision) == (session, 1)
-    assert calls["opened"] == 1
-
-
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
     here = SessionCall().world
@@ -128,13 +115,3 @@ def test_a_report_calls_each_function_of_the_author_once(
     steps.report(here, "authored", "done")
 
     assert log.read_text().split() == ["handler", "title"]
-
-
-def test_the_answer_names_the_record_that_was_written() -> None:
-    put_skill("small")
-    here = SessionCall().world
-    session = steps.begin(here, "small").guidance.session
-
-    answer = steps.report(here, "small", "ok")
-
-    assert answer.guidance.head == here.store.read(session).head

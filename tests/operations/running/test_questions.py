@@ -13,7 +13,6 @@ from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.operations.running import dispatched_work
 from flowrail.operations.running import questions as running_questions
-from flowrail.operations.running.questions import NotWaitingError
 from flowrail.operations.running.steps import Answer
 
 
@@ -40,18 +39,6 @@ def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team
     ]
     assert all("the user's answer to `db`" in way.waits_for for way in above.next)
     assert team.told(child).status == "waiting"
-
-
-def test_its_answer_is_told_when_the_agents_step_is_shown_again(team: Team) -> None:
-    child = team.child(1)
-    team.ask(child)
-
-    told = team.answer(child, "db=postgres")
-
-    assert told.status == "active"
-    assert [each.answer for each in team.told(child).questions] == [("Postgres",)]
-    assert [each.answer for each in team.told().questions] == []
-    assert team.report("ok", child).questions == ()
 
 
 @pytest.mark.every_store
@@ -218,13 +205,6 @@ def test_the_report_that_raised_a_limit_is_answered_again() -> None:
     for outcome, facts in (("fail", {"why": "blue"}), ("ok", {}), ("done", {})):
         with pytest.raises(QuestionOpenError):
             team.report(outcome, **facts)
-
-
-def test_where_nothing_was_asked_nothing_is_answered(team: Team) -> None:
-    with pytest.raises(NotWaitingError) as caught:
-        team.answer(team.id, "db=Redis")
-
-    assert caught.value.exit_status == 4
 
 
 def test_a_step_takes_only_so_many_questions(team: Team) -> None:

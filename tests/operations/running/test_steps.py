@@ -24,25 +24,6 @@ def here() -> World:
     return SessionCall().world._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
 
 
-@pytest.mark.every_store
-def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
-    session = steps.begin(here, "small").guidance.session
-    steps.report(here, "small", "ok")
-    steps.abandon(here, session, "enough")
-
-    records = list(here.store.records(session))
-
-    assert [(record.kind, record.by) for record in records] == [
-        ("start", "me"),
-        ("move", "me"),
-        ("abandon", "me"),
-    ]
-    assert [record.at for record in records] == sorted(record.at for record in records)
-    assert records[-1].note == {"reason": "enough"}
-    assert records[-1].session.status == "abandoned"
-    assert records[-1].session.revision == 1
-
-
 def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> None:
     put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
     put_skill("a-b")

@@ -52,15 +52,3 @@ def test_a_session_that_took_over_a_handoff_is_in_the_trace_of_the_one_that_sent
     assert len({span["traceId"] for span in by_name.values()}) == 1
     received = by_name["target"]["attributes"]["flow.session"]
     assert {span["traceId"] for span in spans(received)} == {by_name["source"]["traceId"]}
-
-
-def test_a_question_is_an_event_of_its_step() -> None:
-    put_trial()
-    parent = told("start", "trial")["session"]
-    asked = b'{"questions": [{"id": "go", "header": "Go", "text": "Go on?", "options": [{"label": "Yes"}, {"label": "No"}]}]}'
-    assert flow("ask", parent, "-", stdin=asked).status == 0
-
-    step = next(span for span in spans(parent) if span["name"] == "gather")
-
-    assert [event["name"] for event in step["events"]] == ["ask"]
-    assert step["status"] == {}

@@ -62,25 +62,6 @@ def test_a_folder_of_skills_is_all_of_them() -> None:
     assert addresses(check(".claude/skills")) == ["other", "small"]
 
 
-def test_a_folder_is_checked_from_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(put_skill("small"))
-
-    found = check(".")
-
-    assert addresses(found) == ["small"]
-    assert codes(found) == []
-
-
-@pytest.mark.parametrize("target", [".git", "notes.txt", "nosuch"])
-def test_what_is_no_workflow_is_refused(target: str) -> None:
-    Path("notes.txt").touch()
-
-    with pytest.raises(UsageError) as caught:
-        check(target)
-
-    assert str(caught.value.hint)
-
-
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -110,35 +91,6 @@ def test_python_is_checked_without_running_it() -> None:
 
     assert addresses(check("py", str(folder / "workflow.py"))) == ["py", "py"]
     assert not canary.exists()
-
-
-TEN_MISTAKES = """\
-name: wrong
-params: {size: {type: integer, min: 5, max: 1}}
-colour: red
-steps:
-  - {id: first, title: First, actions: ["Do $nothing."], next: {ok: nowhere, fail: second}}
-  - {id: first, title: Again, actions: [Do.], next: {ok: second}}
-  - {id: second, actions: [Do.], when: "siz > 1", next: {ok: third, maybe: third}}
-  - {id: third, title: Third, next: {ok: third}}
-  - {id: fourth, title: Fourth, actions: [Do.], limit: 0, next: {ok: null}}
-  - {id: fifth!, title: Fifth, actions: [Do.], when: "size >", next: {}}
-"""
-
-
-def test_many_different_mistakes_are_reported_together_each_with_place_and_remedy() -> None:
-    put_skill("wrong", TEN_MISTAKES)
-
-    (found,) = check("wrong")
-
-    assert len({finding.code for finding in found.findings}) >= 10, sorted(codes([found]))
-    for finding in found.findings:
-        assert finding.place.file == "workflow.yaml", finding
-        assert finding.message
-        assert finding.remedy
-        assert finding.severity in {"error", "warning"}
-    lines = [finding.place.line for finding in found.findings]
-    assert set(lines) >= {2, 3, 5, 6, 7, 8, 9, 10}
 
 
 def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:

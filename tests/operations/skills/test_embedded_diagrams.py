@@ -110,13 +110,10 @@ def test_a_misspelt_block_is_refused_and_blocks_of_others_are_left_alone() -> No
         page("page.md", ())
 
 
-def test_markers_inside_of_a_fence_are_text() -> None:
+def test_markers_inside_of_a_fence_are_text_and_a_block_must_end() -> None:
     text = f"```markdown\n{marked('steps', 'small')}```\n~~~\n```\n{marked('steps', 'small')}~~~\n"
 
     assert not list(blocks(text, source="a.md"))
-
-
-def test_a_block_without_an_end_is_refused() -> None:
     with pytest.raises(NoMarkersError, match=r"a\.md:2: the block `steps` does not end"):
         list(blocks("\n<!-- flow:steps small -->\n", source="a.md"))
 
