@@ -7,7 +7,6 @@ are hidden, and kept so that they can be shown.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -19,42 +18,7 @@ from flowrail.discovery.registry_file import Registry, RegistryEntry, read_regis
 from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
 from flowrail.discovery.scan.scan import ScannedSkill, ScanResult, scan, visit
-from flowrail.errors import UsageError
 from flowrail.text.safe_text import in_quotes
-
-_NAME = re.compile(r"\w[\w.-]{0,63}\Z")
-_MOST_NAMED = 40
-
-
-class UnknownCandidateError(UsageError):
-    """No candidate has that name."""
-
-    code = "UNKNOWN_CANDIDATE"
-
-    def __init__(self, name: str, names: Iterable[str]) -> None:
-        known = sorted(names)
-        hint = _by_name("choose one of", known)
-        super().__init__(f"no skill named `{name}` accepts handoffs", hint=hint, skill=name, skills=known)
-
-
-class AmbiguousSkillError(UsageError):
-    """Several skills have that name as a label, and none of their folders has it."""
-
-    code = "AMBIGUOUS_SKILL"
-
-    def __init__(self, name: str, skills: Iterable[str]) -> None:
-        folders = list(skills)
-        hint = _by_name("use the name of its folder", folders)
-        super().__init__(
-            f"{len(folders)} skills have the name `{name}`", hint=hint, skill=name, skills=folders
-        )
-
-
-def _by_name(what: str, names: Iterable[str]) -> str:
-    """Return a hint that lists the first *names*. Names with unusual characters are left out."""
-    plain = [name for name in names if _NAME.match(name)]
-    more = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
-    return f"{what}: {', '.join(plain[:_MOST_NAMED])}{more}" if plain else "see `flow discover --all`"
 
 
 class EmptyMenu(NamedTuple):
@@ -88,17 +52,10 @@ class Discovery(NamedTuple):
     skills: int = 0
     described: Mapping[str, RegistryEntry] = {}
 
-    def find(self, name: str) -> Candidate:
-        """Return the candidate whose folder is *name*, or else the only one with that label."""
-        for candidate in self.candidates:
-            if candidate.skill == name:
-                return candidate
-        labelled = [candidate for candidate in self.candidates if candidate.name == name]
-        if len(labelled) > 1:
-            raise AmbiguousSkillError(name, (candidate.skill for candidate in labelled))
-        if not labelled:
-            raise UnknownCandidateError(name, (candidate.skill for candidate in self.candidates))
-        return labelled[0]
+    def named(self, name: str) -> list[Candidate]:
+        """Return the candidate whose folder is *name*, or else all that have it as a label."""
+        in_folder = [candidate for candidate in self.candidates if candidate.skill == name]
+        return in_folder or [candidate for candidate in self.candidates if candidate.name == name]
 
     def nothing(self, fitting: int) -> EmptyMenu | None:
         """Return why the menu is empty, given how many candidates fit; `None` if any fits."""
@@ -121,15 +78,6 @@ class Discovery(NamedTuple):
                 "Remove a filter, or see all skills with `flow discover --all`.",
             )
         return EmptyMenu(*said, self.skills, accepting, codes)
-
-    def data(self, *, everything: bool = False) -> dict[str, object]:
-        """Return the discovery as plain data, for JSON; with *everything* also the hidden candidates."""
-        candidates = [*self.candidates, *(self.hidden if everything else ())]
-        return {
-            "candidates": [candidate.data() for candidate in candidates],
-            "skipped": [skill.data() for skill in self.skipped],
-            "notes": [note.data() for note in self.notes],
-        }
 
 
 _NOTHING = ScanResult(())

@@ -91,7 +91,7 @@ class OutgoingHandoff:
         except HandoffRefusedError as error:
             self._fail(error)
             raise
-        note = {"target": target.candidate.path}
+        note = {"target": target.path}
         advance(self._context, self._change, self.handoff, "select", {"target_found": True}, note=note)
 
     def _examine(self) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import normal_version
-from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownCandidateError
+from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import default_problem_type
 from flowrail.discovery.scan.eligibility import is_plain
@@ -99,16 +99,16 @@ def skill_source(context: HandoffContext, skill: str, payload: str) -> HandoffSo
 
 
 def new_handoff(
-    context: HandoffContext, request: HandoffRequest, source: HandoffSource, target: HandoffTarget
+    context: HandoffContext, request: HandoffRequest, source: HandoffSource, target: Candidate
 ) -> Handoff:
     """Return the requested handoff before its first phase; refused if the chain may not grow by the target."""
-    candidate, received = target.candidate, source.received
-    version = request.schema or normal_version(candidate.schema_version)
+    received = source.received
+    version = request.schema or normal_version(target.schema_version)
     random = context.random(24)
     handoff = Handoff(
         id=context.handoffs.new_id(context.random),
         source=source.skill,
-        target=candidate.skill,
+        target=target.skill,
         session=source.session,
         revision=source.revision,
         schema=version,
@@ -133,7 +133,7 @@ def new_handoff(
     return handoff
 
 
-def retried_handoff(handoff: Handoff, request: HandoffRequest, target: HandoffTarget) -> Handoff:
+def retried_handoff(handoff: Handoff, request: HandoffRequest, target: Candidate) -> Handoff:
     """Return a failed handoff for another attempt, with the target as it is now and what *request* adds."""
     handoff = _with_target(handoff, target)._replace(
         checks=(),
@@ -147,15 +147,15 @@ def retried_handoff(handoff: Handoff, request: HandoffRequest, target: HandoffTa
     return handoff
 
 
-def _with_target(handoff: Handoff, target: HandoffTarget) -> Handoff:
-    candidate = target.candidate
+def _with_target(handoff: Handoff, target: Candidate) -> Handoff:
+    entry = None if target.remote else entry_file(os.path.dirname(target.path), target.skill)
     return handoff._replace(
-        target_path=candidate.path,
-        target_digest=target.digest,
-        target_schema=candidate.schema_version,
-        trigger=trigger_template(candidate.trigger, candidate.skill),
-        has_workflow=target.has_workflow,
-        root=target.root,
+        target_path=target.path,
+        target_digest=skill_file_digest(target),
+        target_schema=target.schema_version,
+        trigger=trigger_template(target.trigger, target.skill),
+        has_workflow=entry is not None,
+        root=extra_root(target),
     )
 
 
@@ -232,47 +232,35 @@ def _refuse_disallowed_chain(handoff: Handoff) -> None:
         )
 
 
-class HandoffTarget(NamedTuple):
-    """A candidate, the digest of its SKILL.md (empty if it is remote), and whether it has a workflow."""
-
-    candidate: Candidate
-    digest: str
-    has_workflow: bool
-
-    @property
-    def root(self) -> str:
-        """The folder named with ``--root`` that contains the target. Without it, the target is not found."""
-        return extra_root(self.candidate)
-
-
-def choose_target(discovery: Discovery, name: str) -> HandoffTarget:
+def choose_target(discovery: Discovery, name: str) -> Candidate:
     """Return the target *name*. An unknown or ambiguous name is refused with the known names."""
-    try:
-        candidate = discovery.find(name)
-    except AmbiguousSkillError as error:
-        skills = error.details.get("skills")
+    named, shown = discovery.named(name), in_quotes(name[:80])
+    if len(named) == 1:
+        return named[0]
+    if named:
+        folders = [candidate.skill for candidate in named]
         raise TargetNotFoundError(
-            error.message, hint=error.hint, recoverable=True, target_skill=name, skills=skills
-        ) from None
-    except UnknownCandidateError:
-        for skipped in discovery.skipped:
-            if skipped.skill == name and skipped.is_skill:
-                raise TargetNotFoundError(
-                    f"the skill `{in_quotes(name[:80])}` cannot take over work: {skipped.reason}",
-                    hint=Hint("list the skills that can: ", Command("handoff targets")),
-                    target_skill=name[:80],
-                ) from None
-        known = sorted(candidate.skill for candidate in discovery.candidates)
-        raise TargetNotFoundError(
-            f"no skill named `{name[:80]}` accepts handoffs",
-            hint=did_you_mean(name, known, Hint("list the skills that do: ", Command("handoff targets"))),
+            f"{len(folders)} skills have the name `{shown}`",
+            hint=f"use the name of its folder: {', '.join(map(in_quotes, folders))}",
             recoverable=True,
             target_skill=name[:80],
-            skills=known,
-        ) from None
-    folder = os.path.dirname(candidate.path)
-    has_workflow = not candidate.remote and entry_file(folder, candidate.skill) is not None
-    return HandoffTarget(candidate, skill_file_digest(candidate), has_workflow)
+            skills=folders,
+        )
+    for skipped in discovery.skipped:
+        if skipped.skill == name and skipped.is_skill:
+            raise TargetNotFoundError(
+                f"the skill `{shown}` cannot take over work: {skipped.reason}",
+                hint=Hint("list the skills that can: ", Command("handoff targets")),
+                target_skill=name[:80],
+            )
+    known = sorted(candidate.skill for candidate in discovery.candidates)
+    raise TargetNotFoundError(
+        f"no skill named `{shown}` accepts handoffs",
+        hint=did_you_mean(name, known, Hint("list the skills that do: ", Command("handoff targets"))),
+        recoverable=True,
+        target_skill=name[:80],
+        skills=known,
+    )
 
 
 def extra_root(candidate: Candidate) -> str:

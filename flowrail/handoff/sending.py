@@ -25,7 +25,6 @@ from flowrail.handoff.phases import OutgoingHandoff, advance, record_failure
 from flowrail.handoff.request import (
     HandoffRequest,
     HandoffSource,
-    HandoffTarget,
     choose_target,
     new_handoff,
     retried_handoff,
@@ -36,9 +35,6 @@ from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.text.phrases import moment
-
-MAX_SHOWN_FACT = 80
-"""Longer facts are left out of a suggested command."""
 
 SYNTHESIS = "synthesis_summary"
 """The fact that a workflow reports before its work can be handed off, if it declares it as required."""
@@ -67,7 +63,7 @@ def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
         if earlier is not None and earlier.phase == ACKNOWLEDGMENT:
             return SentHandoff(earlier, replayed=True, notes=(_received_note(earlier),))
         if earlier is None:
-            note = _target_note(target)
+            note = {"path": target.path, "scope": target.scope.value, "hides": list(target.hides)}
             context.handoffs.create(handoff, kind=DISCOVERY, at=context.now(), by=context.by, note=note)
         handoff_id = handoff.id if earlier is None else earlier.id
         with context.handoffs.change(handoff_id, wait=context.wait) as change:
@@ -174,12 +170,10 @@ def _gone(context: HandoffContext, handoff: Handoff, gone: Sequence[MissingPart]
 
 
 def _send_command(context: HandoffContext, handoff: Handoff) -> Command:
-    facts = {
-        name: value
-        for name, value in handoff.facts.items()
-        if isinstance(value, str) and len(value) <= MAX_SHOWN_FACT and value.isprintable()
-    }
     source = {"session": handoff.session} if handoff.session else {"from": handoff.source}
+    facts = {
+        name: value for name, value in handoff.facts.items() if isinstance(value, str) and value.isprintable()
+    }
     again = handoff.phase == ACKNOWLEDGMENT
     return context.command(
         "handoff send", handoff.target, **source, facts=facts, again=again, root=handoff.root
@@ -216,11 +210,6 @@ def _find_earlier(context: HandoffContext, handoff: Handoff, *, again: bool) -> 
     failed = [earlier for earlier in same if earlier.phase == FAILED]
     received = [earlier for earlier in same if earlier.phase == ACKNOWLEDGMENT and not again]
     return next(iter((*sent, *unsent, *failed, *received)), None)
-
-
-def _target_note(target: HandoffTarget) -> Mapping[str, object]:
-    candidate = target.candidate
-    return {"path": candidate.path, "scope": candidate.scope.value, "hides": list(candidate.hides)}
 
 
 def _notes(handoff: Handoff) -> tuple[str, ...]:

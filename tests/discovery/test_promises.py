@@ -53,8 +53,6 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
         "CLAUDE_CONFIG_DIR",
         *("NONE_INSTALLED", "NONE_ACCEPTS", "NONE_FITS"),
         *(
-            "UNKNOWN_CANDIDATE",
-            "AMBIGUOUS_SKILL",
             "REGISTRY_CHANGED",
             "REGISTRY_INVALID",
         ),
