@@ -178,6 +178,7 @@ class _DeclarationReader:
 
     def _field(self, field: _Field, top: _Place, blocks: tuple[_Place, ...], below: _Place) -> Iterator[str]:
         """Keep the value of the newer dialect, or else of the older one; yield the dialects that were used."""
+        noted = len(self._notes)
         new = self._value((top, *blocks, below) if field.beside else blocks, field.new, field.form)
         old = self._value(blocks, field.old, "truth" if field.old == "accepts_handoff" else field.form)
         if old and isinstance(old.value, bool):
@@ -188,44 +189,17 @@ class _DeclarationReader:
             yield "v2"
         if new and old and _differ(new.value, old.value):
             self._note("DIALECTS_DISAGREE", f"differs from `{'.'.join(new.path)}`, which is used", old.path)
-        if field.name == "accepts_from":
-            self._check_acceptance(new, old)
-        self._keep(field.name, new if new and new.value is not None else old)
-
-    def _check_acceptance(self, *values: _Value | None) -> None:
-        """Keep the error if the skill says whether it accepts work, but in no readable form."""
-        said = [value for value in values if value is not None and self._raw(value.path) not in (None, "")]
-        if said and all(value.value is None for value in said):
-            path = said[0].path
-            place = f"`{in_quotes('.'.join(path))}`"
-            expected = (
-                "`true` or `false`"
-                if path[-1] == "accepts_handoff"
-                else "a list of skills, or `true` or `false`"
-            )
-            written = (
-                f"`{in_quotes(str(self._raw(path)))}`"
-                if isinstance(self._raw(path), str)
-                else "of the wrong type"
-            )
-            reason = f"{place} is {written}; expected {expected}"
-            self._problem = Note("INVALID_ACCEPTANCE", reason, self._file, self._front.line(*path))
-            self._notes = [note for note in self._notes if not note.reason.startswith(place)]
+        kept = old if old and (new is None or new.value is None) else new
+        if field.name == "accepts_from" and kept and kept.value is None and len(self._notes) > noted:
+            self._problem = self._notes[noted]._replace(code="INVALID_ACCEPTANCE")
+            del self._notes[noted:]
+        self._keep(field.name, kept)
 
     def _meta(self, *places: _Place) -> None:
         metas = [(place.path, place.values.get("meta")) for place in places]
         inner = [_Place((*path, "meta"), values) for path, values in metas if isinstance(values, dict)]
         for name, key in META:
             self._keep(name, self._value(inner, key, "truth" if name == "autonomous" else "text"))
-
-    def _raw(self, path: Path) -> object:
-        """Return the value as it is written at *path*; a block that is text is read first."""
-        value: object = self._front.values
-        for key in path:
-            if isinstance(value, str):
-                value = read_block(value, self._file).values
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value
 
     def _unknown_keys(self, blocks: tuple[_Place, ...]) -> None:
         for block in blocks:

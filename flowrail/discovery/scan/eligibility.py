@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
-from flowrail.discovery.diagnostics import CODES, INFO, Note
+from flowrail.discovery.diagnostics import INFO, Note
 from flowrail.discovery.scan.declaration import DeclaredMetadata, Reading
 from flowrail.discovery.scan.scan import ScannedSkill
 from flowrail.text.safe_text import in_quotes
@@ -27,14 +27,6 @@ _VERSION = {"v2": "2.0"}
 _NEWEST = "3.0"
 
 
-class _Refusal(NamedTuple):
-    """Why a skill is not a candidate, and the line."""
-
-    code: str
-    reason: str
-    line: int
-
-
 def judge(
     found: ScannedSkill, entry: Reading | None = None, edited: Collection[str] = ()
 ) -> Candidate | Skipped:
@@ -45,7 +37,7 @@ def judge(
     reading, problem = found.file
     merged = merge(reading, entry, edited) if entry else reading
     notes = (*reading.notes, *_differing_name(found))
-    refusal = problem or _refusal(merged)
+    refusal = problem or _refusal(merged, found.path)
     if refusal:
         return _skipped(found, refusal.code, refusal.reason, refusal.line, notes)
     bare = Candidate(found.skill, found.root.scope, found.path, root=found.root.path)
@@ -97,7 +89,6 @@ def merge(reading: Reading, entry: Reading, edited: Collection[str] = ()) -> Rea
 def filled_in(reading: Reading, bare: Candidate) -> Candidate:
     """Return *bare* with what *reading* declares, and with defaults for the rest."""
     declared, origins = reading.declared, dict(reading.origins)
-    version = declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
     if not declared.description:
         origins["description"] = origins.get("summary", "")
     trigger = declared.trigger if declared.trigger and is_plain(declared.trigger) else None
@@ -111,11 +102,11 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
         name=declared.name or bare.skill,
         priority=bare.scope.priority if declared.priority is None else declared.priority,
         trigger=trigger or TRIGGER,
-        schema_version=normal_version(version),
+        schema_version=normal_version(_version(reading)),
         accepts_from=declared.accepts_from or (),
         dialect=reading.dialect,
         origins=origins,
-        notes=tuple(_notes(reading, bare.path, version)),
+        notes=tuple(_notes(reading, bare.path)),
     )
 
 
@@ -134,47 +125,52 @@ def is_plain(trigger: str) -> bool:
 
 def strictly(reading: Reading, path: str) -> list[Note]:
     """Return what is wrong with the handoff declaration of *path*, and what was read leniently."""
-    refusal = _refusal(reading)
+    refusal = _refusal(reading, path)
     if refusal:
-        severity = CODES[refusal.code].severity
-        return [] if severity == INFO else [Note(refusal.code, refusal.reason, path, refusal.line)]
-    return _notes(reading, path, reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST))
+        return [] if refusal.severity == INFO else [refusal]
+    return _notes(reading, path)
 
 
-def _refusal(reading: Reading) -> _Refusal | None:
-    declared = reading.declared
+def _version(reading: Reading) -> str:
+    return reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
+
+
+def _refusal(reading: Reading, path: str) -> Note | None:
+    """Return why a skill that declares this is not a candidate, if it is not."""
+    declared, line = reading.declared, reading.line
     if reading.problem:
-        return _Refusal(reading.problem.code, reading.problem.reason, reading.problem.line)
-    if declared.accepts_from is None and not reading.line:
-        return _Refusal("NO_HANDOFF", "it declares no handoff metadata", 0)
+        return reading.problem
+    if declared.accepts_from is None and not line:
+        return Note("NO_HANDOFF", "it declares no handoff metadata", path)
     if declared.accepts_from is None:
         reason = "its `handoff:` block has neither `accepts_handoff` nor `accepts_from`"
-        return _Refusal("NOT_ACCEPTING", reason, reading.line)
+        return Note("NOT_ACCEPTING", reason, path, line)
     if not declared.accepts_from:
-        key = reading.origins["accepts_from"]
-        return _Refusal(
-            "DECLINES_HANDOFFS", f"it declares in `{key}` that it accepts no handoffs", reading.line
-        )
+        reason = f"it declares in `{reading.origins['accepts_from']}` that it accepts no handoffs"
+        return Note("DECLINES_HANDOFFS", reason, path, line)
     if not declared.categories:
-        return _Refusal("NO_CATEGORIES", "it accepts handoffs, but declares no category", reading.line)
+        return Note("NO_CATEGORIES", "it accepts handoffs, but declares no category", path, line)
     if not (declared.description or declared.summary):
-        return _Refusal("NO_DESCRIPTION", "it accepts handoffs, but has no description", reading.line)
-    version = normal_version(declared.schema_version or _VERSION.get(reading.dialect, _NEWEST))
+        return Note("NO_DESCRIPTION", "it accepts handoffs, but has no description", path, line)
+    version = normal_version(_version(reading))
     if version not in WRITTEN_VERSIONS:
-        written = " and ".join(WRITTEN_VERSIONS)
-        reason = f"it reads payload version {in_quotes(version)}, and flow writes {written}"
-        return _Refusal("UNSUPPORTED_VERSION", reason, reading.line)
+        reason = (
+            f"it reads payload version {in_quotes(version)}, and flow writes {' and '.join(WRITTEN_VERSIONS)}"
+        )
+        return Note("UNSUPPORTED_VERSION", reason, path, line)
     return None
 
 
-def _notes(reading: Reading, path: str, version: str) -> list[Note]:
+def _notes(reading: Reading, path: str) -> list[Note]:
     declared, line = reading.declared, reading.line
     notes: list[Note] = []
     if reading.dialect == "v2" and not declared.description:
         reason = "the menu shows the skill's `description`"
         notes.append(Note("DESCRIPTION_BORROWED", reason, path, line))
     if reading.dialect != "v2" and not declared.schema_version:
-        notes.append(Note("VERSION_ASSUMED", f"no `schema_version`; {version} is assumed", path, line))
+        notes.append(
+            Note("VERSION_ASSUMED", f"no `schema_version`; {_version(reading)} is assumed", path, line)
+        )
     if declared.trigger and not is_plain(declared.trigger):
         reason = f"`{in_quotes(declared.trigger)}` is more than one invocation; `{TRIGGER}` is used instead"
         notes.append(Note("TRIGGER_NOT_PLAIN", reason, path, line))
