@@ -170,7 +170,7 @@ def skills() -> None:
     """Write a section for each bundled skill: its purpose, first command, parameters, steps and diagram."""
     bundled = Path(bundled_folder())
     declared = {
-        found.skill: found.file.reading.declared
+        found.skill: found.reading.declared
         for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).found
     }
     for item in items(()):
@@ -180,9 +180,9 @@ def skills() -> None:
         assert command, name
         workflow = definition_of(name, ())[0]
         out(f"## {name}", "", workflow.description, "", "```text", command[0], "```", "")
-        if handoff.categories:
-            out(f"Other skills can hand work over to it, as work of {', '.join(handoff.categories)}.", "")
-        if handoff.provides_to:
+        if "categories" in handoff:
+            out(f"Other skills can hand work over to it, as work of {', '.join(handoff['categories'])}.", "")
+        if "provides_to" in handoff:
             out("Hands its result to a skill that the user chooses.", "")
         _parameters_and_steps(workflow)
         out("```mermaid", mermaid.render(picture(workflow)), "```", "")

@@ -15,7 +15,6 @@ from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.locations import Locations, Root, Scope, look
 from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
-from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
 from flowrail.discovery.scan.scan import ScannedSkill, ScanResult, scan, visit
 from flowrail.text.safe_text import in_quotes
@@ -215,7 +214,7 @@ def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]
     if entry.folder in groups:
         return _Decided(skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}"))
     root = Root("", Scope.REGISTRY, "registry")
-    verdict = judge(ScannedSkill(entry.folder, entry.path, root, SkillFile(entry.reading)))
+    verdict = judge(ScannedSkill(entry.folder, entry.path, root, entry.reading))
     return _Decided(verdict._replace(remote=True) if isinstance(verdict, Candidate) else verdict)
 
 

@@ -75,9 +75,8 @@ class RegistryEntry(NamedTuple):
 
     def data(self) -> dict[str, object]:
         """Return the entry as plain data, for JSON, without fields that it does not have."""
-        declared = self.reading.declared._asdict()
         return {
-            **{name: value for name, value in declared.items() if value is not None},
+            **self.reading.declared,
             "edited": sorted(self.edited),
             "skill": self.folder,
             "path": self.path,
@@ -182,7 +181,7 @@ class _RegistryReader:
             return None
         reading = read_metadata(Frontmatter(value, lines), self._path)
         self._notes.extend(reading.notes)
-        name = reading.declared.name
+        name = reading.declared.get("name")
         if name is None:
             self._note("REGISTRY_ENTRY_INVALID", f"entry {index + 1} has no name", line)
             return None
@@ -204,13 +203,13 @@ class _RegistryReader:
     def _edited(self, entry: RegistryEntry) -> frozenset[str]:
         """Return the fields whose value is not the one that the last sync wrote."""
         written = self._written.get(entry.folder, {})
-        declared = entry.reading.declared._asdict()
-        declared["description"] = declared["summary"]
+        declared = dict(entry.reading.declared)
+        declared["description"] = declared.get("summary")
         return frozenset(
             field
             for field in SYNCED_FIELDS
             if field in written
-            and declared[field] is not None
+            and declared.get(field) is not None
             and not same_value(declared[field], written[field])
         )
 
@@ -223,11 +222,10 @@ class _RegistryReader:
             self._note(
                 "REGISTRY_ENTRY_INVALID", "`priority` is not a whole number from 0", lines[("priority",)]
             )
-        declared = reading.declared._replace(
-            priority=number, tags=_texts(value.get("tags")), remarks=_texts(value.get("notes"))
-        )
-        origins = {field: _ORIGIN for field, value in declared._asdict().items() if value is not None}
-        return reading._replace(declared=declared, origins=origins)
+        own = {"priority": number, "tags": _texts(value.get("tags")), "remarks": _texts(value.get("notes"))}
+        known = {field: value for field, value in own.items() if value is not None}
+        declared = {**reading.declared, **known}
+        return reading._replace(declared=declared, origins=dict.fromkeys(declared, _ORIGIN))
 
     def _note(self, code: str, reason: str, line: int) -> None:
         self._notes.append(Note(code, reason, self._path, line))

@@ -67,7 +67,7 @@ def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> s
     """Return the check in the approved SKILL.md. The user's own registry may add one if it declares none."""
     skill_file = approval.file_called(snapshot, os.path.basename(candidate.path))
     frontmatter = read_frontmatter(snapshot.contents.get(skill_file, b""), skill_file)
-    declared = read_metadata(frontmatter, skill_file).declared.health_check
+    declared = read_metadata(frontmatter, skill_file).declared.get("health_check")
     added = declared is None and candidate.origins.get("health_check") == "registry"
     return candidate.health_check if added else declared
 

@@ -105,6 +105,8 @@ def of_card(path: str) -> list[Finding]:
 
 def _handoff(data: bytes) -> Iterator[Finding]:
     front = read_frontmatter(data, CARD)
+    if front.problem:
+        return  # found already
     reading = read_metadata(front, CARD)
     odd = [note for note in reading.notes if note not in front.notes]
     for note in (*odd, *strictly(reading, CARD)):

@@ -12,7 +12,6 @@ from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.declaration import (
     Reading,
-    SkillFile,
     read_metadata,
 )
 from flowrail.discovery.scan.eligibility import judge
@@ -55,7 +54,7 @@ def reading(lines: str, *, name: str = "a-skill", description: str = "Does thing
 
 def verdict(lines: str, *, description: str = "Does things") -> Candidate | Skipped:
     root = Root("/skills", Scope.GLOBAL, "home")
-    file = SkillFile(reading(lines, description=description))
+    file = reading(lines, description=description)
     return judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
 
 
@@ -261,7 +260,7 @@ def test_a_field_that_says_nothing_is_not_declared(nothing: str) -> None:
 
 def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
     root = Root("/skills", Scope.GLOBAL, "home")
-    file = SkillFile(reading(MINIMAL, name="Other Name"))
+    file = reading(MINIMAL, name="Other Name")
 
     found = judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
 
@@ -301,7 +300,7 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
     document: dict[str, Any], block: dict[str, Any]
 ) -> None:
     text = yaml.safe_dump({**document, "handoff": block})
-    file = SkillFile(read_metadata(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"), "SKILL.md"))
+    file = read_metadata(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"), "SKILL.md")
 
     found = judge(
         ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", Root("/skills", Scope.GLOBAL, "home"), file)

@@ -59,10 +59,14 @@ def test_the_example_of_the_document_is_read(home: Path) -> None:
         str(home / ".claude/skills/programming-pm/SKILL.md"),
         5,
     )
-    assert first.reading.declared.provides_to == ("senior-developer", "junior-developer", "systems-architect")
-    assert first.reading.declared.duration == "days-to-weeks"
-    assert first.reading.declared.autonomous is False
-    assert second.reading.declared.autonomous is True
+    assert first.reading.declared["provides_to"] == (
+        "senior-developer",
+        "junior-developer",
+        "systems-architect",
+    )
+    assert first.reading.declared["duration"] == "days-to-weeks"
+    assert first.reading.declared["autonomous"] is False
+    assert second.reading.declared["autonomous"] is True
     assert set(first.reading.origins.values()) == {"registry"}
     assert not first.present
 

@@ -34,7 +34,7 @@ def test_each_folder_with_a_skill_file_is_found_by_name(tree: Path) -> None:
 
     assert names(found) == ["alpha", "zeta"]
     assert found.found[0].path == str(tree / "alpha/SKILL.md")
-    assert found.found[0].file.reading.declared.categories == ("research",)
+    assert found.found[0].reading.declared["categories"] == ("research",)
     assert found.skipped == ()
 
 
@@ -67,7 +67,7 @@ def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
     found = scanned(tree)
 
     assert names(found) == ["lower", "mixed"]
-    assert [each.file.reading.notes[0].code for each in found.found] == ["LOWER_CASE_FILE"] * 2
+    assert [each.reading.notes[0].code for each in found.found] == ["LOWER_CASE_FILE"] * 2
     assert found.found[0].path.endswith("lower/skill.md")
 
 
@@ -111,11 +111,11 @@ def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     put(tree, "dashes", f"---\nname: dashes\n# a rule:\n----: x\n# {'x' * 20_000}\nversion: 3\n---\n")
     put(tree, "endless", "---\nname: endless\n" + "x" * 1_000_000)
 
-    found = {each.skill: each.file for each in scanned(tree).found}
+    found = {each.skill: each.reading for each in scanned(tree).found}
 
     assert found["large"].problem is None
-    assert found["late"].reading.declared.version == "2"
-    assert found["dashes"].reading.declared.version == "3"
+    assert found["late"].declared["version"] == "2"
+    assert found["dashes"].declared["version"] == "3"
     assert [note.code for note in (found["endless"].problem,) if note] == ["UNCLOSED_FRONTMATTER"]
 
 

@@ -87,11 +87,11 @@ def _differences(discovery: Discovery) -> Iterator[Note]:
 
 def _differing(candidate: Candidate, entry: RegistryEntry) -> list[str]:
     """Return the fields that both declare, with other values."""
-    declared = entry.reading.declared._asdict()
+    declared = entry.reading.declared
     return [
         field
         for field in _COMPARED
-        if declared[field] is not None
+        if field in declared
         and candidate.origins.get(field) not in {None, "registry", EDITED, "default"}
         and _comparable(declared[field]) != _comparable(getattr(candidate, field))
     ]

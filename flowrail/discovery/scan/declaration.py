@@ -17,51 +17,19 @@ from flowrail.discovery.scan.frontmatter import Frontmatter, read_block
 from flowrail.text.safe_text import in_quotes
 
 
-class DeclaredMetadata(NamedTuple):
-    """The declared values, and `None` for what is not declared. No defaults are filled in."""
-
-    name: str | None = None
-    summary: str | None = None
-    version: str | None = None
-    accepts_from: tuple[str, ...] | None = None
-    provides_to: tuple[str, ...] | None = None
-    categories: tuple[str, ...] | None = None
-    description: str | None = None
-    trigger: str | None = None
-    schema_version: str | None = None
-    schema_type: str | None = None
-    requires: tuple[str, ...] | None = None
-    optional_consumes: tuple[str, ...] | None = None
-    input_requirements: tuple[str, ...] | None = None
-    output_types: tuple[str, ...] | None = None
-    health_check: str | None = None
-    duration: str | None = None
-    complexity: str | None = None
-    autonomous: bool | None = None
-    priority: int | None = None
-    tags: tuple[str, ...] | None = None
-    remarks: tuple[str, ...] | None = None
-
-
 class Reading(NamedTuple):
     """What one document declares, the key of each field, and what was read leniently.
 
-    ``dialect`` is ``v2``, ``v3`` or ``v2+v3``, and empty if handoffs are not mentioned. ``line`` is where the block
-    begins. ``problem`` is an error in the declaration itself, such as broken YAML in the block.
+    ``declared`` are the values by the name of a candidate's field, without defaults; ``summary`` is the description
+    beside the block. ``dialect`` is ``v2``, ``v3`` or ``v2+v3``, and empty if handoffs are not mentioned. ``line`` is
+    where the block begins. ``problem`` is an error in the file or in the block, such as broken YAML.
     """
 
-    declared: DeclaredMetadata = DeclaredMetadata()
+    declared: Mapping[str, Any] = {}
     origins: Mapping[str, str] = {}
     dialect: str = ""
     line: int = 0
     notes: tuple[Note, ...] = ()
-    problem: Note | None = None
-
-
-class SkillFile(NamedTuple):
-    """A SKILL.md as read. ``problem`` says why it could not be read, if so."""
-
-    reading: Reading
     problem: Note | None = None
 
 
@@ -131,7 +99,7 @@ class _DeclarationReader:
         self._found: dict[str, Any] = {}
         self._origins: dict[str, str] = {}
         self._notes: list[Note] = list(front.notes)
-        self._problem: Note | None = None
+        self._problem = front.problem
         self._forms: dict[str, Callable[[Path, object], object]] = {
             "text": self._text,
             "names": self._names,
@@ -153,8 +121,7 @@ class _DeclarationReader:
             self._meta(top, *blocks, below)
             self._unknown_keys(blocks)
         dialect = "+".join(sorted(dialects))
-        declared, notes = DeclaredMetadata(**self._found), tuple(self._notes)
-        return Reading(declared, self._origins, dialect, line, notes, self._problem)
+        return Reading(self._found, self._origins, dialect, line, tuple(self._notes), self._problem)
 
     def _blocks(self, *tops: _Place) -> Iterator[_Place]:
         for top in tops:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
-from typing import Any
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
 from flowrail.discovery.diagnostics import INFO, Note
-from flowrail.discovery.scan.declaration import DeclaredMetadata, Reading
+from flowrail.discovery.scan.declaration import Reading
 from flowrail.discovery.scan.scan import ScannedSkill
 from flowrail.text.safe_text import in_quotes
 
@@ -34,10 +33,10 @@ def judge(
 
     *entry* is its entry in the registry, and *edited* are the fields that a person edited there.
     """
-    reading, problem = found.file
+    reading = found.reading
     merged = merge(reading, entry, edited) if entry else reading
     notes = (*reading.notes, *_differing_name(found))
-    refusal = problem or _refusal(merged, found.path)
+    refusal = _refusal(merged, found.path)
     if refusal:
         return _skipped(found, refusal.code, refusal.reason, refusal.line, notes)
     bare = Candidate(found.skill, found.root.scope, found.path, root=found.root.path)
@@ -59,7 +58,7 @@ def shadowed(found: ScannedSkill, by: str) -> Skipped:
 
 
 def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
-    declared, root = found.file.reading.declared, found.root
+    declared, root = found.reading.declared, found.root
     return Skipped(
         found.skill,
         root.scope,
@@ -67,43 +66,41 @@ def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tupl
         code,
         reason,
         line,
-        declared.name or "",
+        declared.get("name", ""),
         root.path,
         notes=notes,
-        schema_version=normal_version(declared.schema_version or ""),
+        schema_version=normal_version(declared.get("schema_version", "")),
     )
 
 
 def merge(reading: Reading, entry: Reading, edited: Collection[str] = ()) -> Reading:
     """Return what *reading* declares, what *entry* in the registry adds, and the values *edited* there."""
-    own, added = reading.declared, entry.declared
-    declared = DeclaredMetadata._make(a if a is not None else b for a, b in zip(own, added, strict=True))
-    origins = {**entry.origins, **reading.origins}
+    declared, origins = {**entry.declared, **reading.declared}, {**entry.origins, **reading.origins}
     for field in edited:
-        value: Any = added.summary if field == "description" else getattr(added, field)
-        declared = declared._replace(**{field: value})
+        declared[field] = entry.declared["summary" if field == "description" else field]
         origins[field] = EDITED
     return reading._replace(declared=declared, origins=origins, dialect=reading.dialect or entry.dialect)
 
 
 def filled_in(reading: Reading, bare: Candidate) -> Candidate:
     """Return *bare* with what *reading* declares, and with defaults for the rest."""
-    declared, origins = reading.declared, dict(reading.origins)
-    if not declared.description:
+    declared, origins = dict(reading.declared), dict(reading.origins)
+    summary = declared.pop("summary", "")
+    if "description" not in declared:
         origins["description"] = origins.get("summary", "")
-    trigger = declared.trigger if declared.trigger and is_plain(declared.trigger) else None
-    for field, value in (("trigger", trigger), ("schema_version", declared.schema_version)):
-        if value is None:
-            origins[field] = "default"
-    values = declared._asdict()
-    values["description"] = declared.description or declared.summary
-    known = {name: value for name, value in values.items() if value is not None and name != "summary"}
-    return bare._replace(**known)._replace(
-        name=declared.name or bare.skill,
-        priority=bare.scope.priority if declared.priority is None else declared.priority,
-        trigger=trigger or TRIGGER,
+    if not is_plain(declared.setdefault("trigger", "")) or not declared["trigger"]:
+        declared["trigger"] = TRIGGER
+        origins["trigger"] = "default"
+    if "schema_version" not in declared:
+        origins["schema_version"] = "default"
+    defaults = {
+        "name": bare.skill,
+        "description": summary,
+        "priority": bare.scope.priority,
+        "accepts_from": (),
+    }
+    return bare._replace(**{**defaults, **declared})._replace(
         schema_version=normal_version(_version(reading)),
-        accepts_from=declared.accepts_from or (),
         dialect=reading.dialect,
         origins=origins,
         notes=tuple(_notes(reading, bare.path)),
@@ -132,7 +129,7 @@ def strictly(reading: Reading, path: str) -> list[Note]:
 
 
 def _version(reading: Reading) -> str:
-    return reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
+    return str(reading.declared.get("schema_version") or _VERSION.get(reading.dialect, _NEWEST))
 
 
 def _refusal(reading: Reading, path: str) -> Note | None:
@@ -140,17 +137,17 @@ def _refusal(reading: Reading, path: str) -> Note | None:
     declared, line = reading.declared, reading.line
     if reading.problem:
         return reading.problem
-    if declared.accepts_from is None and not line:
+    if "accepts_from" not in declared and not line:
         return Note("NO_HANDOFF", "it declares no handoff metadata", path)
-    if declared.accepts_from is None:
+    if "accepts_from" not in declared:
         reason = "its `handoff:` block has neither `accepts_handoff` nor `accepts_from`"
         return Note("NOT_ACCEPTING", reason, path, line)
-    if not declared.accepts_from:
+    if not declared["accepts_from"]:
         reason = f"it declares in `{reading.origins['accepts_from']}` that it accepts no handoffs"
         return Note("DECLINES_HANDOFFS", reason, path, line)
-    if not declared.categories:
+    if not declared.get("categories"):
         return Note("NO_CATEGORIES", "it accepts handoffs, but declares no category", path, line)
-    if not (declared.description or declared.summary):
+    if "description" not in declared and "summary" not in declared:
         return Note("NO_DESCRIPTION", "it accepts handoffs, but has no description", path, line)
     version = normal_version(_version(reading))
     if version not in WRITTEN_VERSIONS:
@@ -164,25 +161,26 @@ def _refusal(reading: Reading, path: str) -> Note | None:
 def _notes(reading: Reading, path: str) -> list[Note]:
     declared, line = reading.declared, reading.line
     notes: list[Note] = []
-    if reading.dialect == "v2" and not declared.description:
+    if reading.dialect == "v2" and "description" not in declared:
         reason = "the menu shows the skill's `description`"
         notes.append(Note("DESCRIPTION_BORROWED", reason, path, line))
-    if reading.dialect != "v2" and not declared.schema_version:
+    if reading.dialect != "v2" and "schema_version" not in declared:
         notes.append(
             Note("VERSION_ASSUMED", f"no `schema_version`; {_version(reading)} is assumed", path, line)
         )
-    if declared.trigger and not is_plain(declared.trigger):
-        reason = f"`{in_quotes(declared.trigger)}` is more than one invocation; `{TRIGGER}` is used instead"
+    trigger = declared.get("trigger", "")
+    if not is_plain(trigger):
+        reason = f"`{in_quotes(trigger)}` is more than one invocation; `{TRIGGER}` is used instead"
         notes.append(Note("TRIGGER_NOT_PLAIN", reason, path, line))
-    elif declared.trigger and TRIGGER not in declared.trigger:
-        reason = f"`{in_quotes(declared.trigger)}` does not contain `{TRIGGER}`"
+    elif trigger and TRIGGER not in trigger:
+        reason = f"`{in_quotes(trigger)}` does not contain `{TRIGGER}`"
         notes.append(Note("TRIGGER_WITHOUT_PAYLOAD", reason, path, line))
     return notes
 
 
 def _differing_name(found: ScannedSkill) -> tuple[Note, ...]:
-    name = found.file.reading.declared.name
-    if name is None or name == found.skill:
+    name = found.reading.declared.get("name", found.skill)
+    if name == found.skill:
         return ()
     reason = f"the folder is `{in_quotes(found.skill)}`, and `name` is `{in_quotes(name)}`"
     return (Note("NAME_DIFFERS", reason, found.path),)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flowrail.discovery.candidate import Skipped
 from flowrail.discovery.diagnostics import Note, first_notes
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan.declaration import SkillFile, read_metadata
+from flowrail.discovery.scan.declaration import Reading, read_metadata
 from flowrail.discovery.scan.frontmatter import read_file
 
 SKILL_FILE = "SKILL.md"
@@ -27,7 +27,7 @@ class ScannedSkill(NamedTuple):
     skill: str
     path: str
     root: Root
-    file: SkillFile
+    reading: Reading
 
 
 class ScanResult(NamedTuple):
@@ -45,11 +45,10 @@ def scan(roots: Iterable[Root]) -> ScanResult:
     return ScanResult(tuple(scanner.found), tuple(scanner.skipped))
 
 
-def read_skill(path: str) -> SkillFile:
+def read_skill(path: str) -> Reading:
     """Return what the SKILL.md at *path* declares. Raises OSError only."""
-    front = read_file(path)
-    reading = read_metadata(front, path)
-    return SkillFile(reading._replace(notes=first_notes(reading.notes)), front.problem)
+    reading = read_metadata(read_file(path), path)
+    return reading._replace(notes=first_notes(reading.notes))
 
 
 def visit(paths: Iterable[str]) -> ScanResult:
@@ -108,17 +107,19 @@ class _Scanner:
         path = f"{folder}/{SKILL_FILE}"
         try:
             try:
-                file = read_skill(path)
+                reading = read_skill(path)
             except FileNotFoundError:
                 other = skill_file_in(folder)
                 if other is None:
                     return False
                 path = f"{folder}/{other}"
-                file = _with_note(read_skill(path), path)
+                reading = read_skill(path)
+                note = Note("LOWER_CASE_FILE", f"the file is named {other}", path)
+                reading = reading._replace(notes=(note, *reading.notes))
         except OSError as error:
             self.skip(root, path, *_refusal(error), skill=name)
         else:
-            self.found.append(ScannedSkill(name, path, root, file))
+            self.found.append(ScannedSkill(name, path, root, reading))
         return True
 
     def skip(self, root: Root, path: str, code: str, reason: str, *, skill: str = "") -> None:
@@ -150,11 +151,6 @@ def skill_file_in(folder: str) -> str | None:
     """
     names = sorted(name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower())
     return SKILL_FILE if SKILL_FILE in names else next(iter(names), None)
-
-
-def _with_note(file: SkillFile, path: str) -> SkillFile:
-    note = Note("LOWER_CASE_FILE", f"the file is named {os.path.basename(path)}", path)
-    return file._replace(reading=file.reading._replace(notes=(note, *file.reading.notes)))
 
 
 _NO_FILE = ("NO_SKILL_FILE", "it contains no SKILL.md")

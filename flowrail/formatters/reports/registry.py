@@ -103,7 +103,7 @@ def _workflow(row: RegistryRow) -> Report:
     lines: list[str | Line] = [
         line(Span(shortened(entry.folder, 80), Style.TITLE), f"  {row.standing}{reason}")
     ]
-    lines += [f"  {shortened(text)}" for text in (said.description or said.summary,) if text]
+    lines += [f"  {shortened(text)}" for text in (said.get("description") or said.get("summary"),) if text]
     lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'line {entry.line}')}")
     origins = row.candidate.origins if row.candidate else entry.reading.origins
     lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]

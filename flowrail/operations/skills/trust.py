@@ -114,6 +114,6 @@ def _runs(now: FolderContent) -> Iterator[str]:
     if "workflow.yaml" not in now.contents and "workflow.py" in now.contents:
         yield "runs workflow.py each time a step is shown or reported"
     front = read_frontmatter(now.contents.get(file_called(now, SKILL_FILE), b""), SKILL_FILE)
-    command = read_metadata(front, SKILL_FILE).declared.health_check
+    command = read_metadata(front, SKILL_FILE).declared.get("health_check")
     if command:
         yield f"runs, if a health check is requested: {command}"
