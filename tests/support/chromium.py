@@ -1,11 +1,10 @@
-"""A real Chromium without a window, spoken to over two pipes: no driver, no port, no package.
+"""A real headless Chromium, driven over two pipes: no driver, no port, no package.
 
 Tests that need it are skipped with the reason if it is missing (`apt-get install chromium`).
 """
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -64,7 +63,7 @@ class Tab:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call the browser and return its answer; what happens meanwhile is kept in `events`."""
+        """Call the browser and return its answer; `events` collects what happens in the meantime."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -108,7 +107,7 @@ class Tab:
             time.sleep(0.05)
 
     def frame(self) -> None:
-        """Wait until what was asked for is drawn."""
+        """Wait until the page is drawn."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def show(self, width: int, height: int, *, dark: bool = False, phone: bool = False) -> None:
@@ -130,50 +129,10 @@ class Tab:
         self.call("Input.dispatchKeyEvent", type="keyUp", **named)
         self.frame()
 
-    def click(self, x: float, y: float) -> None:
-        """Click with the mouse."""
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-        self.frame()
-
-    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Press at one place, move to another, let go."""
-        at = {"button": "left", "clickCount": 1}
-        self.call("Input.dispatchMouseEvent", type="mousePressed", x=start[0], y=start[1], **at)
-        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=end[0], y=end[1], **at)
-        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], **at)
-        self.frame()
-
-    def touch(self, kind: str, *points: tuple[float, float]) -> None:
-        """Touch the screen with as many fingers as there are points."""
-        at = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
-        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=at)
-        self.frame()
-
-    def picture(self, file: Path) -> None:
-        """Keep what is to be seen."""
-        file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
-
-    def complaints(self) -> list[str]:
-        """Return errors that the page or the browser told, and every request beyond the page itself."""
-        self.frame()
-        told = []
-        for event in self.events:
-            method, params = event.get("method"), event.get("params", {})
-            if method == "Runtime.exceptionThrown":
-                told.append(str(params["exceptionDetails"]))
-            elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
-                told.append(str(params["entry"]["text"]))
-            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(
-                ("file:", "data:")
-            ):
-                told.append(f"asked for {params['request']['url']}")
-        return told
-
 
 @contextmanager
 def browser() -> Iterator[Tab]:
-    """Start a browser, give its page, and end it."""
+    """Run a browser with one page."""
     program = executable()
     to_read, to_write = os.pipe(), os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

@@ -17,7 +17,10 @@ from typing import NamedTuple
 import pytest
 from support.sandbox import ENTRY, clean_environment
 
-CHANGING = "write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,mkdir,mkdirat,link,linkat,unlink,unlinkat,openat"
+CHANGING = (
+    "write,pwrite64,fsync,fdatasync,ftruncate,openat,rename,renameat,renameat2,"
+    "mkdir,mkdirat,link,linkat,unlink,unlinkat"
+)
 """The calls that change files or flush them; `openat` is recorded if it creates a file."""
 ON_DESCRIPTORS = {"write", "pwrite64", "fsync", "fdatasync", "ftruncate"}
 ANSWER = "answer"
