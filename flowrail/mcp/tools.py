@@ -200,9 +200,9 @@ class Tools:
         world = self.world
         if session:
             guidance = steps.resume(world, session).guidance
-            return ToolAnswer(standing(guidance, self.show), render(guidance, self.show, _unchanged))
+            return ToolAnswer(standing(guidance, self.show), render(guidance, self.show))
         items = [
-            session_item(found.kept, store=world.shown_store, keep=_unchanged)
+            session_item(found.kept, store=world.shown_store)
             if found.kept
             else broken_item(found.id, found.problem)
             for found in summaries(world.store)
@@ -234,7 +234,7 @@ class Tools:
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
         put = running_questions.ask(self.world, session, parsed, token=token, found=found, remember=remember)
-        return ToolAnswer(put_text(put, self.show), put_data(put, self.show, _unchanged))
+        return ToolAnswer(put_text(put, self.show), put_data(put, self.show))
 
     def answer(
         self,
@@ -271,7 +271,7 @@ class Tools:
         taken = dispatched_work.claim(self.world, session, dispatch, holder, token=token)
         if isinstance(taken, Answer):
             return self._step(taken)
-        return ToolAnswer(assignment_xml(taken, self.show), assignment_data(taken, _unchanged))
+        return ToolAnswer(assignment_xml(taken, self.show), assignment_data(taken))
 
     def finish(
         self,
@@ -443,7 +443,7 @@ class Tools:
 
     def _step(self, answer: Answer) -> ToolAnswer:
         text = "\n".join([as_xml(answer.guidance, self.show), *(f"note: {note}" for note in answer.notes)])
-        return ToolAnswer(text, {**render(answer.guidance, self.show, _unchanged), "notes": answer.notes})
+        return ToolAnswer(text, {**render(answer.guidance, self.show), "notes": answer.notes})
 
 
 def as_sdk_tools(tools: Tools) -> list[Tool]:
@@ -483,10 +483,6 @@ def _answered(tools: Tools, run: Callable[[], ToolAnswer]) -> CallToolResult:
         data = with_calls({"error": {**error_data(error), "hint": hint}}, None)
     content = TextContent(type="text", text=visible(text))
     return CallToolResult(content=[content], structured_content=data, is_error=is_error)
-
-
-def _unchanged(command: Command) -> Command:
-    return command
 
 
 def _given(values: Mapping[str, Any] | None) -> dict[str, Any]:

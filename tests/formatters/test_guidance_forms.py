@@ -123,7 +123,7 @@ def test_all_forms_hold_the_same_ways_on(
     session = start(definition, params)
     for _ in range(3):
         told = guide(definition, session)
-        plain = json.loads(json.dumps(as_data.render(told)))
+        plain = json.loads(json.dumps(as_data.render(told), default=str))
         tree = ET.fromstring(as_xml.render(told))  # noqa: S314 - what we just made
         lines = as_text.render(told)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.content import Keep, Show, around, own_pieces, plain
+from flowrail.formatters.guidance.content import Show, around, own_pieces, plain
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import ForeignSessionError
@@ -17,11 +17,8 @@ _NOT_IN_DATA = frozenset({"resources", "texts_read", "result"})
 _OF_BRIEFING = ("done", "earlier", "found", "remember")
 
 
-def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, Any]:
-    """Return *guidance* as plain data.
-
-    *keep* converts commands in the data, *show* those in texts.
-    """
+def render(guidance: Guidance, show: Show = str) -> dict[str, Any]:
+    """Return *guidance* as plain data and commands. *show* converts the commands in texts."""
     briefing, join = guidance.briefing, guidance.join
     values = {
         **guidance._asdict(),
@@ -30,7 +27,7 @@ def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, 
         "join": {**join._asdict(), "met": join.met} if join else None,
         "claim": guidance.claim or None,
     }
-    return {name: plain(value, keep) for name, value in values.items() if name not in _NOT_IN_DATA}
+    return {name: plain(value) for name, value in values.items() if name not in _NOT_IN_DATA}
 
 
 def _instructions(guidance: Guidance, show: Show) -> list[str]:
@@ -40,9 +37,7 @@ def _instructions(guidance: Guidance, show: Show) -> list[str]:
     return [*before, "\n".join(own_pieces(guidance, show)), *after]
 
 
-def session_item(
-    kept: Record, *, store: str | None = None, lost: bool = False, keep: Keep = str
-) -> dict[str, object]:
+def session_item(kept: Record, *, store: str | None = None, lost: bool = False) -> dict[str, object]:
     """Return one session of a list."""
     session = kept.session.shown
     return {
@@ -62,7 +57,7 @@ def session_item(
         "foreign": False,
         "parent": session.parent.session if session.parent else None,
         "lost": lost,
-        "command": keep(Command("resume", session.id, store=store)) if session.is_open and not lost else None,
+        "command": Command("resume", session.id, store=store) if session.is_open and not lost else None,
         "error": None,
     }
 

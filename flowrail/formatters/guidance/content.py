@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
-Keep: TypeAlias = Callable[[Command], object]
-"""How a command is written in plain data: as a shell line, or as it is."""
 
 LONGEST_PARAM = 400
 """A longer parameter is cut when it is shown; JSON has it in full."""
@@ -353,15 +351,15 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
     return found
 
 
-def plain(value: object, keep: Keep = str) -> Any:
-    """Return *value* with named tuples and mappings as dicts, other tuples as lists, and commands converted by *keep*."""
+def plain(value: object) -> Any:
+    """Return *value* with named tuples and mappings as dicts, and other tuples as lists. Commands stay commands."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {key: plain(item, keep) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item, keep) for item in value]
-    return keep(value) if isinstance(value, Command) else value
+        return [plain(item) for item in value]
+    return value
 
 
 def in_short(values: Mapping[str, object]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowrail.command import Command
-from flowrail.formatters.guidance.content import FINDING, Keep, Show, plain, result_lines, text_pieces
+from flowrail.formatters.guidance.content import FINDING, Show, plain, result_lines, text_pieces
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import as_host_questions, as_xml
@@ -81,7 +81,7 @@ def _pieces(assignment: Assignment) -> list[str | Markup]:
     return [*text_pieces(assignment.prompt, RepeatableTexts(assignment.resources.__getitem__)), *context]
 
 
-def assignment_data(assignment: Assignment, keep: Keep = str) -> dict[str, object]:
+def assignment_data(assignment: Assignment) -> dict[str, object]:
     """Return the same as plain data."""
     return {
         "session": assignment.session,
@@ -93,9 +93,9 @@ def assignment_data(assignment: Assignment, keep: Keep = str) -> dict[str, objec
         "expires_at": assignment.dispatch.expires_at,
         "token": assignment.dispatch.token,
         "prompt": "\n".join(_pieces(assignment)),
-        "finish": [keep(command) for command in assignment.finish],
-        "ask_command": keep(assignment.ask),
-        "finding_command": keep(assignment.finding) if assignment.finding else None,
+        "finish": list(assignment.finish),
+        "ask_command": assignment.ask,
+        "finding_command": assignment.finding,
         "evidence": list(assignment.evidence),
         "answered": [{"question": text, "answer": said} for text, said in assignment.answered],
     }
@@ -119,15 +119,15 @@ def put_text(put: PendingQuestions, show: Show = str) -> str:
     return str(as_xml(put.written, answer=show(put.answer)))
 
 
-def put_data(put: PendingQuestions, show: Show = str, keep: Keep = str) -> dict[str, object]:
+def put_data(put: PendingQuestions, show: Show = str) -> dict[str, object]:
     """Return questions that were put, also as a host's question tool takes them."""
     return {
         "session": put.session,
         "questions": plain(put.questions),
         "host": as_host_questions(put.written),
         "block": put_text(put, show),
-        "answer_command": keep(put.answer),
-        "resume_command": keep(put.resume),
+        "answer_command": put.answer,
+        "resume_command": put.resume,
     }
 
 

@@ -126,16 +126,12 @@ def _text(command: Command, option: str) -> str:
     return str(command.options.get(option, ""))
 
 
-def _unchanged(command: Command) -> Command:
-    return command
-
-
 def _reply(answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
         guidance: Guidance = answer.guidance
-        data = as_data.render(guidance, keep=_unchanged)
+        data = as_data.render(guidance)
         return Reply(0, data, as_xml.render(guidance), as_text.render(guidance))
     if isinstance(answer, Assignment):
-        data = as_working.assignment_data(answer, keep=_unchanged)
+        data = as_working.assignment_data(answer)
         return Reply(0, data, text=as_working.assignment_text(answer))
     return Reply(0, answer)
