@@ -13,7 +13,7 @@ import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError
@@ -44,11 +44,8 @@ class Approval(NamedTuple):
     at: str
 
 
-def snapshot(folder: str, *, keep: bool = True) -> FolderContent:
-    """Return the content and digest of *folder*; `TrustError` if it cannot be approved.
-
-    Without *keep* the contents are left out, so that many folders take the memory of one file.
-    """
+def snapshot(folder: str) -> FolderContent:
+    """Return the content and digest of *folder*; `TrustError` if it cannot be approved."""
     root = os.path.realpath(folder)
     files: dict[str, str] = {}
     contents: dict[str, bytes] = {}
@@ -58,8 +55,7 @@ def snapshot(folder: str, *, keep: bool = True) -> FolderContent:
         size += len(data)
         if size > LARGEST_FOLDER:
             raise _refused(root, f"contains more than {LARGEST_FOLDER} bytes")
-        if keep:
-            contents[path] = data
+        contents[path] = data
         files[path] = f"{'x' if executable else '-'}{sha256_hex(data)}"
     whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
     return FolderContent(root, sha256_hex(whole), files, contents)
@@ -85,12 +81,7 @@ def how_to_approve(skill: str, root: str = "") -> str | Hint:
     """Return a hint with the command that approves *skill*, with its *root* if it needs one."""
     if not is_name(skill):
         return "rename its folder first: use letters, digits, `.`, `_` and `-`"
-    return Hint("a person runs: ", typed("skill trust", skill, root))
-
-
-def typed(verb: str, skill: str, root: str = "") -> Command:
-    """Return the command that does *verb* to *skill*, with its *root* if it needs one."""
-    return Command(verb, skill, root=root or None)
+    return Hint("a person runs: ", Command("skill trust", skill, root=root or None))
 
 
 def require(
@@ -128,32 +119,23 @@ def require(
 
 
 def approval_of(folder: str, state: str) -> Approval | None:
-    """Return the approval of *folder*, or `None`; a file that another user may have written counts as none."""
+    """Return the approval of *folder*, or `None`."""
     try:
-        storage_files.check_private_dir(os.path.join(state, "trust"))
-        data = json.loads(
-            storage_files.read_bounded(_place(folder, state), limit=LARGEST_FILE, what="the approval")
-        )
+        data = _read(_path(state, folder))
         return Approval(str(data["folder"]), str(data["digest"]), dict(data["files"]), str(data["at"]))
-    except (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError):
+    except _UNUSABLE:
         return None
 
 
 def approve(content: FolderContent, state: str, *, at: str) -> None:
     """Approve exactly this content."""
-    approval = Approval(content.folder, content.digest, dict(content.files), at)
-    storage_files.make_private_dir(os.path.join(state, "trust"))
-    data = json.dumps(approval._asdict(), indent=1).encode() + b"\n"
-    storage_files.write_atomic(_place(content.folder, state), data)
+    approval = Approval(content.folder, content.digest, content.files, at)
+    _write(_path(state, content.folder), approval._asdict())
 
 
 def revoke(folder: str, state: str) -> bool:
     """Delete the approval of *folder*; return whether there was one."""
-    path = _place(folder, state)
-    if not os.path.lexists(path):
-        return False
-    storage_files.remove(path)
-    return True
+    return _delete(_path(state, folder))
 
 
 def commands_digest(content: FolderContent, project: str, commands: Iterable[Sequence[str]]) -> str:
@@ -166,27 +148,27 @@ def approve_commands(
     content: FolderContent, project: str, commands: Iterable[Sequence[str]], state: str, *, at: str
 ) -> None:
     """Let exactly these commands of this content run in *project*, as evidence."""
-    listed = [list(command) for command in commands]
-    data = {"folder": content.folder, "project": os.path.realpath(project), "digest": content.digest}
-    storage_files.make_private_dir(os.path.join(state, "trust"))
-    text = json.dumps({**data, "commands": listed, "at": at}, indent=1)
-    storage_files.write_atomic(_commands_place(content.folder, project, state), text.encode() + b"\n")
+    approved = {
+        "folder": content.folder,
+        "project": os.path.realpath(project),
+        "digest": content.digest,
+        "commands": [list(command) for command in commands],
+        "at": at,
+    }
+    _write(_path(state, content.folder, project), approved)
 
 
 def require_command(
     folder: str, project: str, command: Sequence[str], state: str, *, skill: str, root: str = ""
 ) -> None:
     """Raise `TrustError` unless *command* of exactly this content was approved for *project*."""
-    content = snapshot(folder, keep=False)
+    content = snapshot(folder)
     try:
-        storage_files.check_private_dir(os.path.join(state, "trust"))
-        place = _commands_place(folder, project, state)
-        data = json.loads(storage_files.read_bounded(place, limit=LARGEST_FILE, what="the approval"))
-        is_same = data["digest"] == content.digest and data["project"] == os.path.realpath(project)
-        if is_same and list(command) in data["commands"]:
+        approved = _read(_path(state, folder, project))
+        if approved["digest"] == content.digest and list(command) in approved["commands"]:
             return
         what = "changed since its commands were approved"
-    except (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError):
+    except _UNUSABLE:
         what = "may not run commands in this project"
     raise TrustError(
         f"skill `{skill}` {what}",
@@ -198,21 +180,37 @@ def require_command(
 
 def revoke_commands(folder: str, project: str, state: str) -> bool:
     """Delete the approval of the commands in *project*; return whether there was one."""
-    path = _commands_place(folder, project, state)
+    return _delete(_path(state, folder, project))
+
+
+_UNUSABLE = (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError)
+"""Raised for a missing or damaged approval, and for one that another user may have written."""
+
+
+def _path(state: str, *folders: str) -> str:
+    """Return the file of the approval of a folder, or of its commands in a project."""
+    name = sha256_hex(os.fsencode("\0".join(map(os.path.realpath, folders))))
+    return os.path.join(state, "trust", f"{'commands-' if len(folders) > 1 else ''}{name}.json")
+
+
+def _read(path: str) -> dict[str, Any]:
+    storage_files.check_private_dir(os.path.dirname(path))
+    approval: dict[str, Any] = json.loads(
+        storage_files.read_bounded(path, limit=LARGEST_FILE, what="the approval")
+    )
+    return approval
+
+
+def _write(path: str, approval: Mapping[str, object]) -> None:
+    storage_files.make_private_dir(os.path.dirname(path))
+    storage_files.write_atomic(path, json.dumps(approval, indent=1).encode() + b"\n")
+
+
+def _delete(path: str) -> bool:
     if not os.path.lexists(path):
         return False
     storage_files.remove(path)
     return True
-
-
-def _commands_place(folder: str, project: str, state: str) -> str:
-    both = "\0".join((os.path.realpath(folder), os.path.realpath(project)))
-    return os.path.join(state, "trust", f"commands-{sha256_hex(os.fsencode(both))}.json")
-
-
-def _place(folder: str, state: str) -> str:
-    name = sha256_hex(os.fsencode(os.path.realpath(folder)))
-    return os.path.join(state, "trust", f"{name}.json")
 
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

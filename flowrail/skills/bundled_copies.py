@@ -82,7 +82,7 @@ def as_bundled(found: Skill) -> bool | None:
     try:
         if _seen(approval.sizes(mine)) != _seen(approval.sizes(theirs)):
             return False
-        return digests(approval.snapshot(mine, keep=False)) == digests(approval.snapshot(theirs, keep=False))
+        return digests(approval.snapshot(mine)) == digests(approval.snapshot(theirs))
     except FlowError:  # it contains a link or a device, so it is not a copy
         return False
 

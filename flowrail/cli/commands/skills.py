@@ -215,7 +215,7 @@ def trust_command(call: Call, skill: str, commands: bool, digest: str | None) ->
         hint=approval.how_to_approve(skill, named_root(found)),
     )
     approval.approve(content, here.state, at=here.now)
-    back = approval.typed("skill untrust", skill, named_root(found))
+    back = Command("skill untrust", skill, root=named_root(found) or None)
     call.answer(
         {
             "skill": skill,
@@ -249,7 +249,7 @@ def _trust_commands(
         hint=Hint("a person runs: ", Command("skill trust", skill, commands=True, root=root or None)),
     )
     approval.approve_commands(content, project, commands, here.state, at=here.now)
-    back = approval.typed("skill untrust", skill, root)
+    back = Command("skill untrust", skill, root=root or None)
     call.answer(
         {
             "skill": skill,

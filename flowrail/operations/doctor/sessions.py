@@ -152,7 +152,7 @@ def _standing(found: Skill, state: str) -> tuple[str, str, str]:
     ask = str(approval.how_to_approve(found.name, named_root(found)))
     approved = approval.approval_of(found.folder, state)
     try:
-        now = approval.snapshot(found.folder, keep=False).digest
+        now = approval.snapshot(found.folder).digest
     except FlowError as error:
         return "impossible", f"cannot be approved ({error.message})", str(error.hint)
     if approved is None:
