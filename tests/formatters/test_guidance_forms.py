@@ -15,18 +15,17 @@ from support.golden import as_in_golden_file
 from support.random_workflows import MODE, WORDS, facts_of, workflows
 from support.workflows import step, workflow
 
+from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml
-from flowrail.formatters.reports import history
-from flowrail.formatters.reports import workflow as table
+from flowrail.formatters.guidance.work import assignment_text, assignment_xml
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.guidance.views import Briefing, DoneStep
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Dispatched, Move, Report, Session, WorkingFile
-from flowrail.text.report import plain_text
+from flowrail.machines.guidance.views import Assignment, Briefing, DoneStep
+from flowrail.machines.sessions.session import Dispatched, Report, Session, WorkingFile
 from flowrail.text.safe_text import one_line, visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -77,27 +76,27 @@ def begun(**params: Any) -> Session:
     return start(LOOK, params, session_id="a-skill-abc234", source="project", now=NOON)
 
 
-def told_resumed() -> Guidance:
+def guidance_resumed() -> Guidance:
     session = begun(topic='it\'s "here"', areas_wanted=["a"])
     told = guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
     return told._replace(briefing=BRIEFING)
 
 
-def told_later() -> Guidance:
+def guidance_later() -> Guidance:
     low = advance(LOOK, begun(), Report("done", {"confidence": "low", "areas": ["auth"]}), now=NOON)
     return guide(LOOK, advance(LOOK, low, Report("done", {"confidence": "high"}), now=NOON))
 
 
-def told_ended(outcome: str) -> Guidance:
+def guidance_ended(outcome: str) -> Guidance:
     high = advance(LOOK, begun(), Report("done", {"confidence": "high"}), now=NOON)
     return guide(LOOK, advance(LOOK, high, Report(outcome), now=NOON))
 
 
-TOLD: dict[str, Callable[[], Guidance]] = {
+GUIDANCE: dict[str, Callable[[], Guidance]] = {
     "first": lambda: guide(LOOK, begun(), head="0123456789abcdef"),
-    "resumed": told_resumed,
-    "later": told_later,
-    "completed": lambda: told_ended("ok"),
+    "resumed": guidance_resumed,
+    "later": guidance_later,
+    "completed": lambda: guidance_ended("ok"),
 }
 FORMS: dict[str, Callable[[Guidance], str]] = {
     "xml": as_xml.render,
@@ -107,9 +106,9 @@ FORMS: dict[str, Callable[[Guidance], str]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", GUIDANCE)
 def test_guidance_looks_as_in_its_golden_file(name: str, form: str) -> None:
-    assert as_in_golden_file(f"guidance/{name}.{form}", FORMS[form](TOLD[name]()))
+    assert as_in_golden_file(f"guidance/{name}.{form}", FORMS[form](GUIDANCE[name]()))
 
 
 # --- the same in all three
@@ -154,8 +153,8 @@ def test_all_forms_hold_the_same_ways_on(
             continue
 
 
-@given(st.lists(ANY, min_size=7, max_size=7), st.booleans())
-def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str], resumed: bool) -> None:
+@given(st.lists(ANY, min_size=7, max_size=7))
+def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> None:
     title, first, second, phase, topic, example, about = texts
     definition = workflow(
         step(
@@ -167,11 +166,11 @@ def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str]
         params={"topic": Arg()},
     )
     session = start(definition, {"topic": topic}, now=NOON)
-    told = guide(definition, session)
-    if resumed:
-        told = told._replace(briefing=Briefing(session.params, session.topic, NOON, NOON, NOON))
+    guidance = guide(definition, session)._replace(
+        briefing=Briefing(session.params, session.topic, NOON, NOON, NOON)
+    )
 
-    tree = ET.fromstring(as_xml.render(told).encode())  # noqa: S314 - what we just made
+    tree = ET.fromstring(as_xml.render(guidance).encode())  # noqa: S314 - what we just made
 
     action, header = tree.find("current_action"), tree.find("step_header")
     assert action is not None
@@ -180,123 +179,34 @@ def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str]
     assert action.text == f"\n{whole}\n"
     assert (header.text or "") == visible(title)
     assert header.get("phase") == (visible(phase) if phase else None)
-    wants = {each.get("name"): each for each in tree.findall("next/want")}
+    wants = {want.get("name"): want for want in tree.findall("next/want")}
     assert wants["fact"].get("example") == visible(example)
     assert (wants["fact"].text or "").endswith(visible(about))
-    if resumed:
-        assert one_line(topic)[:60] in (tree.findtext("briefing") or "")
-
-
-@given(st.lists(ANY, min_size=6, max_size=6))
-def test_nothing_foreign_reaches_a_terminal_unescaped(texts: list[str]) -> None:
-    title, told_text, phase, topic, example, about = texts
-    definition = workflow(
-        step(
-            title=lambda _: title,
-            actions=lambda _: told_text,
-            phase=phase or None,
-            reports={"fact": Arg(about, example=example), "kind": Arg(choices=("a", topic), required=True)},
-        ),
-        params={"topic": Arg()},
-    )
-    session = start(definition, {"topic": topic}, now=NOON)
-    told = guide(definition, session, resumed=True)
-    told = told._replace(briefing=Briefing(session.params, session.topic, NOON, NOON, NOON))
-
-    for shown in (as_text.render(told), as_text.standing(told)):
+    assert one_line(topic)[:60] in (tree.findtext("briefing") or "")
+    for shown in (as_text.render(guidance), as_text.standing(guidance)):
         assert visible(shown) == shown
 
 
-# --- data
+# --- prompts of dispatches
+
+PROMPT = Assignment(
+    session="review-4k2m9a",
+    dispatch=Dispatched(
+        "d2-1", "quality-reviewer", item="auth", model="opus", expires_at="2026-11-18T13:00:00.000Z"
+    ),
+    prompt="Is a < b && c > d in auth?\n\n```flow:forbidden\n- Editing auth\n```",
+    finish=(
+        Command("finish", "review-4k2m9a", "d2-1", "ok", token="7kq2m9xw4r3p"),
+        Command("finish", "review-4k2m9a", "d2-1", "fail", token="7kq2m9xw4r3p"),
+    ),
+    ask=Command("ask", "review-4k2m9a", "-", token="7kq2m9xw4r3p"),
+    answered=(("Which parts?", "Code; other:the <tests>"),),
+    finding=Command("finding add", "review-4k2m9a", token="7kq2m9xw4r3p"),
+)
 
 
-# --- history
+@pytest.mark.parametrize(("name", "form"), [("handed.xml", assignment_xml), ("handed.txt", assignment_text)])
+def test_a_prompt_looks_as_in_its_golden_file(name: str, form: Callable[[Assignment], str]) -> None:
+    shown = form(PROMPT).replace(str(SUB_AGENT_QUESTION_FORMAT), "(how to ask)")
 
-
-def record(seq: int, session: Session, *, kind: str = "move", at: str = NOON) -> Record:
-    return Record(seq, kind, at, "an agent", session, {}, "", f"hash{seq}")
-
-
-def told_history() -> list[Record]:
-    first = begun()
-    second = first._replace(
-        revision=1,
-        last=Move("look", "done", "iterate", "look", {"confidence": "low"}, capped=True, at=NOON),
-    )
-    third = first._replace(
-        revision=2,
-        step=None,
-        status="completed",
-        last=Move("look", "ok", "ok", None, {}, skipped=("write",), at=NOON),
-    )
-    return [
-        record(0, first, kind="start"),
-        record(1, second, at="2026-01-02T12:00:01.5Z"),
-        record(2, second, kind="note", at="2026-01-02T12:00:05Z"),
-        record(3, third, at="2026-01-02T12:00:07Z"),
-    ]
-
-
-def test_a_history_looks_as_in_its_golden_file() -> None:
-    assert as_in_golden_file("history.txt", plain_text(history.report(told_history())))
-
-
-# --- a workflow as a table
-
-
-def shown(**more: Any) -> dict[str, Any]:
-    dull = {
-        "name": "a-skill",
-        "description": "Looks\naround",
-        "source": "project",
-        "total_steps": 2,
-        "params": [
-            {"name": "topic", "type": "string", "required": True, "example": "slow login"},
-            {"name": "mode", "type": "string", "choices": ["quick", "full"], "default": "full"},
-        ],
-        "steps": [
-            {
-                "number": 1,
-                "id": "look",
-                "title": "Look",
-                "phase": "evidence",
-                "decides": True,
-                "limit": 3,
-                "when": None,
-                "rules": [{"if": None, "outcome": "ok"}],
-                "reports": [{"name": "size"}],
-                "next": {"ok": "write", "iterate": "look"},
-            },
-            {
-                "number": 2,
-                "id": "write",
-                "title": "Write",
-                "phase": None,
-                "decides": False,
-                "limit": None,
-                "when": "mode == 'full'",
-                "rules": [],
-                "reports": [],
-                "next": {"ok": None},
-            },
-        ],
-        "workflows": ["a-skill/look"],
-        "findings": [
-            {"place": "workflow.yaml:3", "severity": "error", "code": "FR102", "message": "leads\nnowhere"}
-        ],
-    }
-    return {**dull, **more}
-
-
-def test_a_workflow_looks_as_in_its_golden_file() -> None:
-    assert as_in_golden_file("workflow.txt", plain_text(table.report(shown())))
-
-
-@given(ANY)
-def test_names_and_places_of_a_workflow_are_visible(any_text: str) -> None:
-    finding = {"place": any_text, "severity": "error", "code": "FR102", "message": any_text}
-    drawn = plain_text(
-        table.report(shown(name=any_text, description=any_text, workflows=[any_text], findings=[finding]))
-    )
-
-    assert visible(drawn) == drawn
+    assert as_in_golden_file(name, shown)

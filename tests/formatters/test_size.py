@@ -39,22 +39,19 @@ def two_ways(**parts: Any) -> Guidance:
     return guide(flow, session, head="0123456789abcdef", place=STORE)
 
 
-def test_what_surrounds_a_step_with_two_ways_on_is_small() -> None:
-    assert surrounding(two_ways()) <= MOST
-
-
-def test_so_it_is_if_a_fact_decides() -> None:
-    told = two_ways(
+def test_what_surrounds_a_step_is_small_also_if_a_fact_decides() -> None:
+    decided = two_ways(
         limit=None,
         reports={"traced": Arg(choices=("no", "yes"), required=True)},
         rules=[("ok", "traced == 'yes'"), ("iterate", None)],
     )
 
-    assert [case.facts for case in told.next] == [{"traced": "no"}, {"traced": "yes"}]
-    assert surrounding(told) <= MOST
+    assert [case.facts for case in decided.next] == [{"traced": "no"}, {"traced": "yes"}]
+    assert surrounding(two_ways()) <= MOST
+    assert surrounding(decided) <= MOST
 
 
-def test_so_it_is_at_a_gate_and_at_the_work_that_it_sent_back() -> None:
+def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None:
     flow = review_loop()
     at_gate = report(flow, found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST"), "ok")
     sent_back = report(flow, at_gate, "done")
