@@ -9,6 +9,7 @@ from flowrail.cli import output
 from flowrail.cli.environment import SessionCall
 from flowrail.errors import TrustError
 from flowrail.machines.loading import skill_folder, workflow_source
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.load import run_file
@@ -24,7 +25,7 @@ def reader(roots: Sequence[str], *, run_code: bool, skips: bool = False) -> Read
         return read_text
     world = SessionCall(roots=roots).world
 
-    def read(file: skill_folder.WorkflowFile) -> workflow_source.LoadedWorkflow:
+    def read(file: skill_folder.WorkflowFile) -> LoadedWorkflow:
         try:
             return run_file(file, world.roots, world.state)
         except TrustError as error:

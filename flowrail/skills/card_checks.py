@@ -20,8 +20,8 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.skills.catalog import Skill, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded

@@ -13,12 +13,11 @@ from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding, Path, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits, phrases, placeholders
@@ -158,7 +157,7 @@ def _work(
     if work.run is None:
         return
     at: Path = ("steps", index, "dispatch")
-    locate = loaded.locate or origin_of(loaded.definition)
+    locate = loaded.locate
     target = lookup.get(work.run)
     if target is None:
         what = f"step `{step.id}` runs `{work.run}` in agents, but that workflow does not exist"
@@ -205,7 +204,7 @@ def _then(loaded: LoadedWorkflow, lookup: _WorkflowLookup) -> Iterator[Finding]:
     definition = loaded.definition
     if not definition.then:
         return
-    place = (loaded.locate or origin_of(definition))(("then",))
+    place = loaded.locate(("then",))
     for address in islice(_addresses(definition.then, definition), MOST_TRIED):
         target = lookup.get(address)
         if target is None:

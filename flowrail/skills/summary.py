@@ -14,6 +14,7 @@ from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
@@ -83,11 +84,11 @@ def _item(found: Skill, read: ReadFile) -> dict[str, object]:
         loaded = read(file)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
-        loaded = workflow_source.LoadedWorkflow(Workflow(found.name, validate=False), (finding,), {})
+        loaded = LoadedWorkflow(Workflow(found.name, validate=False), (finding,), lambda _: finding.place)
     return _head(found, found.name, loaded)
 
 
-def _head(found: Skill, address: str, loaded: workflow_source.LoadedWorkflow) -> dict[str, object]:
+def _head(found: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, object]:
     definition = loaded.definition
     return {
         "name": address,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, NamedTuple, NoReturn
 
-from flowrail.errors import FlowError
+from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.parts import (
     UNKNOWN_ARGUMENTS,
     DeclaredKey,
@@ -57,24 +57,31 @@ def code_not_stored(context: StepContext) -> NoReturn:
 class Reader:
     """Reads plain data into definition classes. Lists every problem, and leaves out what has the wrong shape.
 
-    *place* returns where a path of the data is written. *is_stored* reads what a session stores: it may contain
-    markup and marks for code. *has_code* reads a workflow made in Python: its parts are instances, and functions are
-    allowed.
+    *place* returns where a path of the data is written. *read_text* returns the text of a file that the data names, or
+    raises `DocumentError`; a step's text is in *text_folder* unless the step names another file. *is_stored* reads
+    what a session stores: it may contain markup and marks for code. *has_code* reads a workflow made in Python: its
+    parts are instances, and functions are allowed.
     """
 
     def __init__(
         self,
         *,
         place: Callable[[Path], object] = lambda _: "definition.json",
+        read_text: Callable[[str], str] | None = None,
+        text_folder: str = "steps",
         is_stored: bool = False,
         has_code: bool = False,
     ) -> None:
         self.place = place
+        self.read_text = read_text
+        self.text_folder = text_folder
         self.is_stored = is_stored
         self.has_code = has_code
         self.problems: list[DocumentProblem] = []
         self.steps_read: list[int] = []
         """The positions in the data of the steps that were read; the others were left out."""
+        self.files: dict[Path, tuple[str, str]] = {}
+        """The name and text of each file that was read, by the path of the key that the text is the value of."""
 
     def part(self, data: object, kind: type[object], path: Path) -> Any:
         """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
@@ -99,11 +106,11 @@ class Reader:
         """Return the values of *data* that have the right shape, by field."""
         keys = keys_of(kind)
         given: dict[str, object] = {}
-        for name, value in data.items():
+        for name, value in self._with_texts(data, kind, path).items():
             declared = keys.get(name)
             if declared is None or not (declared.key.in_file or self.is_stored or self.has_code):
                 if not (self.has_code and _is_field(kind, name)):
-                    self._other_key(name, value, kind, keys, (*path, name))
+                    self._other_key(name, kind, keys, (*path, name))
                 continue
             known = self.value(value, declared.shape, (*path, name))
             if not self.is_stored:
@@ -113,6 +120,39 @@ class Reader:
                     _quotable(known) if declared.key.is_name and not self.is_stored else known
                 )
         return given
+
+    def _with_texts(self, data: Mapping[Any, object], kind: type[object], path: Path) -> Mapping[Any, object]:
+        """Return *data* with the texts of the files that it names, as values of the keys that hold the texts."""
+        if self.read_text is None:
+            return data
+        read, whole = self.read_text, dict(data)
+        for name, declared in keys_of(kind).items():
+            key = declared.key.file
+            file = whole.pop(key, None) if key else None
+            if not key or (key != name and whole.get(name) is not None):
+                continue
+            if isinstance(file, str):
+                whole[name] = self._text(read, file, declared, (*path, key))
+            elif file is None and kind is StepDef and isinstance(data.get("id"), str):
+                file = f"{self.text_folder}/{data['id']}.md"
+                whole[name] = self._text(read, file, declared, (*path, name))
+            elif file is not None and key == name:  # the texts themselves
+                whole[name] = file
+            elif file is not None:
+                self._wrong((*path, key), "is not a text", "name a file, such as steps/look.md")
+        return {name: value for name, value in whole.items() if value is not MISSING}
+
+    def _text(self, read: Callable[[str], str], file: str, declared: DeclaredKey, path: Path) -> object:
+        """Return the text in *file*, which the key at *path* names; `MISSING` if it has none."""
+        try:
+            text = read(file)
+        except DocumentError as error:
+            what = f"has no text: {error.fact}"
+            return self._note(DocumentProblem(path, what, str(error.hint), code="FR125"))
+        for name in (declared.name, declared.key.file):
+            self.files[(*path[:-1], name)] = file, text
+        lines = text.strip("\n")
+        return [lines] if declared.shape.kind == "list" else lines
 
     def _in_python(self, data: object, kind: type[object], path: Path) -> object:
         """Return the values that an instance of *kind* was made of, `MISSING` if *data* is anything else."""
@@ -208,22 +248,19 @@ class Reader:
         return freeze(values)
 
     def _other_key(
-        self, name: object, value: object, kind: type[object], keys: Mapping[str, DeclaredKey], path: Path
+        self, name: object, kind: type[object], keys: Mapping[str, DeclaredKey], path: Path
     ) -> None:
         if self.is_stored and kind is StepDef and name == CODE:
             return
         if self.has_code:
-            arguments = tuple(declared.field for declared in keys.values())
             what = f"is not an argument of {kind.__name__}"
-            self._note(DocumentProblem(path, what, word=str(name), known=arguments))
-            return
-        files = {declared.key.file for declared in keys.values() if declared.key.file}
-        if name in files:
-            if not isinstance(value, str):
-                self._wrong(path, "is not a text", "name a file, such as steps/look.md")
-            return
-        known = (*(known for known, each in keys.items() if each.key.in_file), *sorted(files - keys.keys()))
-        self._note(DocumentProblem(path, "is an unknown key", word=str(name), known=known))
+            known = tuple(declared.field for declared in keys.values())
+        else:
+            what = "is an unknown key"
+            files = {declared.key.file for declared in keys.values() if declared.key.file}
+            in_file = (known for known, declared in keys.items() if declared.key.in_file)
+            known = (*in_file, *sorted(files - keys.keys()))
+        self._note(DocumentProblem(path, what, word=str(name), known=known))
 
     def _misfit(self, shape: Shape, path: Path) -> object:
         what, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]

@@ -17,14 +17,16 @@ from inspect import Signature
 from typing import Any
 
 from flowrail.machines.definition.findings import Finding, Path, Place, in_order
+from flowrail.machines.definition.from_data import Reader
 from flowrail.machines.definition.parts import keys_of
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.step_parts import AgentRole, Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.validation import raw_findings
+from flowrail.machines.definition.validation import findings_of_reader
+from flowrail.machines.definition.validation.shape import path_in_data
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, step_texts
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow, misnamed
 from flowrail.machines.loading.python_signatures import AnnotationReader
-from flowrail.machines.loading.workflow_document import ReadWorkflow, misnamed
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 MOST_JOINED = 10_000_000
@@ -87,7 +89,7 @@ def read_python(
     *,
     any_name: bool = False,
     text_of: Callable[[str], str | None] = lambda _: None,
-) -> ReadWorkflow:
+) -> LoadedWorkflow:
     """Return the workflow that *data* defines as far as it can be read, and what was found.
 
     The workflow is the one at *address*; with *any_name* it keeps the name that the file gives it. *text_of* returns
@@ -100,7 +102,7 @@ def read_python(
         place = Place(source, getattr(error, "lineno", None) or 1)
         what, remedy = why_not(error)
         finding = Finding("FR100", "error", f"the file {what}", remedy, place)
-        return ReadWorkflow(Workflow(address, validate=False), (finding,), lambda _: place)
+        return LoadedWorkflow(Workflow(address, validate=False), (finding,), lambda _: place)
     finally:
         step_texts.reset(texts)
 
@@ -148,7 +150,7 @@ class _Source:
             ):
                 self.constants[name] = value
 
-    def read(self, *, any_name: bool) -> ReadWorkflow:
+    def read(self, *, any_name: bool) -> LoadedWorkflow:
         call = self.workflow
         if call is None and not self.is_bound:
             remedy = "assign a Workflow to WORKFLOW at the top level"
@@ -158,12 +160,18 @@ class _Source:
             if self.is_bound:
                 self._computed(call.lineno if call is not None else 1, "WORKFLOW")
             workflow = Workflow(self.address, validate=False, origin=str(self.findings[-1].place))
-            return ReadWorkflow(workflow, tuple(self.findings), self.place)
+            return LoadedWorkflow(workflow, tuple(self.findings), self.place)
         workflow, name = self._workflow(call, any_name=any_name)
-        raws = raw_findings(workflow, rules=self.is_complete)
+        reader = Reader(place=lambda path: Place(self.source, self._position(path)[0]), has_code=True)
+        readable: Workflow = reader.part(workflow, Workflow, ())
         found = [*self.findings, *misnamed(name, workflow.name, self.place)]
+        raws = findings_of_reader(reader, readable, rules=self.is_complete)
         found += [raw.at(self.place(raw.path)) for raw in raws]
-        return ReadWorkflow(workflow, tuple(in_order(found)), self.place)
+
+        def locate(path: Path) -> Place:
+            return self.place(path_in_data(path, reader.steps_read))
+
+        return LoadedWorkflow(readable, tuple(in_order(found)), locate)
 
     def place(self, path: Path) -> Place:
         """Return the line of *path*, and the part that is meant."""

@@ -9,12 +9,13 @@ from types import ModuleType
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
-from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.step import StepContext
+from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.workflow import Workflow, step_texts
 from flowrail.machines.engine.outcome import caller
-from flowrail.machines.loading.skill_folder import WorkflowFile, content_of
-from flowrail.machines.loading.workflow_source import LoadedWorkflow, SkillTexts, read, suppressions_in
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
+from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.workflow_source import SkillTexts, read
 
 
 class NotLoadedError(FlowError):
@@ -32,15 +33,12 @@ def run(
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
         loaded = read(file, contents, convention=convention)
-        return loaded._replace(definition=loaded.definition.located(file.folder))
-    texts = SkillTexts(file, contents, convention)
-    data = content_of(file, file.path, contents)
-    texts.files[file.path] = data
-    path = os.path.join(file.folder, file.path)
-    workflow = run_python(data, file.address, path, text_of=texts.of_step)
-    workflow, missing = texts.with_resources(workflow, lambda _: Place(file.path))
-    suppressions = (*workflow.ignore, *suppressions_in(data, file.path))
-    return LoadedWorkflow(workflow.located(file.folder), tuple(missing), texts.files, suppressions)
+    else:
+        texts = SkillTexts(file, contents, convention)
+        path = os.path.join(file.folder, file.path)
+        workflow = run_python(texts.data(file.path), file.address, path, text_of=texts.of_step)
+        loaded = texts.complete(LoadedWorkflow(workflow, (), origin_of(workflow)))
+    return loaded._replace(definition=loaded.definition.located(file.folder))
 
 
 def run_python(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -17,7 +17,6 @@ from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import decode
 
-MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
 INSIDE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z"
 
@@ -76,24 +75,14 @@ def _named(folder: str, name: str, inner: str) -> WorkflowFile:
     return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
 
 
-def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
-    """Return the current digest of each of *paths*; empty for one that cannot be read, and beyond `MOST_READ`."""
-    now: dict[str, str] = {}
-    real = cache(os.path.realpath)
-    left = MOST_READ
-    for path in paths:
-        now[path] = ""
-        if left >= 0:
-            with suppress(DocumentError):
-                data = _bytes(folder, path, real)
-                now[path] = digest(data)
-                left -= len(data)
-    return now
-
-
-def digest(data: bytes) -> str:
-    """Return the SHA-256 of *data*."""
-    return sha256_hex(data)
+def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
+    """Return the current digest of each of *paths*; empty for one that cannot be read."""
+    found = dict.fromkeys(paths, "")
+    real_path = cache(os.path.realpath)
+    for path in found:
+        with suppress(DocumentError):
+            found[path] = sha256_hex(read_inside(folder, path, real_path))
+    return found
 
 
 def _largest(path: str) -> int:
@@ -102,21 +91,7 @@ def _largest(path: str) -> int:
     return limits.PYTHON_BYTES if path.endswith(".py") else limits.YAML_BYTES
 
 
-def content_of(
-    file: WorkflowFile,
-    path: str,
-    contents: Mapping[str, bytes] | None,
-    real_path: Callable[[str], str] = os.path.realpath,
-) -> bytes:
-    """Return a file of the folder, from *contents* if they are given."""
-    if contents is None:
-        return _bytes(file.folder, path, real_path)
-    if path not in contents:
-        raise DocumentError("does not exist", hint="write it", place=path)
-    return contents[path]
-
-
-def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
+def read_inside(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
     """Return a file of the folder, which must be inside it after links are resolved."""
     if not re.match(INSIDE, path) or ".." in path.split("/"):
         raise DocumentError(
@@ -128,7 +103,9 @@ def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.rea
     real, root = real_path(os.path.dirname(full)), real_path(folder)
     if real != root and not real.startswith(root + os.sep):
         raise DocumentError(
-            "is a link out of the skill's folder", hint="put the file itself in the folder", place=path
+            f"`{path}` is a link out of the skill's folder",
+            hint="put the file itself in the folder",
+            place=path,
         )
     return read_bounded(full, limit=_largest(path), what=f"`{path}`")
 

@@ -1,59 +1,28 @@
-"""Read or run one workflow file of a skill's folder, with the texts that it names and quotes."""
+"""Read one workflow file of a skill's folder as text, with the texts that it names and quotes."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from itertools import islice
+from typing import TypeAlias
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import (
-    MOST_FOUND,
-    Finding,
-    Locate,
-    in_order,
-    raise_errors,
-)
+from flowrail.machines.definition.contents import texts_of
+from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate, in_order
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Suppression, Workflow
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.python_source import read_python
-from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, content_of, digest
+from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, read_inside
 from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.text.safe_text import decode
 
-COMPUTED = "FR190"
 _COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 _QUOTES = r"(?sm)^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})"
-
-
-class LoadedWorkflow(NamedTuple):
-    """A workflow, its findings, and the content of each of its files."""
-
-    definition: Workflow
-    findings: tuple[Finding, ...]
-    files: Mapping[str, bytes]
-    suppressions: tuple[Suppression, ...] = ()
-    locate: Locate | None = None
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """The digest of each file."""
-        return {path: digest(data) for path, data in self.files.items()}
-
-    @property
-    def is_computed(self) -> bool:
-        """Whether parts of the workflow are only known when its Python file runs."""
-        return any(finding.code == COMPUTED for finding in self.findings)
-
-    def workflow(self) -> Workflow:
-        """Return the validated workflow; `WorkflowError` with every error if there are any."""
-        raise_errors(self.definition.name, self.findings)
-        self.definition.derived["checked"] = True
-        return self.definition
-
 
 ReadFile: TypeAlias = "Callable[[WorkflowFile], LoadedWorkflow]"
 """Reads a workflow: `read` as text, or `operations.skills.load.run_file` by running it."""
@@ -71,19 +40,18 @@ def read(
     is quoted and not in the folder.
     """
     texts = SkillTexts(file, contents, convention)
+    data = texts.data(file.path)
     if file.is_python:
-        data = content_of(file, file.path, contents)
-        texts.files[file.path] = data
         found = read_python(data, file.address, file.path, text_of=texts.of_step)
-        suppressions = (*found.definition.ignore, *suppressions_in(data, file.path))
-        workflow, missing = texts.with_resources(found.definition, found.locate)
-        findings = tuple(in_order((*found.findings, *missing)))
-        return LoadedWorkflow(workflow, findings, texts.files, suppressions, found.locate)
-    return _read_yaml(file, contents, texts)
+    else:
+        found = read_yaml(
+            data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
+        )
+    return texts.complete(found)
 
 
 class SkillTexts:
-    """The texts of a skill's folder, and the content of each file that was read."""
+    """The files of a skill's folder, from the disk or from a snapshot, and the content of each that was read."""
 
     def __init__(
         self,
@@ -97,11 +65,19 @@ class SkillTexts:
         self._real_path = cache(os.path.realpath)
         self.files: dict[str, bytes] = {}
 
+    def data(self, path: str) -> bytes:
+        """Return the content of the file *path*; `DocumentError` if it cannot be read."""
+        if self._contents is None:
+            self.files[path] = read_inside(self._file.folder, path, self._real_path)
+        elif path in self._contents:
+            self.files[path] = self._contents[path]
+        else:
+            raise DocumentError(f"`{path}` does not exist", hint="write it", place=path)
+        return self.files[path]
+
     def read(self, path: str) -> str:
         """Return the text of the file *path*; `DocumentError` if it cannot be read."""
-        data = content_of(self._file, path, self._contents, self._real_path)
-        self.files[path] = data
-        return decode(data, source=path)
+        return decode(self.data(path), source=path)
 
     def of_step(self, step_id: str) -> str | None:
         """Return the text in the file of a step, or `None` if it has none."""
@@ -113,7 +89,51 @@ class SkillTexts:
         )
         return self.read(path).strip("\n") if is_there else None
 
-    def quoted(self, name: str) -> str:
+    def complete(self, found: LoadedWorkflow) -> LoadedWorkflow:
+        """Return *found* with the resources that its steps quote, its files, and the suppressions in its comments."""
+        workflow = found.definition
+        resources: dict[str, str] = {}
+        missing = [*islice(self._quoted_resources(workflow, found.locate, resources), MOST_FOUND)]
+        if any(callable(step.actions) for step in workflow.steps):
+            self._add_all(resources)
+        suppressions = workflow.ignore
+        if self._file.is_python:
+            path = self._file.path
+            suppressions = (*suppressions, *suppressions_in(self.files[path], path))
+        return found._replace(
+            definition=workflow.with_resources(resources) if resources else workflow,
+            findings=tuple(in_order((*found.findings, *missing))),
+            files=self.files,
+            suppressions=suppressions,
+        )
+
+    def _quoted_resources(
+        self, workflow: Workflow, locate: Locate, resources: dict[str, str]
+    ) -> Iterator[Finding]:
+        """Add to *resources* the texts that steps quote with a ``flow:resource`` fence; yield what cannot be read."""
+        for index, step in enumerate(workflow.steps):
+            texts = (text.text for text in texts_of(step) if text.kind in {"actions", "variants", "prompt"})
+            lines = (
+                line for text in texts for body in re.findall(_QUOTES, text) for line in body.splitlines()
+            )
+            for name in dict.fromkeys(line.strip().removeprefix("- ") for line in lines):
+                if not name or name in resources:
+                    continue
+                what = f"step `{step.id}` quotes the resource `{name[:60]}`"
+                place = locate(("steps", index, "actions", name))
+                try:
+                    text = self._quoted(name)
+                except DocumentError as error:
+                    hint = "write it, or fix the name"
+                    yield Finding("FR127", "error", f"{what}: {error.fact}", hint, place, step.id)
+                    continue
+                if sum(map(len, resources.values())) + len(text) > LARGEST_TOGETHER:
+                    what = f"the resources have more than {LARGEST_TOGETHER} characters together"
+                    yield Finding("FR127", "error", what, "quote fewer of them", place, step.id)
+                    return
+                resources[name] = text
+
+    def _quoted(self, name: str) -> str:
         """Return a text that a step quotes: a resource, or a convention of the skill or of all skills."""
         try:
             return self.read(f"resources/{name}.md").strip("\n")
@@ -125,79 +145,24 @@ class SkillTexts:
                 raise
             return text.strip("\n")
 
-    def with_resources(self, workflow: Workflow, locate: Locate) -> tuple[Workflow, list[Finding]]:
-        """Return *workflow* with the resources that its steps quote, and a finding for each that cannot be read."""
-        resources, missing = _resources(workflow, self.quoted, locate)
-        if any(callable(step.actions) for step in workflow.steps):
-            self._add_all(resources)
-        return (workflow.with_resources(resources) if resources else workflow), missing
-
     def _add_all(self, resources: dict[str, str]) -> None:
         """Add every resource of the folder: a function may quote any of them."""
-        paths: list[str] = []
+        names: list[str] = []
         if self._contents is not None:
-            paths = [path for path in self._contents if path.startswith("resources/")]
+            names = [
+                path.removeprefix("resources/") for path in self._contents if path.startswith("resources/")
+            ]
         else:
             with suppress(OSError):
-                paths = [
-                    f"resources/{entry}" for entry in os.listdir(os.path.join(self._file.folder, "resources"))
-                ]
+                names = os.listdir(os.path.join(self._file.folder, "resources"))
         left = LARGEST_TOGETHER - sum(map(len, resources.values()))
-        for path in sorted(paths):
-            name = path.removeprefix("resources/").removesuffix(".md")
-            if path.endswith(".md") and name not in resources:
+        for name in sorted(name.removesuffix(".md") for name in names if name.endswith(".md")):
+            if name not in resources:
                 with suppress(DocumentError):
-                    text = self.read(path).strip("\n")
+                    text = self.read(f"resources/{name}.md").strip("\n")
                     left -= len(text)
                     if left >= 0:
                         resources[name] = text
-
-
-def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None, texts: SkillTexts) -> LoadedWorkflow:
-    data = content_of(file, file.path, contents)
-    texts.files[file.path] = data
-    found = read_yaml(
-        data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
-    )
-    workflow, missing = texts.with_resources(found.definition, found.locate)
-    findings = tuple(in_order((*found.findings, *missing)))
-    return LoadedWorkflow(workflow, findings, texts.files, workflow.ignore, found.locate)
-
-
-def _resources(
-    definition: Workflow, quoted: Callable[[str], str], locate: Locate
-) -> tuple[dict[str, str], list[Finding]]:
-    """Return the texts that the steps quote with a ``flow:resource`` fence, and the names of missing ones."""
-    resources: dict[str, str] = {}
-    findings: list[Finding] = []
-    size = 0
-    for index, step in enumerate(definition.steps):
-        actions = () if callable(step.actions) else step.actions
-        texts = [*actions, *(text for variant in step.variants for text in variant.actions)]
-        texts += step.work.prompt if step.work is not None else ()
-        for body in re.findall(_QUOTES, "\n".join(str(each) for each in texts)):
-            for name in filter(None, (line.strip().removeprefix("- ") for line in body.splitlines())):
-                if name in resources:
-                    continue
-                try:
-                    text = quoted(name)
-                except DocumentError as error:
-                    what = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
-                    place = locate(("steps", index, "actions", name))
-                    findings.append(
-                        Finding("FR127", "error", what, "write it, or fix the name", place, step.id)
-                    )
-                    if len(findings) == MOST_FOUND:
-                        return resources, findings
-                    continue
-                size += len(text)
-                if size > LARGEST_TOGETHER:
-                    what = f"the resources have more than {LARGEST_TOGETHER} characters together"
-                    place = locate(("steps", index, "actions", name))
-                    findings.append(Finding("FR127", "error", what, "quote fewer of them", place, step.id))
-                    return resources, findings
-                resources[name] = text
-    return resources, findings
 
 
 def suppressions_in(data: bytes, source: str) -> tuple[Suppression, ...]:

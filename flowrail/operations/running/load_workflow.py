@@ -14,8 +14,8 @@ from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow, has_functions, to_plain
 from flowrail.machines.loading import run_python, skill_folder
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, kept_folder
 from flowrail.skills.bundled_copies import BundledCopy, in_few_words, of_bundled

@@ -14,8 +14,8 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.findings import Finding, Place, without_suppressed
-from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
@@ -166,8 +166,8 @@ def _checked(
     return CheckReport(file.address, file.folder, findings)
 
 
-def _advice(loaded: workflow_source.LoadedWorkflow) -> list[Finding]:
+def _advice(loaded: LoadedWorkflow) -> list[Finding]:
     """Return the warnings about a workflow that has no errors."""
     if loaded.is_computed or any(finding.severity == "error" for finding in loaded.findings):
         return []
-    return advise(loaded.definition, loaded.locate or origin_of(loaded.definition))
+    return advise(loaded.definition, loaded.locate)

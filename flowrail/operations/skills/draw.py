@@ -11,7 +11,8 @@ from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, raise_errors
 from flowrail.machines.definition.workflow import Workflow, from_plain
 from flowrail.machines.loading import workflow_source
-from flowrail.machines.loading.workflow_source import COMPUTED, ReadFile
+from flowrail.machines.loading.loaded_workflow import COMPUTED
+from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of

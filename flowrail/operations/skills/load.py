@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from flowrail.discovery.locations import Root
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import Finding, Path, Place, WorkflowError
-from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.loading import workflow_source
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.run_python import NotLoadedError, run
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.load_workflow import allowed_contents, skill_in
 
@@ -35,17 +34,16 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWor
         return _with_findings(
             file, [Finding("FR100", "error", error.message, "fix the file", Place(file.path))]
         )
-    origin = origin_of(loaded.definition)
 
     def locate(path: Path) -> Place:
-        return _inside(file, origin(path))
+        return _inside(file, loaded.locate(path))
 
     return loaded._replace(findings=tuple(check_workflow(loaded.definition, locate=locate)), locate=locate)
 
 
 def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> LoadedWorkflow:
     found = tuple(finding._replace(place=_inside(file, finding.place)) for finding in findings)
-    return LoadedWorkflow(Workflow(file.address, validate=False), found, {})
+    return LoadedWorkflow(Workflow(file.address, validate=False), found, lambda _: Place(file.path))
 
 
 def _inside(file: WorkflowFile, place: Place) -> Place:

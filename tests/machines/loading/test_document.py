@@ -15,7 +15,7 @@ from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step import Outcome, Rule, Variant
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.loading.workflow_document import ReadWorkflow
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 
@@ -24,11 +24,11 @@ TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "s
 
 def read_text(path: str) -> str:
     if path not in TEXTS:
-        raise DocumentError("not found", hint="write it", place=path)
+        raise DocumentError(f"`{path}` does not exist", hint="write it", place=path)
     return TEXTS[path]
 
 
-def parsed(text: str, name: str = "dull", **more: Any) -> ReadWorkflow:
+def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
     return read_data(
         document.value,
@@ -72,7 +72,7 @@ steps:
 
 
 def test_a_file_stands_for_a_definition() -> None:
-    definition, findings, _ = parsed(FULL)
+    definition, findings, *_ = parsed(FULL)
 
     assert findings == ()
     assert (definition.name, definition.description, definition.entry_point) == (
@@ -107,11 +107,11 @@ def test_a_text_stands_in_a_named_file_or_in_the_folder_of_the_workflow() -> Non
     text = "name: dull/inner\nsteps:\n  - {id: look, title: Look, text: steps/again.md, next: {ok: look2}}\n"
     text += "  - {id: look2, title: Look, next: {ok: null}}\n"
 
-    definition, findings, _ = parsed(text, "dull/inner", text_folder="steps/inner")
+    definition, findings, *_ = parsed(text, "dull/inner", text_folder="steps/inner")
 
     assert definition.steps[0].actions == ("Again.",)
     assert [(each.code, each.step) for each in findings] == [("FR125", "look2")]
-    assert "steps/inner/look2.md" in str(definition.steps[1].actions)
+    assert "steps/inner/look2.md" in findings[0].message
 
 
 # --- mistakes
@@ -141,7 +141,7 @@ steps:
 
 
 def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None:
-    definition, findings, _ = parsed(TEN)
+    definition, findings, *_ = parsed(TEN)
 
     assert sorted((each.code, str(each.place)) for each in findings) == [
         ("FR101", "workflow.yaml:2"),

@@ -5,18 +5,18 @@ from __future__ import annotations
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.loading.workflow_document import ReadWorkflow
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 
 
 def read_text(path: str) -> str:
     if path != "steps/again.md":
-        raise DocumentError("not found", hint="write it", place=path)
+        raise DocumentError(f"`{path}` does not exist", hint="write it", place=path)
     return "Again."
 
 
-def parsed(text: str) -> ReadWorkflow:
+def parsed(text: str) -> LoadedWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
     return read_data(
         document.value,

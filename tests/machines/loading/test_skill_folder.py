@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.run_python import NotLoadedError, run
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
@@ -14,7 +15,7 @@ from flowrail.machines.loading.skill_folder import (
     find_file,
     named_files,
 )
-from flowrail.machines.loading.workflow_source import LoadedWorkflow, read
+from flowrail.machines.loading.workflow_source import read
 
 YAML = """\
 name: a-skill

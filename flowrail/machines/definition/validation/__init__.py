@@ -28,22 +28,22 @@ _STEP_RULES = (
 )
 
 
-def raw_findings(workflow: Workflow, *, rules: bool = True) -> list[UnplacedFinding]:
-    """Return every error in *workflow*, which may contain functions, in the order of its steps.
-
-    Without *rules*, only values of the wrong shape.
-    """
+def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
+    """Return every error in *workflow*, which may contain functions, in the order of its steps."""
     reader = Reader(has_code=True)
     readable: Workflow = reader.part(workflow, type(workflow), ())
-    found = findings_of_reader(reader, readable if rules else None)
-    return sorted(found, key=step_index)
+    return sorted(findings_of_reader(reader, readable), key=step_index)
 
 
-def findings_of_reader(reader: Reader, workflow: Workflow | None) -> Iterator[UnplacedFinding]:
-    """Yield what *reader* found, and the errors of the *workflow* that it made, with paths into the data."""
+def findings_of_reader(
+    reader: Reader, workflow: Workflow, *, rules: bool = True
+) -> Iterator[UnplacedFinding]:
+    """Yield what *reader* found, and with *rules* the errors of the *workflow* that it made, with paths into the data."""
     problems = sorted(reader.problems, key=lambda problem: len(problem.path))
-    yield from first([map(shape_finding, problems)])
-    if workflow is not None:
+    ids = dict(zip(reader.steps_read, (step.id for step in workflow.steps), strict=False))
+    for raw in first([map(shape_finding, problems)]):
+        yield raw._replace(step=ids.get(step_index(raw)))
+    if rules:
         found = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
         yield from independent(found, problems, reader.steps_read)
 

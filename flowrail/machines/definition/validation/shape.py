@@ -19,6 +19,7 @@ _OF_THE_STEP = {"FR108", "FR112", "FR115"}
 """Findings at a step, not at a key of it, that can follow from a key of the wrong shape."""
 _OF_VALUES = {"FR123"}
 """Findings that can follow from a wrong declaration of a parameter or fact."""
+_MISSING_TEXT = "FR125"
 _STEP, _KEY = ("steps", 0), ("steps", 0, "gate")
 _JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
 """Keys of a step whose own keys depend on each other."""
@@ -62,7 +63,7 @@ def independent(
         if not (
             (lacks_steps and raw.code in _OF_THE_GRAPH)
             or (raw.code in _OF_VALUES and any({"params", "reports"} & {*wrong} for wrong in misshapen))
-            or any(_follows(raw.code, path, wrong) for wrong in misshapen)
+            or any(_follows(raw.code, path, problem) for problem in problems)
         ):
             yield raw._replace(path=path)
 
@@ -74,9 +75,10 @@ def path_in_data(path: Path, steps_read: Sequence[int]) -> Path:
     return path
 
 
-def _follows(code: str, path: Path, wrong: Path) -> bool:
-    """Return whether a finding at *path* can follow from the value of the wrong shape at *wrong*."""
-    if path[2:3] and path[2] in _JUDGED_TOGETHER:
+def _follows(code: str, path: Path, problem: DocumentProblem) -> bool:
+    """Return whether a finding at *path* can follow from a value of the wrong shape, or from a missing text."""
+    wrong = problem.path
+    if path[2:3] and path[2] in _JUDGED_TOGETHER and problem.code != _MISSING_TEXT:
         path = path[: len(_KEY)]
     is_inside = path[: len(wrong)] == wrong
     is_around = wrong[: len(path)] == path

@@ -1,0 +1,54 @@
+"""A workflow that was read from a skill's folder: as far as its file gives one, with everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from flowrail.machines.definition.findings import Finding, Locate, raise_errors
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
+from flowrail.machines.definition.workflow import Suppression, Workflow
+from flowrail.storage.files import sha256_hex
+from flowrail.text.safe_text import in_quotes
+
+COMPUTED = "FR190"
+
+
+class LoadedWorkflow(NamedTuple):
+    """A workflow, its findings, and the content of each of its files.
+
+    ``locate`` returns where a path of the definition is written.
+    """
+
+    definition: Workflow
+    findings: tuple[Finding, ...]
+    locate: Locate
+    files: Mapping[str, bytes] = Frozen()
+    suppressions: tuple[Suppression, ...] = ()
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each file."""
+        return {path: sha256_hex(data) for path, data in self.files.items()}
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether parts of the workflow are only known when its Python file runs."""
+        return any(finding.code == COMPUTED for finding in self.findings)
+
+    def workflow(self) -> Workflow:
+        """Return the validated workflow; `WorkflowError` with every error if there are any."""
+        raise_errors(self.definition.name, self.findings)
+        self.definition.derived["checked"] = True
+        return self.definition
+
+
+def misnamed(written: object, address: str, place: Locate) -> list[Finding]:
+    """Return the finding that the name that is *written* in a file differs from its address, if it does."""
+    if not isinstance(written, str) or written == address:
+        return []
+    what = f"the file says `name: {in_quotes(written)}` but its address is `{in_quotes(address)}`"
+    usable = WORKFLOW_NAME.match(address)
+    hint = f"write `name: {address}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
+    return [Finding("FR107", "error", what, hint, place(("name",)))]
