@@ -14,7 +14,7 @@ from typing import Protocol
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import fast_lookup, subagents
-from flowrail.hooks.environment import HookEnvironment
+from flowrail.hooks.environment import Hook, HookEnvironment
 from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
 from flowrail.hooks.subagents import Claim
 from flowrail.hosts.conversation import begin_reading, forget_old_lists
@@ -28,7 +28,6 @@ from flowrail.hosts.protocol import (
     STOP,
     SUBAGENT_STOP,
     Answer,
-    HookInput,
     paused_until,
     read_input,
 )
@@ -50,21 +49,22 @@ def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
         return NOTHING
     if not os.path.isabs(hook_input.cwd):
         hook_input = hook_input._replace(cwd=environment.cwd)
-    if not _in_database(environment):
-        return _answer(event, hook_input, environment)
-    if event in _BEFORE_AND_AFTER_TOOLS and "flow" not in str(hook_input.given.get("command", "")):
+    hook = Hook(hook_input, *environment)
+    if not _in_database(hook):
+        return _answer(event, hook)
+    if event in _BEFORE_AND_AFTER_TOOLS and "flow" not in str(hook.input.given.get("command", "")):
         return NOTHING  # these events are too frequent to open a database
     with _time_limit(DATABASE_SECONDS):
-        return _answer(event, hook_input, environment)
+        return _answer(event, hook)
 
 
-def _answer(event: str, hook_input: HookInput, environment: HookEnvironment) -> Answer:
-    look = _LOOKS[event](hook_input, environment)
+def _answer(event: str, hook: Hook) -> Answer:
+    look = _LOOKS[event](hook)
     if look == NOTHING_FOUND:
         return NOTHING
     from flowrail.hooks import decisions  # imports cattrs, 25 ms
 
-    return decisions.answer(event, look, hook_input, environment)
+    return decisions.answer(event, look, hook)
 
 
 @contextmanager
@@ -83,99 +83,97 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _session_start(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    _export_conversation(hook_input, environment.environ)
-    if hook_input.host is not None:
-        begin_reading(environment.state, hook_input.host)
-    folders = _session_folders(hook_input, environment)
-    if _in_database(environment):  # a team may have many sessions in it
-        found = _own(hook_input, environment)
+def _session_start(hook: Hook) -> FirstLook:
+    _export_conversation(hook)
+    if hook.input.host is not None:
+        begin_reading(hook.state, hook.input.host)
+    folders = _session_folders(hook)
+    if _in_database(hook):  # a team may have many sessions in it
+        found = _own(hook)
     else:
         found = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
-    if hook_input.host is not None:
+    if hook.input.host is not None:
         for folder in folders:
-            found += _lookup(folder).ended_sessions_of(folder, hook_input.host)
+            found += _lookup(folder).ended_sessions_of(folder, hook.input.host)
     return FirstLook(tuple(glance for glance in found if not glance.is_child))
 
 
-def _session_end(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    subagents.forget_old_claims(environment.state)
-    forget_old_lists(environment.state)
-    return FirstLook(tuple(_own(hook_input, environment)))
+def _session_end(hook: Hook) -> FirstLook:
+    subagents.forget_old_claims(hook.state)
+    forget_old_lists(hook.state)
+    return FirstLook(tuple(_own(hook)))
 
 
-def _stop(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    own = _own(hook_input, environment)
+def _stop(hook: Hook) -> FirstLook:
+    own = _own(hook)
     return FirstLook(tuple(glance for glance in own if not glance.is_child and glance.status == "active"))
 
 
-def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    child = _child_of(hook_input, environment)
+def _subagent_stop(hook: Hook) -> FirstLook:
+    child = _child_of(hook)
     if child is not None:
         return FirstLook((child,)) if child.status == "active" else NOTHING_FOUND
-    claim = subagents.claim_of(environment.state, hook_input.agent) if hook_input.agent is not None else None
+    claim = subagents.claim_of(hook.state, hook.input.agent) if hook.input.agent is not None else None
     if claim is None or claim.dispatch is None:
         return NOTHING_FOUND
-    return FirstLook(claim=claim, folder=_folder_of(claim, hook_input, environment))
+    return FirstLook(claim=claim, folder=_folder_of(claim, hook))
 
 
-def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
-    if not hook_input.tool or _in_database(environment):
+def _pre_tool_use(hook: Hook) -> FirstLook:
+    if not hook.input.tool or _in_database(hook):
         return NOTHING_FOUND
-    found = _worked_on(hook_input, environment)
-    rules = [_forbidding_rule(glance, hook_input, environment) for glance in found]
+    found = _worked_on(hook)
+    rules = [_forbidding_rule(glance, hook) for glance in found]
     forbidding_sessions = tuple(glance for glance, rule in zip(found, rules, strict=True) if rule is not None)
     return FirstLook(forbidding_sessions, tuple(rule for rule in rules if rule is not None))
 
 
-def _forbidding_rule(
-    glance: SessionGlance, hook_input: HookInput, environment: HookEnvironment
-) -> str | None:
+def _forbidding_rule(glance: SessionGlance, hook: Hook) -> str | None:
     """Return the rule of a session's step that the tool meets."""
     rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
-    project = _project(glance, hook_input, environment)
-    used = ToolUse(hook_input.tool, hook_input.given, hook_input.cwd, project, environment.home)
+    project = _project(glance, hook)
+    used = ToolUse(hook.input.tool, hook.input.given, hook.input.cwd, project, hook.home)
     return forbidding(rules, used) if isinstance(rules, list) else None
 
 
-def _post_tool_use(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
+def _post_tool_use(hook: Hook) -> FirstLook:
     """Return the sessions in which the command is evidence; note the session or dispatch that a sub-agent claimed."""
-    command = hook_input.given.get("command", "")
-    if hook_input.tool not in SHELLS or not isinstance(command, str):
+    command = hook.input.given.get("command", "")
+    if hook.input.tool not in SHELLS or not isinstance(command, str):
         return NOTHING_FOUND
-    if hook_input.agent is not None and "flow" in command:
-        _note_claim(hook_input.agent, command, hook_input, environment)
-    return _demanding_commands(hook_input, environment) if _has_ended(hook_input) else NOTHING_FOUND
+    if hook.input.agent is not None and "flow" in command:
+        _note_claim(hook.input.agent, command, hook)
+    return _demanding_commands(hook) if _has_ended(hook) else NOTHING_FOUND
 
 
-def _note_claim(agent: str, command: str, hook_input: HookInput, environment: HookEnvironment) -> None:
+def _note_claim(agent: str, command: str, hook: Hook) -> None:
     """Note the first work that a sub-agent's *command* claims."""
     for named in subagents.named_work(command):
-        folders = _session_folders(hook_input, environment)
+        folders = _session_folders(hook)
         if named.store is not None and folders and "://" not in named.store:
-            path = os.path.abspath(os.path.join(hook_input.cwd, named.store))
+            path = os.path.abspath(os.path.join(hook.input.cwd, named.store))
             folders = [SessionFolder(path, path)]
         for folder in folders:
             claim = _claim_in(folder, named)
             if claim is not None:
-                subagents.note_claim(environment.state, agent, claim)
+                subagents.note_claim(hook.state, agent, claim)
                 return
 
 
-def _post_tool_use_failure(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
+def _post_tool_use_failure(hook: Hook) -> FirstLook:
     """Return the sessions in which a failed command is evidence."""
-    is_shell = hook_input.tool in SHELLS and isinstance(hook_input.given.get("command"), str)
-    if not is_shell or hook_input.interrupted:
+    is_shell = hook.input.tool in SHELLS and isinstance(hook.input.given.get("command"), str)
+    if not is_shell or hook.input.interrupted:
         return NOTHING_FOUND
-    return _demanding_commands(hook_input, environment)
+    return _demanding_commands(hook)
 
 
-def _has_ended(hook_input: HookInput) -> bool:
+def _has_ended(hook: Hook) -> bool:
     """Return whether a command has ended, and without an interpretation of its exit status as harmless.
 
     Hosts whose answer has another form report failed commands in the same way, so their events prove nothing.
     """
-    given, response = hook_input.given, hook_input.response
+    given, response = hook.input.given, hook.input.response
     if given.get("run_in_background") or "stdout" not in response:
         return False
     return not any(
@@ -183,11 +181,11 @@ def _has_ended(hook_input: HookInput) -> bool:
     )
 
 
-def _demanding_commands(hook_input: HookInput, environment: HookEnvironment) -> FirstLook:
+def _demanding_commands(hook: Hook) -> FirstLook:
     """Return the sessions of the caller whose current step demands that a command succeeds."""
-    if _in_database(environment):
+    if _in_database(hook):
         return NOTHING_FOUND
-    found = _worked_on(hook_input, environment)
+    found = _worked_on(hook)
     return FirstLook(
         tuple(
             glance for glance in found if _RUN_WORD in str(fast_lookup.step_of(glance, _RUN).get("evidence"))
@@ -210,43 +208,43 @@ def _claim_in(folder: SessionFolder, named: subagents.NamedWork) -> Claim | None
     return Claim(store, child) if child else Claim(store, glance.id, named.dispatch)
 
 
-def _project(glance: SessionGlance, hook_input: HookInput, environment: HookEnvironment) -> str:
+def _project(glance: SessionGlance, hook: Hook) -> str:
     """Return the project of a session: rules name paths relative to it."""
-    if not environment.environ.get("FLOW_STORE"):
+    if not hook.environ.get("FLOW_STORE"):
         return os.path.dirname(glance.folder.path)
-    project = environment.environ.get("CLAUDE_PROJECT_DIR", "")
-    return find_project_root(project if os.path.isabs(project) else hook_input.cwd)
+    project = hook.environ.get("CLAUDE_PROJECT_DIR", "")
+    return find_project_root(project if os.path.isabs(project) else hook.input.cwd)
 
 
-def _own(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGlance]:
+def _own(hook: Hook) -> list[SessionGlance]:
     """Return the open sessions of this conversation, newest first."""
-    if not hook_input.conversations:
+    if not hook.input.conversations:
         return []
     found = [
         glance
-        for folder in _session_folders(hook_input, environment)
-        for glance in _lookup(folder).sessions_of(folder, hook_input.conversations)
+        for folder in _session_folders(hook)
+        for glance in _lookup(folder).sessions_of(folder, hook.input.conversations)
     ]
     return sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_OWN]
 
 
-def _worked_on(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGlance]:
+def _worked_on(hook: Hook) -> list[SessionGlance]:
     """Return the open sessions that the caller itself works on: the conversation's own, or the sub-agent's."""
-    if hook_input.agent is None:
-        return [glance for glance in _own(hook_input, environment) if not glance.is_child]
-    child = _child_of(hook_input, environment)
+    if hook.input.agent is None:
+        return [glance for glance in _own(hook) if not glance.is_child]
+    child = _child_of(hook)
     return [child] if child is not None else []
 
 
-def _session_folders(hook_input: HookInput, environment: HookEnvironment) -> list[fast_lookup.SessionFolder]:
+def _session_folders(hook: Hook) -> list[fast_lookup.SessionFolder]:
     """Return where sessions may be. A user without a key has started none in files."""
-    if not os.path.exists(os.path.join(environment.state, "key")) and not _in_database(environment):
+    if not os.path.exists(os.path.join(hook.state, "key")) and not _in_database(hook):
         return []
-    return fast_lookup.session_folders(hook_input.cwd, environment.environ, environment.home)
+    return fast_lookup.session_folders(hook.input.cwd, hook.environ, hook.home)
 
 
-def _in_database(environment: HookEnvironment) -> bool:
-    return "://" in fast_lookup.named_store(environment.environ, environment.home)
+def _in_database(hook: Hook) -> bool:
+    return "://" in fast_lookup.named_store(hook.environ, hook.home)
 
 
 class _Lookup(Protocol):
@@ -267,36 +265,34 @@ def _lookup(folder: SessionFolder) -> _Lookup:
     return database_lookup
 
 
-def _folder_of(
-    claim: Claim, hook_input: HookInput, environment: HookEnvironment
-) -> fast_lookup.SessionFolder | None:
+def _folder_of(claim: Claim, hook: Hook) -> fast_lookup.SessionFolder | None:
     """Return the store of a claim; `None` for a database that is not in use any more."""
     if claim.store:
         return SessionFolder(claim.store, None)
-    folders = _session_folders(hook_input, environment)
+    folders = _session_folders(hook)
     return next((folder for folder in folders if folder.address), None)
 
 
-def _child_of(hook_input: HookInput, environment: HookEnvironment) -> SessionGlance | None:
+def _child_of(hook: Hook) -> SessionGlance | None:
     """Return the open session that a sub-agent works on: the one that it claimed."""
-    if hook_input.agent is None:
+    if hook.input.agent is None:
         return None
-    claim = subagents.claim_of(environment.state, hook_input.agent)
+    claim = subagents.claim_of(hook.state, hook.input.agent)
     if claim is not None:
-        folder = _folder_of(claim, hook_input, environment)
+        folder = _folder_of(claim, hook)
         found = _lookup(folder).session_at(folder, claim.session) if folder is not None else None
         return found[0] if found is not None and claim.dispatch is None else None
     # A host may give each sub-agent a conversation of its own, which then claimed the work.
-    own = [glance for glance in _own(hook_input._replace(host=None), environment) if glance.is_child]
+    own = [glance for glance in _own(hook._replace(input=hook.input._replace(host=None))) if glance.is_child]
     return own[0] if own else None
 
 
-def _export_conversation(hook_input: HookInput, environ: Mapping[str, str]) -> None:
+def _export_conversation(hook: Hook) -> None:
     """Export the conversation's id to its shell, if the host offers a file for that and does not export it."""
-    path = environ.get("CLAUDE_ENV_FILE", "")
-    if hook_input.host is None or not os.path.isabs(path) or environ.get("CLAUDE_CODE_SESSION_ID"):
+    path = hook.environ.get("CLAUDE_ENV_FILE", "")
+    if hook.input.host is None or not os.path.isabs(path) or hook.environ.get("CLAUDE_CODE_SESSION_ID"):
         return
-    line = f"export FLOW_HOST_SESSION={shlex.quote(hook_input.host)}\n".encode()
+    line = f"export FLOW_HOST_SESSION={shlex.quote(hook.input.host)}\n".encode()
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     with suppress(OSError):
         fd = os.open(path, flags, 0o600)

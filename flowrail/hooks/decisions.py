@@ -13,7 +13,7 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import agents_progress
 from flowrail.hooks import subagents
-from flowrail.hooks.environment import HookEnvironment
+from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
 from flowrail.hooks.observations import observe
 from flowrail.hooks.subagents import Claim
@@ -27,7 +27,6 @@ from flowrail.hosts.protocol import (
     SESSION_END,
     SESSION_START,
     Answer,
-    HookInput,
     block,
     context,
     deny,
@@ -70,76 +69,72 @@ class _Seen(NamedTuple):
     steps: Sequence[Mapping[str, Any]]
 
 
-def answer(event: str, look: FirstLook, hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def answer(event: str, look: FirstLook, hook: Hook) -> Answer:
     """Return the answer to *event* after a first look."""
     if event == SESSION_START:
-        return _open_sessions(look.sessions, hook_input, environment)
+        return _open_sessions(look.sessions, hook)
     if event == SESSION_END:
-        _release(look.sessions, hook_input, environment)
+        _release(look.sessions, hook)
     elif event in {POST_TOOL_USE, POST_TOOL_USE_FAILURE}:
         for glance in look.sessions:
-            observe(glance, str(hook_input.given["command"]), hook_input, environment)
+            observe(glance, str(hook.input.given["command"]), hook)
     elif event == PRE_TOOL_USE:
         for glance, rule in zip(look.sessions, look.rules, strict=True):
-            reason = _denial(glance, rule, hook_input, environment)
+            reason = _denial(glance, rule, hook)
             if reason is not None:
                 return deny(reason)
-    elif look.claim is not None and hook_input.agent is not None:
-        return _hold_dispatch(hook_input.agent, look.claim, look.folder, environment)
+    elif look.claim is not None and hook.input.agent is not None:
+        return _hold_dispatch(hook.input.agent, look.claim, look.folder, hook)
     else:
-        return _hold(look.sessions, hook_input, environment)
+        return _hold(look.sessions, hook)
     return NOTHING
 
 
-def _open_sessions(
-    found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment
-) -> Answer:
+def _open_sessions(found: Sequence[SessionGlance], hook: Hook) -> Answer:
     """Return the open sessions with the command that shows each, those of this conversation first."""
     newest = sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_READ]
-    seen = [one for glance in newest if (one := _seen(glance, environment)) is not None]
-    seen = [one for one in seen if one.session.is_open or _is_recent(one.session, environment.now())]
+    seen = [one for glance in newest if (one := _seen(glance, hook)) is not None]
+    seen = [one for one in seen if one.session.is_open or _is_recent(one.session, hook.now())]
     seen.sort(key=lambda one: one.session.moved_at, reverse=True)
-    seen.sort(key=lambda one: not one.session.belongs_to(hook_input.conversations))
+    seen.sort(key=lambda one: not one.session.belongs_to(hook.input.conversations))
     seen.sort(key=lambda one: not one.session.is_open)
     if not seen:
         return NOTHING
-    lines = [_description(one, hook_input, environment) for one in seen]
+    lines = [_description(one, hook) for one in seen]
     return context("\n".join(_fitting(["Sessions of `flow` in this folder:", *lines])))
 
 
-def _hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
+def _hold(found: Sequence[SessionGlance], hook: Hook) -> Answer:
     """Return the answer that keeps an agent working on the first session that needs it, and count it there."""
     for glance in found:
-        store = _store(glance.folder, environment)
+        store = _store(glance.folder, hook)
         if store is None:
             continue
         try:
             if store.is_foreign(glance.id):
                 continue
             with store.change(glance.id, wait=_WAIT) as change:
-                now = environment.now()
+                now = hook.now()
                 session = with_default_answers(change.kept.session, now)
                 progress = _progress(store, session)
                 times = session.times_held(progress)
-                if times >= MOST_HOLDS or change.is_full or not _must_go_on(store, session, hook_input, now):
+                if times >= MOST_HOLDS or change.is_full or not _must_go_on(store, session, hook, now):
                     continue
-                if FLEET in environment.environ and any(not known.ended for known in session.dispatches):
+                if FLEET in hook.environ and any(not known.ended for known in session.dispatches):
                     continue  # workers run them, and start an agent again afterwards
                 kept = change.kept.session
-                kept = kept if kept.host else kept.bound_to(hook_input.host)
+                kept = kept if kept.host else kept.bound_to(hook.input.host)
                 change.commit(kept.held_again(progress), kind=HELD, at=now, by=_BY, note={"times": times + 1})
         except (FlowError, LockTimeoutError):
             continue
         session = _with_agents(store, session)
-        return block(_reason(_Seen(glance, session, _steps(store, glance.id)), environment))
+        return block(_reason(_Seen(glance, session, _steps(store, glance.id)), hook))
     return NOTHING
 
 
-def _hold_dispatch(
-    agent: str, claim: Claim, folder: SessionFolder | None, environment: HookEnvironment
-) -> Answer:
+def _hold_dispatch(agent: str, claim: Claim, folder: SessionFolder | None, hook: Hook) -> Answer:
     """Return the answer that keeps a sub-agent working on a dispatch that has a prompt, until it is reported."""
-    store = _store(folder, environment) if folder is not None else None
+    store = _store(folder, hook) if folder is not None else None
     if store is None or claim.held >= MOST_HOLDS:
         return NOTHING
     try:
@@ -149,7 +144,7 @@ def _hold_dispatch(
     dispatch = next((each for each in session.dispatches if each.id == claim.dispatch), None)
     if dispatch is None or dispatch.status != CLAIMED or any(each.is_open for each in session.questions):
         return NOTHING
-    subagents.note_claim(environment.state, agent, claim._replace(held=claim.held + 1))
+    subagents.note_claim(hook.state, agent, claim._replace(held=claim.held + 1))
     again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store or None)
     ask = Command("ask", claim.session, "-", token=dispatch.token, store=claim.store or None)
     return block(
@@ -158,15 +153,13 @@ def _hold_dispatch(
     )
 
 
-def _denial(
-    glance: SessionGlance, rule: str, hook_input: HookInput, environment: HookEnvironment
-) -> str | None:
+def _denial(glance: SessionGlance, rule: str, hook: Hook) -> str | None:
     """Return why a tool is denied now, or `None` if the session has changed since the first look."""
-    kept = _read(glance, environment)
+    kept = _read(glance, hook)
     if kept is None or kept.session.step != glance.step or not kept.session.is_open:
         return None
     session = kept.session
-    if not (session.parent or session.belongs_to(hook_input.conversations)):
+    if not (session.parent or session.belongs_to(hook.input.conversations)):
         return None
     return (
         f"Step {_quoted(session.step)} of {_quoted(session.skill)} does not use {_quoted(rule)}. "
@@ -174,20 +167,20 @@ def _denial(
     )
 
 
-def _release(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> None:
+def _release(found: Sequence[SessionGlance], hook: Hook) -> None:
     """Record that the conversation of these sessions has ended, so that another one may continue them."""
     for glance in found:
-        store = _store(glance.folder, environment)
-        if store is not None and hook_input.host is not None:
-            release(store, [glance.id], hook_input.host, at=environment.now(), by=_BY)
+        store = _store(glance.folder, hook)
+        if store is not None and hook.input.host is not None:
+            release(store, [glance.id], hook.input.host, at=hook.now(), by=_BY)
 
 
-def _must_go_on(store: Store, session: Session, hook_input: HookInput, now: str) -> bool:
+def _must_go_on(store: Store, session: Session, hook: Hook, now: str) -> bool:
     """Return whether the agent has something to do: to work on its step, or to launch agents.
 
     It has nothing to do while the user is asked, or while its sub-agents work.
     """
-    if session.status != ACTIVE or not (session.parent or session.belongs_to(hook_input.conversations)):
+    if session.status != ACTIVE or not (session.parent or session.belongs_to(hook.input.conversations)):
         return False
     if session.parent:
         check_still_working(store, session)
@@ -200,7 +193,7 @@ def _must_go_on(store: Store, session: Session, hook_input: HookInput, now: str)
     if any(claimable(dispatch, now) for dispatch in claimed):
         return True
     never_started = any(dispatch.status == PENDING for dispatch in session.dispatches)
-    return never_started or not claimed or hook_input.background is False
+    return never_started or not claimed or hook.input.background is False
 
 
 def _progress(store: Store, session: Session) -> str:
@@ -213,8 +206,8 @@ def _progress(store: Store, session: Session) -> str:
     return sha256_hex(repr((dispatches, agents)).encode())[:16]
 
 
-def _reason(seen: _Seen, environment: HookEnvironment) -> str:
-    progress = agents_progress(seen.session.dispatches, environment.now())
+def _reason(seen: _Seen, hook: Hook) -> str:
+    progress = agents_progress(seen.session.dispatches, hook.now())
     return (
         f"You are not finished: {_topic(seen.session)}, {_position(seen)}."
         f"{f' {progress}.' if progress else ''} "
@@ -223,9 +216,9 @@ def _reason(seen: _Seen, environment: HookEnvironment) -> str:
     )
 
 
-def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironment) -> str:
+def _description(seen: _Seen, hook: Hook) -> str:
     """Return one session as the agent reads it when its context is new."""
-    session, now = seen.session, environment.now()
+    session, now = seen.session, hook.now()
     if not session.is_open:
         return _result(seen, now)
     progress = agents_progress(session.dispatches, now)
@@ -238,7 +231,7 @@ def _description(seen: _Seen, hook_input: HookInput, environment: HookEnvironmen
     about += f" {progress}." if progress else ""
     about += " Waits for the user's answer." if session.status == WAITING else ""
     resume = _command("resume", seen.glance)
-    if session.belongs_to(hook_input.conversations):
+    if session.belongs_to(hook.input.conversations):
         return f"{about}\n  Run this now; it does not move the session: `{resume}`"
     if session.owner is not None:
         return f"{about}\n  Belongs to another conversation. Leave it alone unless the user asks. ID: {session.id}"
@@ -287,9 +280,9 @@ def _position(seen: _Seen) -> str:
     return f"step {ids.index(seen.session.step) + 1} of {len(ids)}"
 
 
-def _seen(glance: SessionGlance, environment: HookEnvironment) -> _Seen | None:
+def _seen(glance: SessionGlance, hook: Hook) -> _Seen | None:
     """Return a session that belongs to no other session, as it is now."""
-    store, kept = _store(glance.folder, environment), _read(glance, environment)
+    store, kept = _store(glance.folder, hook), _read(glance, hook)
     if store is None or kept is None or kept.session.parent or kept.session.status == ABANDONED:
         return None
     return _Seen(glance, _with_agents(store, kept.session), _steps(store, glance.id))
@@ -328,19 +321,19 @@ def _plain(text: object) -> str:
     return in_quotes(shortened(str(text), _LONGEST_NAME))
 
 
-def _read(glance: SessionGlance, environment: HookEnvironment) -> Record | None:
-    store = _store(glance.folder, environment)
+def _read(glance: SessionGlance, hook: Hook) -> Record | None:
+    store = _store(glance.folder, hook)
     try:
         return store.read(glance.id) if store and not store.is_foreign(glance.id) else None
     except FlowError:
         return None
 
 
-def _store(folder: SessionFolder, environment: HookEnvironment) -> Store | None:
+def _store(folder: SessionFolder, hook: Hook) -> Store | None:
     """Return a store; `None` if this user has no key yet, because looking must not make one."""
     if folder.address:
         backend = sql_backend(folder.address, os.path.dirname(folder.path))
-        return Store(folder.path, Owner(environment.state), named=folder.named, backend=backend)
-    if not os.path.exists(os.path.join(environment.state, "key")):
+        return Store(folder.path, Owner(hook.state), named=folder.named, backend=backend)
+    if not os.path.exists(os.path.join(hook.state, "key")):
         return None
-    return Store(folder.path, Owner(environment.state), named=folder.named)
+    return Store(folder.path, Owner(hook.state), named=folder.named)
