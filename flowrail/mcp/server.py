@@ -1,4 +1,4 @@
-"""The server: our tools, resources and prompts on the SDK's server for standard input and output.
+"""The server: our tools and prompts on the SDK's server for standard input and output.
 
 Calls are answered one after the other, in the main thread, so that the time limit for an author's functions holds.
 """
@@ -11,7 +11,7 @@ from mcp.server import MCPServer
 
 from flowrail import __version__
 from flowrail.machines.engine.outcome import limit_functions
-from flowrail.mcp.resources import prompts, resources
+from flowrail.mcp.prompts import prompts
 from flowrail.mcp.tools import INSTRUCTIONS, Tools, as_sdk_tools
 
 
@@ -24,10 +24,6 @@ def build(tools: Tools) -> MCPServer:
         tools=as_sdk_tools(tools),
         log_level="WARNING",
     )
-    for resource in resources(tools):
-        server.resource(resource.uri, name=resource.name, description=resource.about, mime_type="text/plain")(
-            resource.read
-        )
     for prompt in prompts():
         server.add_prompt(prompt)
     return server

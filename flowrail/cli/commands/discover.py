@@ -23,24 +23,34 @@ from flowrail.skills.bundled import bundled, with_bundled
 from flowrail.storage.files import WriteFailedError
 from flowrail.text.report import paragraphs
 
+menu_options = options.stacked(
+    options.session_option,
+    click.option("--problem-type", metavar="T", help="Rank by this problem type, not by the reported one."),
+    click.option(
+        "--category",
+        "categories",
+        multiple=True,
+        metavar="C",
+        help="Only skills with one of these categories. May be repeated.",
+    ),
+    options.autonomous,
+    click.option(
+        "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
+    ),
+    click.option("--all", "everything", is_flag=True, help="Include skills that do not fit, and why."),
+    click.option("--rescan", is_flag=True, help="Ignore the session's cache (with --session)."),
+    options.root,
+    options.as_json,
+    options.store,
+)
+"""What decides which skills a menu offers."""
+
 
 @Call.command(
     "discover", "flow discover", "flow discover --category planning --all", "flow discover --why planner"
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Include hidden and rejected skills, and the reasons."
-)
-@click.option(
     "--why", "name", metavar="NAME", help="Explain one skill: locations, reasons, each part of the score."
-)
-@click.option("--rescan", is_flag=True, help="Ignore the session's cache (with --session).")
-@options.session_option
-@click.option(
-    "--category",
-    "categories",
-    multiple=True,
-    metavar="C",
-    help="Only skills with one of these categories. May be repeated.",
 )
 @click.option(
     "--from", "source", default="", metavar="SKILL", help="Only skills that accept work from this skill."
@@ -56,14 +66,7 @@ from flowrail.text.report import paragraphs
 @click.option(
     "--text", default="", metavar="T", help="Only skills whose description contains all these words."
 )
-@click.option("--problem-type", metavar="T", help="Rank by this problem type and the session's facts.")
-@options.autonomous
-@click.option(
-    "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
-)
-@options.root
-@options.as_json
-@options.store
+@menu_options
 def discover_command(
     call: Call,
     everything: bool,

@@ -9,7 +9,7 @@ from functools import cached_property
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.commands.discover import cached_targets
+from flowrail.cli.commands.discover import cached_targets, menu_options
 from flowrail.cli.environment import SessionCall, facts_of
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
@@ -60,33 +60,16 @@ send_options = options.stacked(
 @HandoffCall.command(
     "targets", "flow handoff targets", "flow handoff targets --problem-type analytical --top 3"
 )
-@options.session_option
-@click.option("--problem-type", metavar="T", help="Rank for this problem type instead of the reported one.")
 @click.option(
     "--from", "source", default="", metavar="SKILL", help="The skill that hands off, if there is no session."
 )
-@click.option(
-    "--category",
-    "categories",
-    multiple=True,
-    metavar="C",
-    help="Only skills with one of these categories. Repeatable.",
-)
-@options.autonomous
-@click.option(
-    "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
-)
-@click.option("--all", "everything", is_flag=True, help="Include skills that do not fit, and why.")
-@click.option("--rescan", is_flag=True, help="Ignore the session's cache (with --session).")
 @click.option(
     "--options",
     "lettered",
     is_flag=True,
     help="Print one line per skill: C, D, E …, after accept and refine.",
 )
-@options.root
-@options.as_json
-@options.store
+@menu_options
 def targets_command(
     call: HandoffCall,
     session_id: str | None,

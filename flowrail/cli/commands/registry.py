@@ -8,7 +8,6 @@ import click
 
 from flowrail.cli import options
 from flowrail.cli.options import Call
-from flowrail.cli.progress import ProgressBar
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.registry import check as registry_check_module
 from flowrail.discovery.registry import sync as registry_sync_module
@@ -42,17 +41,11 @@ def sync_command(call: Call, dry_run: bool, replace: tuple[str, ...]) -> None:
     if the skill declares others; they are listed. The result is checked before it replaces the file.
     """
     here = call.environment
-    with ProgressBar("Reading skills"):
-        found = _discover(here)
-        planned = registry_sync_module.plan(
-            found.registry.path,
-            found,
-            home=here.home,
-            now=datetime.fromisoformat(here.now),
-            replace=replace,
-        )
-        if not dry_run:
-            registry_sync_module.apply(planned)
+    found = _discover(here)
+    now = datetime.fromisoformat(here.now)
+    planned = registry_sync_module.plan(found.registry.path, found, home=here.home, now=now, replace=replace)
+    if not dry_run:
+        registry_sync_module.apply(planned)
     written = planned.changes and not dry_run
     call.answer(page.sync_data(planned, written=written), page.sync_report(planned, written=written))
 

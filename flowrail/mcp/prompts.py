@@ -1,42 +1,15 @@
-"""The resources and prompts of the server: open sessions, and bundled skills."""
+"""The prompts of the server: bundled skills."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
 
 from flowrail.command import Command
-from flowrail.errors import FlowError
-from flowrail.mcp.tools import Tools, call_of
+from flowrail.mcp.tools import call_of
 from flowrail.skills import summary
 from flowrail.text.safe_text import visible
-
-
-class Readable(NamedTuple):
-    """A resource, or a template of resources."""
-
-    uri: str
-    name: str
-    about: str
-    read: Callable[..., Any]
-
-
-def resources(tools: Tools) -> list[Readable]:
-    """Return the list of open sessions, and the template for the current step of one."""
-
-    async def sessions() -> str:
-        return _read(lambda: tools.status().text)
-
-    async def session(session: str) -> str:
-        return _read(lambda: tools.step(session=session).text)
-
-    return [
-        Readable("flow://sessions", "sessions", "The open sessions", sessions),
-        Readable("flow://sessions/{session}", "session", "A session's current step", session),
-    ]
 
 
 def prompts() -> list[Prompt]:
@@ -64,10 +37,3 @@ def _prompt(skill: dict[str, Any]) -> Prompt:
         )
 
     return Prompt(name=name, title=None, description=about, arguments=arguments, fn=text, context_kwarg=None)
-
-
-def _read(read: Callable[[], str]) -> str:
-    try:
-        return visible(read())
-    except FlowError as error:
-        raise ResourceError(visible(f"{error.message} [{error.code}]")) from None
