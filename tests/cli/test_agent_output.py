@@ -41,32 +41,6 @@ def test_which_model_is_advised_is_told_in_every_form(form: str) -> None:
     assert flow("resume", "--format", form).out.count("haiku") == 3
 
 
-def test_what_a_prompt_has_no_place_for_is_told_below_it() -> None:
-    put_lead("free", FREE)
-    put_skill("bare", FREE.replace("JOIN", "all"), texts={"prompt.md": "Look, $depth deep.\n"})
-    put_skill("own", FREE.replace("JOIN", "all").replace("over: areas, prompt: prompt.md, ", ""))
-    below = '<context>\n<var name="item"><![CDATA[a < b]]></var>\n</context>'
-    expected = {
-        "free": "Look at a < b, 2 deep.",
-        "bare": f"Look, 2 deep.\n{below}",
-        "own": 'Look at all of it.\n<context>\n<var name="depth">2</var>\n</context>',
-    }
-
-    for skill, prompt in expected.items():
-        begun = told("start", skill, "-p", 'areas=["a < b"]')["dispatches"][0]["command"].split()[1:]
-        as_xml = ET.fromstring(flow(*begun).out)  # noqa: S314 - our own output
-
-        assert told(*begun, "--token", token_of(as_xml))["prompt"].strip() == prompt
-        assert len(as_xml.findall("current_action/context/var")) == prompt.count("<var")
-        assert prompt in flow(*begun, "--token", token_of(as_xml), "--format", "text").out
-
-
-def token_of(handed: ET.Element) -> str:
-    found = re.search(r"--token (\S+)", str(handed.findtext("next/case")))
-    assert found
-    return found[1]
-
-
 def test_a_prompt_whose_lease_is_over_is_claimed_anew_and_the_agent_before_is_refused() -> None:
     put_lead("free", FREE)
     team = Team("free")
@@ -130,40 +104,3 @@ def test_an_agent_between_hands_questions_up_and_asks_nobody() -> None:
     answer = re.search(r">flow (answer [^<]*)</option>", above)
     assert answer
     assert f"flow resume {low} " in flow(*answer[1].split()).out
-
-
-def test_a_question_of_an_agents_own_step_goes_to_whoever_launched_it() -> None:
-    put_skill("tower", TOWER, texts={"workflows/mid.yaml": MID, "workflows/one.yaml": ONE})
-    top = told("start", "tower")
-    mid = told(*top["dispatches"][0]["command"].split()[1:])
-    low = told(*mid["dispatches"][0]["command"].split()[1:])
-    second = told(*low["next"][0]["command"].split()[1:])
-    flow(*second["next"][0]["command"].split()[1:], "-s", "found=x")
-
-    out = flow(*mid["next"][0]["command"].split()[1:]).out
-
-    assert "you cannot ask the user" in out
-    assert f"NEXT for the agent that launched this one: flow resume {top['session']} --store " in out
-    assert told("resume", top["session"])["questions"][0]["session"] == mid["session"]
-
-
-def test_what_a_finding_is_about_is_listed_with_its_version() -> None:
-    put_lead()
-    session = told("start", "lead")["session"]
-    for about in (["--item", "tests"], [], ["--item", "tests"]):
-        flow("finding", "add", session, "--severity", "COULD", "--text", "few", *about)
-
-    lines = flow("finding", "list", session).out.splitlines()
-
-    assert lines[0].split() == ["id", "severity", "round", "state", "item", "place", "what"]
-    assert [" ".join(line.split()[4:]) for line in lines[1:]] == ["tests few", "few", "tests (version 2) few"]
-
-
-def test_work_that_cannot_begin_names_the_command_that_calls_it_off() -> None:
-    put_lead()
-    begun = told("start", "lead", "-p", 'areas=["a", 3]')
-
-    hint = refused("claim", begun["session"], "d0-2")[1]["hint"]
-
-    line = hint[hint.index("flow finish") :]
-    assert told(*line.split()[1:])["status"] == "cancelled"

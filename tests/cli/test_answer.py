@@ -54,18 +54,6 @@ def test_an_answer_is_taken_as_it_is_printed() -> None:
     assert kept == [["葛\U000e0100"]]
 
 
-def test_what_stands_without_an_answer_is_told_with_its_moment() -> None:
-    put_skill("late", PLAN.replace("other: skip", "default: No\n        deadline: 3600"))
-    begun = told("start", "late")
-
-    go, how = begun["questions"]
-    assert go["default"] == "No"
-    assert go["due"] > begun["started_at"]
-    assert (how["default"], how["due"]) == (None, None)
-    assert f'default="No" until="{go["due"]}"' in flow("resume").out
-    assert f"without an answer until {go['due']}: No" in flow("resume", "--format", "text").out
-
-
 def test_an_answer_prints_the_next_command_in_at_most_three_lines(begun: Any) -> None:
     session = begun["session"]
 

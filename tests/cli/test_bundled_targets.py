@@ -19,10 +19,6 @@ def builder(name: str = "builder") -> str:
     return head(name, *BUILDER, description="Builds what is specified.")
 
 
-def names(*words: str) -> list[str]:
-    return [each["skill"] for each in told("discover", *words)["candidates"]]
-
-
 # --- the bundled ones -----------------------------------------------------------------------------
 
 
@@ -41,14 +37,6 @@ def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
     assert data["counts"]["skills"] == 1
     assert out.index("1. builder") < out.index("Bundled skills") < out.index("more with")
     assert len(bundled()) > len(bundled("--top", "2")) == 2
-
-
-def test_a_bundled_skill_that_is_installed_stands_in_one_list_only() -> None:
-    put(home_skills(), "planner", builder("planner"))
-
-    assert names() == ["planner"]
-    assert "planner" not in bundled()
-    assert told("discover", "--all")["hidden"] == []
 
 
 def test_menus_and_targets_share_the_cache_of_the_session() -> None:

@@ -114,14 +114,6 @@ def test_outcomes_that_are_open_are_completed() -> None:
     assert completed("flow step small ") == ["ok", "fail"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_for_a_shell_is_printed(shell: str) -> None:
-    ran = process(env={"_FLOW_COMPLETE": f"{shell}_source"}, before="import sys; sys.argv[0] = 'flow'")
-
-    assert ran.status == 0
-    assert f"_FLOW_COMPLETE={shell}_complete" in ran.out
-
-
 def test_completion_runs_nothing() -> None:
     canary = Path.cwd() / "canary"
     folder = put_python("py", where=home_skills())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import time
 from typing import Any
 
 import pytest
-from support.interruptions import killed_after, together
+from support.dispatching_skill import put_lead
+from support.interruptions import together
 from support.sandbox import flow, put_skill, refused, told
 
 ROUND = """\
@@ -26,47 +25,6 @@ steps:
 def turned(session: str) -> list[dict[str, Any]]:
     """Return the moves on record, each checked against the one before it."""
     return [each for each in told("history", session)["steps"] if each["kind"] == "move"]
-
-
-@pytest.mark.every_store
-@pytest.mark.parametrize("kills", [30, pytest.param(1000, marks=pytest.mark.long)])
-def test_killed_at_random_points_no_acknowledged_step_is_lost_and_none_happens_twice(kills: int) -> None:
-    put_skill("round", ROUND)
-    here = told("step", "round")
-    session, took = here["session"], 0.02
-    chance, acknowledged, unacknowledged, undone = random.Random(7), 0, 0, 0  # noqa: S311
-
-    for number in range(kills):
-        words = ["step", "round", "ok", "-s", f"by=n{number}", "--session", session]
-        words += ["--expect", str(here["revision"]), "--json"]
-        was_killed, answer = killed_after(words, chance.uniform(0, 1.5 * took))
-        after = told("resume", session)
-        moved = after["revision"] - here["revision"]
-        assert moved in {0, 1}
-        if complete(answer):
-            assert moved == 1
-            acknowledged += 1
-        elif moved:
-            unacknowledged += 1
-            assert told(*words[:-1])["replayed"]
-        else:
-            undone += 1
-        took = min(0.5, took * (1.2 if was_killed else 0.85))
-        here = after
-
-    assert acknowledged + unacknowledged + undone == kills
-    assert min(acknowledged, undone) > 0
-    assert here["revision"] == acknowledged + unacknowledged
-    facts = [each["facts"]["by"] for each in turned(session)]
-    assert len(facts) == len(set(facts)) == here["revision"]
-    assert told("session", "verify", session)["ok"]
-
-
-def complete(answer: str) -> bool:
-    try:
-        return "error" not in json.loads(answer)
-    except ValueError:
-        return False
 
 
 @pytest.mark.every_store
@@ -120,6 +78,21 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
 
     assert len(turned(here["session"])) == 1
     assert refused(*words[:-1], "by=other")[1]["code"] == "REVISION_CONFLICT"
+
+
+def test_of_many_that_claim_one_dispatch_one_gets_it() -> None:
+    put_lead()
+    begun = told("start", "lead")
+    command = begun["dispatches"][0]["command"].split()[1:]
+
+    def claim() -> None:
+        ran = flow(*command, "--json")
+        assert ran.status == 0 or (ran.status, ran.error["code"]) == (4, "DISPATCH_GONE"), ran
+
+    together([claim] * 6)
+
+    kinds = [record["kind"] for record in told("history", begun["session"])["steps"]]
+    assert kinds == ["start", "claim"]
 
 
 def test_no_session_waits_for_another() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pwd
 from itertools import permutations
 from typing import Any
 
@@ -85,18 +83,6 @@ def test_another_conversation_starts_a_session_of_its_own_and_is_told_of_the_oth
     assert within(B, "step", "long")["topic"] == "broken search"
     assert within(B, "status")["topic"] == "broken search"
     assert within(A, "resume")["session"] == theirs
-
-
-def test_the_list_says_which_sessions_are_the_callers() -> None:
-    mine, theirs, free = begin(A), begin(B), within(None, "start", "small")["session"]
-
-    with conversation(A):
-        rows = {line.split()[0]: line for line in flow("sessions").out.splitlines()[1:]}
-
-    assert rows[mine].endswith("yours")
-    assert rows[theirs].endswith("another: 99999999")
-    assert "(" not in rows[free]
-    assert "(" not in flow("sessions").out
 
 
 def test_a_report_without_a_session_never_goes_to_another_conversation() -> None:
@@ -281,15 +267,6 @@ def test_a_loop_that_starts_a_conversation_for_each_step_ends() -> None:
     assert answer["status"] == "completed"
 
 
-def test_a_loop_without_hooks_names_its_conversation_itself() -> None:
-    session = within("ci-17", "step", "long", "-p", "topic=build", variable="FLOW_HOST_SESSION")["session"]
-
-    for _ in range(4):
-        answer = within("ci-17", "step", "long", "ok", variable="FLOW_HOST_SESSION")
-
-    assert (answer["session"], answer["status"]) == (session, "completed")
-
-
 def test_migrating_and_cancelling_in_the_session_of_another_conversation_are_refused() -> None:
     session = begin(A)
     put_skill("long", LONG.replace("title: Two", "title: Second"))
@@ -302,14 +279,3 @@ def test_migrating_and_cancelling_in_the_session_of_another_conversation_are_ref
     assert (migrated["code"], cancelled["code"]) == ("OTHER_CONVERSATION", "OTHER_CONVERSATION")
     within(A, "session", "migrate", session)
     within(A, "finish", lead, "d0-1", "--cancel")
-
-
-def test_the_history_of_a_person_without_a_conversation_names_their_account(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("USER", raising=False)
-    monkeypatch.delenv("LOGNAME", raising=False)
-
-    (start,) = told("history", begin(None))["steps"]
-
-    assert start["by"] == pwd.getpwuid(os.geteuid()).pw_name

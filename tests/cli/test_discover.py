@@ -16,7 +16,7 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-from support.skills import head, put, repository
+from support.skills import head, put
 
 from flowrail.discovery import menu_cache
 from flowrail.operations.environment import Environment
@@ -204,21 +204,6 @@ def test_it_is_found_anew_when_its_time_is_over_or_on_request(
     assert abs(kept(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
 
 
-def test_what_the_session_has_shown_counts_for_relevance(clock: Any) -> None:
-    put(home_skills(), "reader")
-    text = (
-        "name: NAME\nparams: {synthesis_summary: {type: string}, convergence_level: {type: string}}\n"
-        "steps:\n  - {id: a, title: A, actions: [x], next: {ok: null}}\n"
-    )
-    put_skill("small", text, where=project_skills())
-    session = told("start", "small", "-p", "convergence_level=low")["session"]
-
-    with_it = told("discover", "--session", session, "--problem-type", "creative")
-    without = told("discover", "--problem-type", "creative")
-
-    assert (with_it["candidates"][0]["score"], without["candidates"][0]["score"]) == (5, 3)
-
-
 def test_a_session_that_is_not_there_or_not_ones_own_is_refused(
     session: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -277,25 +262,3 @@ def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: s
 
 
 # --- what it costs --------------------------------------------------------------------------------
-
-
-def test_git_is_asked_where_the_files_cannot_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outer = repository(tmp_path / "outer")
-    put(outer / ".claude/skills", "outer-one")
-    inner = repository(outer / "inner")
-    monkeypatch.chdir(inner)
-
-    assert names() == []
-
-
-def test_notes_are_capped() -> None:
-    for number in range(30):
-        put(home_skills(), f"s{number:02}")
-        put(project_skills(), f"s{number:02}")
-
-    out = flow("discover", "--all").out
-
-    assert out.count("HIDES_ELIGIBLE") + out.count("CLIENT_PREFERS_PERSONAL") == 20
-    assert "and 40 more; --json has them all" in out
-    assert "HIDES_ELIGIBLE" not in flow("discover").out
-    assert len(told("discover")["notes"]) == 60

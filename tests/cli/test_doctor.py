@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -22,8 +21,6 @@ from support.sandbox import (
 from support.skills import ACCEPTING, head, put
 
 from flowrail import __version__
-from flowrail.errors import StorageError
-from flowrail.machines.sessions.store import Store
 from flowrail.operations import doctor
 from flowrail.operations.doctor.section import Section, SetupFinding
 
@@ -287,24 +284,6 @@ def test_another_program_of_that_name_is_told(on_path: Path) -> None:
 
     assert (found["severity"], found["place"]) == ("warning", str(on_path))
     assert f"`flow {__version__}`" in found["remedy"]
-
-
-def test_a_command_that_cannot_be_read_is_left_alone(on_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda *_, **__: str(on_path / "no"))
-
-    assert codes() == []
-
-
-def test_a_store_that_refuses_to_be_listed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Store) -> None:
-        raise StorageError("it is odd", hint="move it away")
-
-    monkeypatch.setattr(Store, "ids", refuse)
-
-    assert (one("STORE_UNUSABLE")["message"], one("STORE_UNUSABLE")["remedy"]) == (
-        "it is odd",
-        "move it away",
-    )
 
 
 def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:

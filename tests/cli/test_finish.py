@@ -37,17 +37,6 @@ def test_a_result_is_taken_and_the_lines_to_answer_with_are_printed(begun: Any) 
     assert here["join"]["succeeded"] == 1
 
 
-def test_a_result_may_come_as_a_file(begun: Any) -> None:
-    handed = claim(begun)
-
-    ended = told(*shlex.split(handed["finish"][0])[1:], "--facts", "-", stdin=b'{"areas": ["x"], "n": 2}')
-
-    assert (ended["result"], ended["status"], ended["replayed"]) == ({"areas": ["x"], "n": 2}, "done", False)
-    assert told(*shlex.split(handed["finish"][0])[1:], "--facts", "-", stdin=b'{"areas": ["x"], "n": 2}')[
-        "replayed"
-    ]
-
-
 def test_work_is_called_off_without_a_token(begun: Any) -> None:
     handed = claim(begun)
 
@@ -74,9 +63,7 @@ def test_a_long_result_is_kept_whole_and_told_in_short(begun: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        ([], "USAGE"),
         (["ok"], "USAGE"),
-        (["--token", "x"], "USAGE"),
         (["maybe", "--token", "x"], "USAGE"),
         (["ok", "--token", "x", "-s", "found"], "USAGE"),
     ],

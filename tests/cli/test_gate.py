@@ -93,21 +93,6 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
     assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]
 
 
-def test_the_work_that_was_sent_back_is_told_what_to_mend() -> None:
-    agent = Agent()
-    agent.to_gate("MUST", "COULD")
-
-    back = agent.report("done")
-
-    assert (back["loop"]["mode"], back["loop"]["blocking"]) == ("fix", ["F1", "F2"])
-    assert [each["text"] for each in back["findings"]] == ["a MUST", "a COULD"]
-    assert 'mode="fix"' in agent.shown()
-    assert "To fix, because they block: F1, F2." in agent.shown()
-    told("finding", "resolve", agent.session, "F1")
-    told("finding", "resolve", agent.session, "F2")
-    assert "All findings are marked as settled." in agent.shown()
-
-
 def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() -> None:
     agent = Agent()
     first = agent.report("ok")

@@ -93,21 +93,6 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
 
 
-def test_a_disk_that_is_full_from_the_start_is_told_and_leaves_nothing_in_the_way() -> None:
-    put_skill("small")
-    told("start", "small")
-    shutil.rmtree(Path.cwd() / ".flow")
-
-    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))"
-
-    ran = process("step", "small", before=full, env=NO_BYTECODE, measured=False)
-
-    assert ran.status == 3
-    assert ran.out == ""
-    assert "[WRITE_FAILED]" in ran.err
-    assert told("step", "small")["resumed"] is False
-
-
 def test_a_line_that_was_never_finished_is_cut_and_told_once() -> None:
     put_skill("small", SMALL)
     here = told("step", "small")

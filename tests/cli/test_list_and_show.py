@@ -25,23 +25,10 @@ def test_work_for_agents_and_gates_are_shown() -> None:
     assert "Other workflows\n  planner/executor\n" in text
 
 
-def test_a_list_that_is_given_and_how_many_are_enough_are_shown() -> None:
-    text = flow("show", "perspective-swarm").out
-
-    assert "one for each of optimist, critic, analyst, innovator, pragmatist; at least 4 must succeed" in text
-
-
 def test_an_answer_without_an_outcome_stands_by_itself() -> None:
     put_skill("asks", ASKS)
 
     assert "This, That → ok" in flow("show", "asks").out
-
-
-def test_what_follows_and_one_step_are_shown() -> None:
-    text = flow("show", "prompt-engineer").out
-
-    assert text.startswith("prompt-engineer · 1 step · bundled\n")
-    assert "Then\n  prompt-engineer/$scope\n" in text
 
 
 def test_a_list_says_how_many_gates_and_where_from() -> None:

@@ -74,19 +74,6 @@ def test_where_talk_cannot_be_written_the_answer_is(how: str) -> None:
     assert redirected(["step", "small", "fail"], how)[0] == 4
 
 
-def test_no_file_of_a_session_takes_the_place_of_a_closed_stream() -> None:
-    put_skill("small")
-    here = told("step", "small")
-    folder = sessions_folder() / here["session"]
-
-    status, _, _ = redirected(here["next"][0]["command"].split()[1:], "<&- >&- 2>&-")
-
-    assert status == 3
-    assert told("resume", here["session"])["revision"] == 1
-    assert flow("session", "verify").status == 0
-    assert "flow:" not in (folder / "journal.jsonl").read_text()
-
-
 def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -181,18 +180,6 @@ def test_people_at_a_terminal_are_given_text() -> None:
     assert flow("step", "small", "--format", "xml", terminal=True).out.startswith("<step_output ")
 
 
-def test_the_form_for_a_pipe_is_text_where_nothing_is_for_agents() -> None:
-    assert not flow("list").out.startswith("<")
-    assert not flow("sessions").out.startswith("<")
-    for words in (
-        ["start", "decision-critic"],
-        ["step", "decision-critic"],
-        ["resume"],
-        ["skill", "preview", "decision-critic", "1"],
-    ):
-        assert flow(*words).out.startswith("<step_output ")
-
-
 def test_output_in_a_plain_locale_does_not_break() -> None:
     put_skill("small")
 
@@ -214,26 +201,6 @@ def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
     assert done.returncode == 0, done.stderr
     if form == "json":
         assert json.loads(done.stdout)["params"]["topic"] == "\udcff"
-
-
-def test_other_complaints_of_the_command_line_are_refusals_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(*_: object) -> Any:
-        raise click.ClickException("no such luck")
-
-    monkeypatch.setattr("flowrail.skills.summary.items", look)
-
-    assert flow("list") == Ran(2, "", "flow: no such luck [USAGE]\n  see --help\n")
-
-
-def test_a_stdout_that_is_full_is_told() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("needs a device that is always full")
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", ENTRY, "list"], stdout=full, stderr=subprocess.PIPE, check=False
-        )
-
-    assert done.returncode != 0
 
 
 def test_without_its_extra_a_command_has_a_help_and_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

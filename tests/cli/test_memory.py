@@ -9,7 +9,7 @@ from support.dispatching_skill import FREE, Team, put_lead
 from support.hooks import A, within
 from support.sandbox import flow, put_skill, refused, sessions_folder, told
 
-from flowrail.machines.sessions.session import LONGEST_MEMORY, MOST_MEMORIES, Session
+from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.operations.running import dispatched_work
 
 
@@ -34,15 +34,6 @@ def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
     assert "ok; found: the cache is cold; remember: the user wants MySQL" in flow("history", session).out
     assert json.loads((sessions_folder() / session / "session.json").read_text())["session"]["state"] == {}
     assert flow("session", "verify", session).status == 0
-
-
-def test_several_texts_of_one_report_are_all_kept() -> None:
-    put_skill("small")
-    session = told("start", "small")["session"]
-
-    told("step", "small", "ok", "--remember", "use MySQL", "--remember", "ask Ines first")
-
-    assert memory(session) == [("remember", "use MySQL; ask Ines first", "first", "")]
 
 
 def test_questions_and_answers_carry_them_too() -> None:
@@ -93,20 +84,6 @@ def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
     assert flow("session", "verify", team.id).status == 0
 
 
-def test_what_an_agent_found_is_in_the_briefing_and_the_history_before_the_session_moves() -> None:
-    put_lead()
-    team = Team(params={"areas": ["a", "b"]})
-    child = team.child(1)
-    told("step", "lead/one", "ok", "--session", child, "--found", "a is slow")
-    told("step", "lead/one", "ok", "--session", child, "-s", "found=x", "--remember", "check IPv6")
-
-    text = flow("resume", team.id, "--format", "text").out
-
-    assert "Also found: a (d0-1): a is slow." in text
-    assert "Remember: check IPv6." in text
-    assert "d0-1 ok; found: a is slow; remember: check IPv6" in flow("history", team.id).out
-
-
 def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
     put_lead("free", FREE)
     team = Team("free", {"areas": ["a"]})
@@ -119,27 +96,6 @@ def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
 
     assert memory(team.id) == [("found", "a is slow", "look", "a (d0-1)")]
     assert "d0-1 ok; found: a is slow" in flow("history", team.id).out
-
-
-def test_a_session_keeps_the_newest_of_many_and_its_journal_has_all() -> None:
-    session = Session("small-abcdef", "small", "first")
-
-    for number in range(MOST_MEMORIES + 3):
-        session = session.remembering(f"fact {number}", "", step="first", at="")
-    session = session.remembering("", "the user wants MySQL", step="first", at="")
-
-    kept = [entry.text for entry in session.memory]
-    assert (kept[0], kept[-2], kept[-1]) == ("fact 3", f"fact {MOST_MEMORIES + 2}", "the user wants MySQL")
-
-
-def test_going_back_forgets_nothing() -> None:
-    put_skill("small")
-    session = told("start", "small")["session"]
-    told("step", "small", "ok", "--found", "the cache is cold")
-
-    told("session", "rewind", session, "--to", "0")
-
-    assert [entry[1] for entry in memory(session)] == ["the cache is cold"]
 
 
 def test_sessions_are_listed_by_their_topic_and_records_by_their_conversation() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from support.sandbox import flow, home_skills, project_skills, refused, told
-from support.skills import ACCEPTING, REGISTRY, head, put
+from support.sandbox import flow, home_skills, refused, told
+from support.skills import ACCEPTING, head, put
 
 FAR = """\
   - name: far
@@ -69,33 +69,6 @@ def test_each_workflow_is_shown_with_who_said_what() -> None:
     ]
     assert data["workflows"][0]["origins"]["priority"] == "registry"
     assert data["workflows"][0]["origins"]["categories"] == "handoff.handoff_categories"
-
-
-def test_what_is_hidden_gone_or_not_offered_is_shown_as_that() -> None:
-    near = put(project_skills(), "programming-pm")
-    put(home_skills(), "programming-pm")
-    put(home_skills(), "closed", head("closed", "handoff: {accepts_handoff: false}"))
-    write(
-        REGISTRY.replace("\nmeta:\n  total_workflows: 2", "\nmeta:\n  total_workflows: 3").replace(
-            "\nmeta:",
-            "\n  - name: closed\n    description: x\n    skill_path: ~/.claude/skills/closed/SKILL.md\n"
-            '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n\nmeta:',
-        )
-    )
-
-    out = flow("registry", "show").out
-
-    assert f"programming-pm  hidden, by {near}\n" in out
-    assert "skill-editor  gone, the registry names " in out
-    assert "closed  not offered, it declares in `handoff.accepts_handoff`" in out
-
-
-def test_a_registry_that_cannot_be_read_is_told() -> None:
-    write("workflows: [")
-
-    out = flow("registry", "show").out
-
-    assert out.startswith(f"{registry()} · 0 workflows\n\nNotes\n  REGISTRY_UNREADABLE: ")
 
 
 # --- sync -----------------------------------------------------------------------------------------

@@ -51,10 +51,6 @@ def test_the_last_answer_names_the_result_files(session: str) -> None:
     assert "flow step" not in out
 
 
-def test_a_failed_session_says_so(session: str) -> None:
-    assert "The workflow has failed. Tell the user what failed." in finish("fail")
-
-
 def test_for_a_day_the_result_is_shown_to_the_conversation_that_did_the_work(session: str) -> None:
     finish()
 
@@ -132,16 +128,3 @@ def test_a_briefing_says_where_the_notes_are_and_if_they_are_missing() -> None:
 
     assert f"Notes: {notes} is missing." in missing
     assert f"Notes: {notes} (6 kB, changed " in there
-
-
-def test_a_briefing_finds_the_notes_beside_many_newer_files() -> None:
-    put_skill("reporting", REPORTING.replace("next: {ok: null, fail: null}", ITERATING))
-    started = told("start", "reporting", "-p", "topic=slow login")
-    work = Path(started["work_folder"])
-    (work / "notes.md").write_text("notes\n")
-    (work / "copy").mkdir()
-    for number in range(60):
-        (work / f"copy/{number}.py").write_text("pass\n")
-    told("step", "reporting", "iterate", "-s", "report=x.md")
-
-    assert f"Notes: {work}/notes.md (6 bytes, changed " in flow("resume").out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.sandbox import allow, flow, home_skills, put_skill, refused, told
+from support.sandbox import allow, flow, home_skills, put_skill, refused
 
 BUILT = """\
 from pathlib import Path
@@ -114,23 +114,3 @@ def test_mistakes_in_a_file_that_is_run_are_findings_with_their_line(
     assert answer.status == 1
     assert words in answer.out
     assert line.startswith(f"{folder}/workflow.py")
-
-
-def test_warnings_about_a_file_that_is_run_are_findings_too() -> None:
-    folder = put_built(home_skills(), BUILT.replace('["Do it."]', "[...]"))
-
-    answer = flow("check", "built", "--run")
-
-    assert answer.status == 0
-    assert answer.out.count("warning FR115") == 3
-    assert f"{folder}/workflow.py:7 (one.actions)" in answer.out
-
-
-def test_a_session_of_such_a_workflow_runs_to_its_end() -> None:
-    put_built(home_skills())
-
-    told("start", "built")
-    for _ in range(3):
-        answer = told("step", "built", "ok")
-
-    assert answer["status"] == "completed"

@@ -118,14 +118,6 @@ def test_a_handoff_passes_no_secret_on(session: str) -> None:
     assert "deployed" in json.dumps(payload_of(sent))
 
 
-def test_a_short_secret_hides_no_ordinary_words() -> None:
-    put_skill("deploy", DEPLOY.replace("PYTHON", sys.executable))
-
-    shown = flow("start", "deploy", "-p", "token=on").out
-
-    assert "Use [secret] on web-1." in shown
-
-
 def watched() -> str:
     """Return the first lines of `flow watch --json`."""
     process = subprocess.Popen(

@@ -32,15 +32,6 @@ def test_status_is_that_of_a_step_without_its_text() -> None:
     assert f"    {here['next'][0]['command']}" in text.splitlines()
 
 
-@pytest.mark.parametrize("command", ["resume", "status"])
-def test_with_several_open_each_is_named(command: str) -> None:
-    ids = {told("start", name)["session"] for name in ("small", "asking")}
-
-    status, error = refused(command)
-
-    assert (status, error["code"], set(error["details"]["sessions"])) == (4, "SEVERAL_OPEN", ids)
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from support.sandbox import (
     bytes_below,
     flow,
     home_skills,
-    put_python,
     put_skill,
     refused,
     sessions_folder,
@@ -92,20 +89,6 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
 
-def test_several_open_sessions_are_named_with_their_commands() -> None:
-    ids = sorted([told("start", "small")["session"], told("start", "small")["session"]])
-
-    for command in (["step", "small"], ["step", "small", "ok"]):
-        status, error = refused(*command)
-        assert (status, error["code"]) == (4, "SEVERAL_OPEN")
-        assert sorted(error["details"]["sessions"]) == ids
-        assert sorted(error["details"]["commands"]) == [f"flow resume {each}" for each in ids]
-        assert all(each in error["hint"] for each in error["details"]["commands"])
-
-    told("session", "abandon", ids[0])
-    assert told("step", "small")["session"] == ids[1]
-
-
 # --- reporting ----------------------------------------------------------------------------------
 
 
@@ -175,14 +158,6 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
     told("step", "asking")
     assert "(expected: `done`)" in refused("step", "asking", "fail")[1]["message"]
     assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
-
-
-def test_a_report_without_a_session_says_how_to_begin_one() -> None:
-    status, error = refused("step", "small", "ok")
-
-    assert (status, error["code"]) == (4, "NO_OPEN_SESSION")
-    assert error["hint"] == "start one: flow start small"
-    assert refused("step", "planner", "ok")[1]["hint"] == "start one: flow start planner -p 'task=…'"
 
 
 def test_a_report_after_the_end_is_refused() -> None:
@@ -336,17 +311,6 @@ def test_refusals_name_the_store_in_their_commands() -> None:
 # --- handlers -----------------------------------------------------------------------------------
 
 
-def test_values_that_a_handler_returns_are_kept() -> None:
-    put_python("py", "return Outcome.OK, {'found': [1, {'a': None}]}", where=home_skills())
-    told("step", "py")
-
-    told("step", "py", "done")
-
-    assert told("history", *_ids())["steps"][-1]["outcome"] == "ok"
-    copy = json.loads((sessions_folder() / _ids()[0] / "session.json").read_text())
-    assert copy["session"]["state"] == {"found": [1, {"a": None}]}
-
-
 def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
     text = (
         "from flowrail import StepDef, Workflow\n"
@@ -362,18 +326,3 @@ def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
     assert (status, error["code"]) == (1, "HANDLER_FAILED")
     assert "no title" in error["message"]
     assert told("step", "texts")["revision"] == 0
-
-
-def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
-    from flowrail.cli.environment import SessionCall
-
-    put_skill("asking", ASKING)
-    here = told("start", "asking")
-
-    with SessionCall().world.store.change(here["session"]):
-        report = ["step", "asking", "done", "-s", "sure=low", "-s", 'where=["src"]']
-        status, error = refused(*report, "--session", here["session"], "--wait", "0.01")
-        assert told("step", "asking")["revision"] == 0
-
-    assert (status, error["code"]) == (4, "LOCKED")
-    assert f"session `{here['session']}` is held by process {os.getpid()}" in error["message"]

@@ -30,16 +30,6 @@ def test_output_fits_the_terminal(words: list[str], columns: int, session: str) 
     assert out.strip()
 
 
-def test_a_long_topic_is_wrapped_in_its_column_and_an_id_stays_whole(session: str) -> None:
-    narrow, wide = (plain(shown("sessions", columns=columns)).splitlines() for columns in (80, 200))
-
-    assert len(wide) == 2
-    assert TOPIC in wide[1]
-    assert len(narrow) > 2
-    assert narrow[1].startswith(f"{session}  active")
-    assert "1 of 2: look" in " ".join(narrow[1].split())
-
-
 @pytest.mark.parametrize(
     ("options", "env", "is_coloured"),
     [
@@ -122,10 +112,6 @@ def test_work_of_more_than_a_second_shows_a_bar_that_disappears() -> None:
     assert "\x1b[2K" in out  # the line of the bar is erased
     assert plain(out).rstrip().endswith("1 passed")
     assert "━" not in flow("test", "slow").err
-
-
-def test_short_work_shows_no_bar(session: str) -> None:
-    assert "━" not in shown("check", "asking")
 
 
 PROSE = """\

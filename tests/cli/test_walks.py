@@ -101,17 +101,3 @@ def test_a_parameter_may_be_any_text() -> None:
             instructions = ET.fromstring(shown.out).findtext("current_action")  # noqa: S314 - our own output
             assert text.replace("\u202e", "⟨U+202E⟩").replace("\n", "\n> ") in str(instructions)
     assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
-
-
-@pytest.mark.parametrize("choices", [["a b", "$HOME", "it's"], ["x;y", "*", "ä"]])
-def test_a_choice_with_special_characters_is_quoted(choices: list[str]) -> None:
-    put_skill(
-        "odd",
-        "name: NAME\nsteps:\n  - id: only\n    title: Only\n    actions: [Do.]\n"
-        f"    reports: {{how: {{type: string, choices: {json.dumps(choices)}, required: true}}}}\n"
-        "    next: {ok: null}\n",
-    )
-
-    for number, choice in enumerate(choices):
-        answers = walk("flow start odd", choose=lambda cases, at=number: cases[at])  # type: ignore[misc]
-        assert told("history", answers[-1]["session"])["steps"][-1]["facts"] == {"how": choice}

@@ -105,11 +105,6 @@ def test_with_many_sessions_every_group_is_on_the_screen() -> None:
     assert len(shown.split("\n")) <= 40
 
 
-def test_without_sessions_it_says_how_one_starts() -> None:
-    with watching() as screen:
-        screen.wait_for("flow step SKILL")
-
-
 def test_one_session_is_watched_alone() -> None:
     watched, other = started("one"), started("two")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +28,6 @@ steps:
     next: {ok: null, fail: null}
 params: {areas: {type: list, default: [a]}}
 """
-FREE = GIVING.replace('run: NAME/one, over: areas, vars: {area: "$notes"}', "over: areas, prompt: prompt.md")
 
 
 def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
@@ -43,16 +41,6 @@ def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
     assert shown["work_folder"] == folder
     Path(folder, "notes.md").write_text("# Notes\n")
     assert (sessions_folder() / session / "work").stat().st_mode & 0o777 == 0o700
-
-
-def test_the_path_is_absolute_if_the_store_is_elsewhere(tmp_path: Path) -> None:
-    put_skill("noted", NOTED)
-
-    shown = told("start", "noted", "--store", str(tmp_path / "kept"))
-
-    path = shown["actions"][0].split("`")[1]
-    assert path == str(tmp_path / "kept" / "sessions" / shown["session"] / "work" / "notes.md")
-    Path(path).write_text("# Notes\n")
 
 
 def test_a_text_names_the_scripts_of_its_skill_also_after_an_edit_elsewhere() -> None:
@@ -105,16 +93,6 @@ def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:
     assert copied.exists()
 
 
-def test_a_fork_of_a_session_without_its_working_files_is_none_the_less_made() -> None:
-    put_skill("noted", NOTED)
-    session = told("start", "noted")["session"]
-    shutil.rmtree(Path(".flow/sessions", session, "work"))
-
-    fork = told("session", "fork", session, "--at", "0")
-
-    assert Path(fork["work_folder"]).is_dir()
-
-
 def test_an_agent_gets_absolute_paths_because_it_may_work_in_another_worktree() -> None:
     put_lead("lead", GIVING)
     team = Team()
@@ -126,16 +104,6 @@ def test_an_agent_gets_absolute_paths_because_it_may_work_in_another_worktree() 
     assert child["params"]["area"] == f"{root}/.flow/sessions/{team.id}/work/notes.md"
     assert child["work_folder"] == f"{root}/.flow/sessions/{child['session']}/work"
     assert Path(child["work_folder"]).is_dir()
-
-
-def test_the_prompt_of_a_free_form_agent_names_the_notes_of_its_leader() -> None:
-    put_skill("free", FREE, texts={"prompt.md": "Read `$notes`, write `$work/$item.md` into `$work`.\n"})
-    team = Team("free")
-
-    prompt = team.handed(1).prompt
-
-    folder = f"{os.getcwd()}/.flow/sessions/{team.id}/work"
-    assert prompt == f"Read `{folder}/notes.md`, write `{folder}/a.md` into `{folder}`."
 
 
 def test_a_session_in_a_database_says_on_which_machine_its_files_are(
@@ -188,15 +156,6 @@ def test_working_files_that_were_copied_from_another_machine_are_recognised(
     assert "those on this machine differ from them" in changed.err
     assert "copy what you need from there" in missing.err
     assert flow("session", "verify", session).status == 0
-
-
-def test_the_names_are_reserved() -> None:
-    put_skill("taken", NOTED.replace("topic:", "notes:"))
-
-    ran = flow("check", "taken")
-
-    assert ran.status == 1
-    assert "`notes` is not a valid name for a value" in ran.out
 
 
 def test_a_workflow_can_keep_its_working_files_in_the_project() -> None:

@@ -94,25 +94,6 @@ class Repeats(BadAgent):
         ]
 
 
-class ReportsOldRevisions(Repeats):
-    """Reports with commands that were printed long ago."""
-
-    def bad_commands(self, told: StepOutput) -> Sequence[str]:
-        del told
-        return [line for line in self.lines[:-3] if line.startswith("flow step")][-3:]
-
-
-class SaysOk(BadAgent):
-    """Reports `ok` for everything, without facts."""
-
-    def bad_commands(self, told: StepOutput) -> Sequence[str]:
-        if told.status not in {"active", "waiting"} or any(
-            case.outcome == "ok" and not case.waits for case in told.cases
-        ):
-            return ()
-        return [f"flow step {told.skill} ok --session {told.session}"]
-
-
 class ObeysAnother(BadAgent):
     """Runs the commands that were printed to another conversation for its own session of the skill."""
 
@@ -137,7 +118,7 @@ class ObeysAnother(BadAgent):
 
 
 @pytest.mark.parametrize("skill", ["problem-analysis", "perspective-swarm", "doc-sync"])
-@pytest.mark.parametrize("kind", [Skips, Repeats, ReportsOldRevisions, SaysOk, ObeysAnother])
+@pytest.mark.parametrize("kind", [Skips, Repeats, ObeysAnother])
 def test_a_bad_agent_damages_no_session_and_each_refusal_names_what_to_run(
     kind: type[BadAgent], skill: str
 ) -> None:

@@ -60,14 +60,8 @@ MALFORMED: dict[str, bytes] = {
     "nothing": b"",
     "no JSON": b"{",
     "no object": b"[]",
-    "null": b"null",
-    "a number": b"7",
-    "a text": b'"stop"',
     "no UTF-8": b"\xff\xfe\x00",
-    "two documents": b"{} {}",
     "deep": b'{"a":' * 100_000,
-    "deep lists": b"[" * 100_000 + b"]" * 100_000,
-    "a huge number": b'{"session_id": ' + b"9" * 100_000 + b"}",
     "a surrogate": b'{"session_id": "\\ud800", "cwd": "/\\ud800", "tool_name": "\\ud800"}',
     "too long": b'{"x": "' + b"x" * limits.HOOK_INPUT_BYTES + b'"}',
 }
@@ -150,24 +144,14 @@ DAMAGES = ("gone", "empty", "cut", "changed", "folder", "link", "pipe")
 
 
 @pytest.mark.parametrize("what", DAMAGES)
-def test_with_a_damaged_journal_there_is_nothing_to_say(what: str, session: Path) -> None:
-    damage(session / "journal.jsonl", what)
+@pytest.mark.parametrize("name", ["journal.jsonl", "session.json", "definition.json"])
+def test_a_damaged_session_is_ignored_and_a_damaged_definition_forbids_nothing(
+    name: str, what: str, session: Path
+) -> None:
+    damage(session / name, what)
 
-    assert answers() == SILENT
-
-
-@pytest.mark.parametrize("what", DAMAGES)
-def test_with_a_damaged_copy_the_session_is_passed_over(what: str, session: Path) -> None:
-    damage(session / "session.json", what)
-
-    assert answers() == SILENT
-
-
-@pytest.mark.parametrize("what", DAMAGES)
-def test_with_a_damaged_definition_nothing_is_forbidden(what: str, session: Path) -> None:
-    damage(session / "definition.json", what)
-
-    assert answers() == {**SPEAKING, "pre-tool-use": what == "changed"}
+    definition = {**SPEAKING, "pre-tool-use": what == "changed"}
+    assert answers() == (definition if name == "definition.json" else SILENT)
 
 
 def test_a_session_that_came_with_a_clone_says_nothing(
@@ -202,15 +186,6 @@ def test_where_the_session_is_held_by_another_nobody_waits_long(
     assert hook("stop", SAID["stop"]("stop"))
 
 
-def test_where_the_record_cannot_be_written_nobody_is_held(
-    session: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    size = (session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(limits, "JOURNAL_BYTES", size + limits.CLOSING_BYTES)
-
-    assert hook("stop", SAID["stop"]("stop")) == {}
-
-
 def test_text_of_others_is_escaped_and_bounded(session: Path) -> None:
     step = "x\u202e`$(rm)\n" + "y" * 3_000
     put_skill("odd", STRICT.replace("forbids: [Edit]", f"forbids: [{json.dumps('Edit(' + '*' * 190 + ')')}]"))
@@ -233,16 +208,6 @@ def test_a_process_answers_whatever_its_streams_are(event: str, session: Path) -
             words, input=said, env=dict(os.environ), capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_process_that_was_started_without_a_stream_ends_well(closed: str, session: Path) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-c", ENTRY, "hook", "stop"],
-        input=json.dumps(SAID["stop"]("stop")), env=dict(os.environ), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_where_the_folder_is_gone_a_process_answers(tmp_path: Path) -> None:

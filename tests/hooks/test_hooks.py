@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from support.dispatching_skill import put_lead
 from support.hooks import HOSTS, A, B, claude_code, context, denied, hook, reason, shell, within
-from support.sandbox import SMALL, flow, put_skill, sessions_folder, told
+from support.sandbox import SMALL, flow, put_skill, told
 
 FORBIDDING = SMALL.replace(
     "actions: [Do the first thing.],", "actions: [Do.], forbids: [Edit, 'Bash(git push*)'],"
@@ -116,17 +116,6 @@ def test_the_session_of_another_conversation_holds_nobody() -> None:
     assert stop(A)
 
 
-def test_a_session_that_no_host_began_holds_nobody_and_goes_on() -> None:
-    session = start("strict", None)
-
-    assert stop() == ""
-    assert use("Edit") == ""
-    assert f"flow resume {session}" in begin()
-    assert '"host": null' in (sessions_folder() / session / "session.json").read_text()
-    assert within(None, "step", "strict", "ok")["revision"] == 1
-    assert flow("session", "verify").status == 0
-
-
 def test_a_session_is_held_for_the_conversation_that_took_it_over() -> None:
     session = start()
     within(B, "step", "small", "ok", "--session", session, "--take-over")
@@ -147,35 +136,6 @@ def test_while_the_user_is_asked_nobody_is_held() -> None:
     assert "Waits for the user's answer." in begin()
     within(A, "answer", session, "go=Yes")
     assert stop()
-
-
-def test_a_rewound_session_stays_with_its_conversation_and_a_fork_is_of_whoever_made_it() -> None:
-    session = start()
-    within(A, "step", "small", "ok")
-    within(None, "session", "rewind", session, "--to", "0")
-    assert session in stop(A)
-    fork = within(B, "session", "fork", session, "--at", "1")["session"]
-
-    assert fork in stop(B)
-    assert session in stop(A)
-    unbound = within(None, "session", "fork", session, "--at", "1")["session"]
-    assert "Belongs to no conversation." in next(line for line in begin().splitlines() if unbound in line)
-    assert flow("session", "verify").status == 0
-
-
-def test_the_start_tells_facts_also_after_the_context_was_lost() -> None:
-    session = start()
-    within(A, "step", "small", "ok")
-
-    texts = [begin(source=source) for source in ("startup", "resume", "clear", "compact")]
-
-    assert len(set(texts)) == 1
-    assert texts[0].splitlines() == [
-        "Sessions of `flow` in this folder:",
-        "- small, step 2 of 2, last report just now.",
-        f"  Run this now; it does not move the session: `flow resume {session} --store {Path.cwd() / '.flow'}`",
-    ]
-    assert within(A, *f"resume {session}".split())["step"]["id"] == "second"
 
 
 def test_of_many_sessions_as_many_are_told_as_there_is_room_for_ones_own_first() -> None:

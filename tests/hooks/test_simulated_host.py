@@ -60,15 +60,6 @@ def test_whatever_the_agents_decide_nobody_is_held_where_the_user_is_asked(habit
     walk(Host(habit), "planner")
 
 
-def test_an_agent_that_insists_is_let_go_at_the_fourth_time_at_every_step() -> None:
-    host = Host(tries=None)
-    walk(host, "decision-critic")
-
-    held = [times for key, times in records().items() if key[1] == "held"]
-    assert held == [3] * 7
-    assert set(host.held.values()) == {3}
-
-
 @pytest.mark.parametrize(
     "skills",
     [("problem-analysis", "problem-analysis"), ("decision-critic", "solution-design")],

@@ -208,14 +208,6 @@ def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
     assert tools.refused("finding", session=session, action="resolve")["code"] == "USAGE"
 
 
-def test_skills_and_targets_are_listed_and_work_is_handed_over(tools: Tools) -> None:
-    skills = {each["name"] for each in tools.told("discover")["skills"]}
-    assert skills >= {*BUNDLED, "small", "asking"}
-    assert "candidates" in tools.told("discover", what="targets", problem_type="research")
-    session = tools.told("start", skill="small")["session"]
-    assert "candidates" in tools.told("discover", what="targets", problem_type="research", session=session)
-
-
 def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     ours("next")
     target("outside")

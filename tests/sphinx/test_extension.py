@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from flowrail.text.safe_text import HIDDEN
 
 sphinx_application = pytest.importorskip(
     "sphinx.application", reason="no Sphinx here: pip install 'flowrail[docs]'"
@@ -109,15 +106,3 @@ def test_a_skill_that_cannot_be_read_is_told_with_its_line(build: Build, tmp_pat
 
     assert "index.rst:4" in told
     assert "FR100" in told
-
-
-def test_what_hides_in_a_text_stands_in_no_table(build: Build, tmp_path: Path) -> None:
-    hiding = "A\\u202E\\x07\\U000E0100\\u3164Z"
-    skill = SKILL.replace("Second", f'"{hiding}"')
-    (tmp_path / "skills" / "release" / "workflow.yaml").write_text(skill)
-
-    html, told = build()
-
-    assert not told
-    assert "A⟨U+202E⟩⟨U+0007⟩⟨U+E0100⟩⟨U+3164⟩Z" in html
-    assert not re.search(HIDDEN, html)

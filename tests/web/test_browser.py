@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from support.chromium import Tab, browser
 from support.demo_store import write_demo
-from support.fleets import configure, ended, run_session, until, worker
 from support.sandbox import flow, put_skill, told
 from support.web import APPROVAL, PUBLISH, website
 
@@ -98,33 +97,6 @@ def test_the_slider_replays_the_session(tab: Tab) -> None:
     assert tab.run("document.activeElement.id") == "at"
 
 
-def test_the_number_of_a_step_shows_what_the_agent_was_last_shown_there(tab: Tab) -> None:
-    session = started()
-    for outcome in ("iterate", "ok"):
-        told("step", "release", outcome, "--session", session)
-    visit(tab, f"/sessions/{session}")
-
-    tab.run("document.querySelector('.pick').click()")
-
-    tab.wait_for("document.getElementById('main').innerText.includes('attempt 2 of 3')")
-    assert "Run the tests." in text(tab)
-    assert tab.run("document.querySelector('.pick[aria-current]').textContent") == "1"
-
-
-def test_the_filter_hides_the_other_sessions(tab: Tab) -> None:
-    put_skill("other")
-    started()
-    told("start", "other")
-    visit(tab, "/")
-
-    tab.run("document.getElementById('filter').focus()")
-    for letter in "1.4":
-        tab.press(letter)
-
-    shown = tab.run("[...document.querySelectorAll('.card')].filter(c => !c.hidden).length")
-    assert shown == 1
-
-
 def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab) -> None:
     demo = write_demo()
     axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
@@ -175,34 +147,3 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
         chromium.wait_for("document.getElementById('main').innerText.includes('✓ approved')")
 
     assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
-
-
-def test_the_fleet_page_shows_pools_sessions_and_runs(chromium: Tab) -> None:
-    pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
-    put_skill("small")
-    configure(program="claude")
-    axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
-
-    with website() as running:
-        chromium.show(390, 844, phone=True)
-        chromium.open(running.address)
-        chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
-        visit(chromium, "/fleet")
-        assert "No fleet here." in text(chromium)
-        session = run_session("small")
-        visit(chromium, "/")
-        assert "No worker has started it" in text(chromium)
-        assert "queued" in text(chromium)
-        assert "active" not in text(chromium)
-        visit(chromium, f"/sessions/{session}")
-        assert "start a worker: flow fleet worker" in text(chromium)
-        visit(chromium, "/fleet")
-        with worker():
-            until(ended(session))
-        chromium.wait_for("document.getElementById('main').innerText.includes('finished')")
-
-        assert f"{session} completed" in text(chromium)
-        assert "$0.50" in text(chromium)
-        assert chromium.run("document.documentElement.scrollWidth <= innerWidth")
-        if axe.is_file():
-            assert violations(chromium, axe) == []
