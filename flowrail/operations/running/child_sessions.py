@@ -6,10 +6,11 @@ parent follows from the child's own journal, so a crash between the two records 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from flowrail.command import Command
-from flowrail.errors import FlowError, without_traceback
+from flowrail.errors import FlowError
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine import questions as engine_questions
@@ -34,81 +35,33 @@ MOST_DEEP = 64
 """Levels of agents that are followed; real ones are a few levels deep."""
 
 
-class DispatchLookup:
-    """Finds the dispatches that child sessions work on. Each parent is read once."""
+DispatchesOf = Callable[[str], Mapping[str, Dispatched]]
+"""Takes the id of a session and returns its dispatches by id."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._known: dict[str, Mapping[str, Dispatched] | FlowError] = {}
 
-    def work_of(self, session: Session) -> Dispatched | None:
-        """Return the dispatch that *session* works on as its parent records it, or `None`."""
-        if session.parent is None:
-            return None
-        giver = session.parent.session
-        if giver not in self._known:
-            self._known[giver] = self._dispatches_of(giver)
-        known = self._known[giver]
-        if isinstance(known, FlowError):
-            raise known
-        return known.get(session.parent.dispatch)
+def dispatch_lookup(store: Store) -> DispatchesOf:
+    """Return a function that returns the dispatches of a session and reads each session once."""
 
-    def _dispatches_of(self, session_id: str) -> Mapping[str, Dispatched] | FlowError:
+    @cache
+    def dispatches_of(session_id: str) -> Mapping[str, Dispatched]:
         try:
-            parent = self._store.read(session_id).session
+            session = store.read(session_id).session
         except UnknownSessionError:
             return {}
-        except FlowError as error:
-            return without_traceback(error)
-        every = reversed(parent.dispatches) if parent.is_open else ()
-        return {each.id: each for each in every}
+        return {dispatch.id: dispatch for dispatch in session.dispatches} if session.is_open else {}
+
+    return dispatches_of
 
 
-def check_still_dispatched(store: Store, session: Session, lookup: DispatchLookup | None = None) -> None:
-    """Refuse to continue a child whose dispatch names another, has ended, or was cancelled."""
-    if session.parent:
-        _check_status(lookup or DispatchLookup(store), session, {CLAIMED})
-
-
-def is_lost(store: Store, session: Session, lookup: DispatchLookup | None = None) -> bool:
-    """Return whether *session* is open but has lost its dispatch, so that its reports no longer count.
-
-    With *lookup*, each parent is read only once.
-    """
-    return lost_dispatch(store, session, lookup) is not None
-
-
-def lost_dispatch(
-    store: Store, session: Session, lookup: DispatchLookup | None = None
-) -> DispatchGoneError | None:
-    """Return why reports of the open *session* no longer count, if so."""
-    if not session.is_open or not session.parent:
-        return None
-    try:
-        check_still_dispatched(store, session, lookup)
-    except DispatchGoneError as error:
-        return error
-    except FlowError:
-        return None  # what cannot be read may say otherwise once it can
-    return None
-
-
-def check_still_working(store: Store, session: Session) -> None:
-    """Refuse further reports from a child that has ended or has lost its dispatch."""
-    if not session.is_open:
-        raise SessionEndedError(session=session.id, status=session.status)
-    check_still_dispatched(store, session)
-
-
-def check_not_cancelled(store: Store, session: Session) -> None:
-    """Refuse the end of a child if its dispatch was cancelled or claimed by another in the meantime."""
-    _check_status(DispatchLookup(store), session, {CLAIMED, FINISHED})
-
-
-def _check_status(lookup: DispatchLookup, session: Session, statuses: set[str]) -> None:
-    parent, mine = session.parent, lookup.work_of(session)
+def check_still_dispatched(
+    store: Store, session: Session, lookup: DispatchesOf | None = None, *, may_have_ended: bool = False
+) -> None:
+    """Refuse to continue a child whose dispatch names another, was cancelled, or has ended, unless it *may have*."""
+    parent = session.parent
     if parent is None:
         return
+    mine = (lookup or dispatch_lookup(store))(parent.session).get(parent.dispatch)
+    statuses = {CLAIMED, FINISHED} if may_have_ended else {CLAIMED}
     if mine is None or mine.child != session.id or mine.status not in statuses:
         raise DispatchGoneError(
             f"session `{session.id}` lost its dispatch `{parent.dispatch}` of `{parent.session}`: "
@@ -120,6 +73,27 @@ def _check_status(lookup: DispatchLookup, session: Session, statuses: set[str]) 
         )
 
 
+def lost_dispatch(
+    store: Store, session: Session, lookup: DispatchesOf | None = None
+) -> DispatchGoneError | None:
+    """Return why reports of the open *session* no longer count, if so. With *lookup*, each parent is read once."""
+    if session.is_open:
+        try:
+            check_still_dispatched(store, session, lookup)
+        except DispatchGoneError as error:
+            return error
+        except FlowError:
+            pass  # what cannot be read may say otherwise once it can
+    return None
+
+
+def check_still_working(store: Store, session: Session) -> None:
+    """Refuse further reports from a child that has ended or has lost its dispatch."""
+    if not session.is_open:
+        raise SessionEndedError(session=session.id, status=session.status)
+    check_still_dispatched(store, session)
+
+
 def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> Session:
     """Return *session* with the dispatches whose child has ended marked as done, and with renewed leases.
 
@@ -127,9 +101,10 @@ def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> S
     """
     if not session.dispatches:
         return session
-    known, above = session.dispatches, (*above, session.id)
-    now = tuple(_current_dispatch(store, each, len(known), above) for each in known)
-    return session if now == known else session._replace(dispatches=tuple(now))
+    above = (*above, session.id)
+    known = session.dispatches
+    current = tuple(_current_dispatch(store, dispatch, len(known), above) for dispatch in known)
+    return session._replace(dispatches=current)
 
 
 def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) -> tuple[Session, ...]:

@@ -14,7 +14,7 @@ from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running.child_sessions import DispatchLookup, agents_at_work, is_lost
+from flowrail.operations.running.child_sessions import agents_at_work, dispatch_lookup, lost_dispatch
 from flowrail.operations.running.session_files import loading
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
@@ -337,7 +337,7 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
     *ids* are those to read, if the others are known not to matter.
     """
     found: list[Summary] = []
-    parents = DispatchLookup(store)
+    lookup = dispatch_lookup(store)
     if ids is None:
         ids = store.ids() if every else store.open_ids()
     for session_id in ids:
@@ -349,7 +349,7 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
             found.append(Summary(session_id, None, without_traceback(error)))
             continue
         if every or kept.session.is_open:
-            lost = kept.session.parent is not None and is_lost(store, kept.session, parents)
+            lost = lost_dispatch(store, kept.session, lookup) is not None
             found.append(Summary(session_id, kept, lost=lost))
     found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
     return found

@@ -44,7 +44,6 @@ from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import conversations, session_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
-    check_not_cancelled,
     check_still_dispatched,
     ended_dispatch,
     lost_dispatch,
@@ -352,7 +351,7 @@ def _commit(
         check_still_dispatched(world.store, before)
         kept = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
         if above is None:
-            check_not_cancelled(world.store, after)
+            check_still_dispatched(world.store, after, may_have_ended=True)
             return kept
         parent = above.kept.session
         mine = engine_work.find_dispatch(parent, after.parent.dispatch)

@@ -17,7 +17,7 @@ from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import session_files
-from flowrail.operations.running.child_sessions import DispatchLookup, is_lost
+from flowrail.operations.running.child_sessions import dispatch_lookup, lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.files import LockTimeoutError
 
@@ -70,7 +70,7 @@ def _old_sessions(
     store: Store, now: float, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
 ) -> Iterator[OldSession]:
     """Yield the sessions that can be deleted, and those that stay, with the reason that *needs* and others give."""
-    lookup = DispatchLookup(store)
+    lookup = dispatch_lookup(store)
     for session_id in store.ids():
         why = ""
         try:
@@ -87,7 +87,7 @@ def _old_sessions(
             continue
         else:
             session = record.session
-            status = LOST if is_lost(store, session, lookup) else session.status
+            status = LOST if lost_dispatch(store, session, lookup) else session.status
             if session.is_open and status != LOST:
                 continue
             days = (now - _seconds(record.at)) / DAY
@@ -118,7 +118,7 @@ def _remove(world: World, old: OldSession, handoffs: Handoffs) -> str:
     try:
         with store.change(old.session, wait=world.wait) as change:
             session = change.kept.session
-            if session.is_open and not (old.status == LOST and is_lost(store, session)):
+            if session.is_open and not (old.status == LOST and lost_dispatch(store, session)):
                 return "it was opened again"
             record_pruned(handoffs, now=world.now, by=world.by, wait=world.wait)(old.session)
             session_files.remove(world, session)
