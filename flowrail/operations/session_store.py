@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.diagrams.drawing import to_svg
-from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError
 from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.parts import Frozen
@@ -138,14 +137,13 @@ class SessionStore:
         self._notes: list[str] = []
         self._path = None if path is None else os.fspath(path)
         self._environment = Environment(
-            store=_named_store(path),
+            store=self._path,
             tell=self._notes.append,
             conversation=conversation or "",
             in_program=True,
         )
         self._workflows = {workflow.name: workflow for workflow in workflows}
         self._actor = actor
-        self._conversation = conversation
         self._wait = wait
 
     @property
@@ -153,18 +151,9 @@ class SessionStore:
         """The folder of the store; with a database, the folder of the sessions' files."""
         return self._environment.store_path
 
-    @property
-    def _address(self) -> str:
-        """What opens the same store in another process."""
-        return self._path if self._path is not None and "://" in self._path else self.path
-
     def __repr__(self) -> str:
         scheme, is_url, _ = (self._path or "").partition("://")
         return f"<SessionStore: {f'{scheme}://…' if is_url else self.path}>"  # a URL may contain a password
-
-    def __reduce__(self) -> tuple[object, ...]:
-        workflows = tuple(self._workflows.values())
-        return SessionStore, (self._address, workflows, self._actor, self._conversation, self._wait)
 
     def start(self, workflow: Workflow | str, params: Mapping[str, object] | None = None) -> SessionView:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
@@ -365,19 +354,6 @@ class SessionStore:
         )
 
 
-def _named_store(path: str | os.PathLike[str] | None) -> str | None:
-    """Return *path* as printed commands name it; `None` for the store that they use anyway."""
-    if path is None:
-        return None
-    text = os.fspath(path)
-    if "://" in text:
-        return text
-    here = os.getcwd()
-    own = os.path.join(find_project_root(here), ".flow")
-    is_own = os.path.realpath(text) == os.path.realpath(own) and not os.environ.get("FLOW_STORE")
-    return None if is_own else text
-
-
 def _load(skill: str) -> OpenedWorkflow:
     environment = Environment()
     if os.path.isdir(skill):
@@ -416,28 +392,34 @@ def _for_python() -> Iterator[None]:
         raise
 
 
+_CALLS = {
+    "answer": "store.answer(session, …)",
+    "session fork": "store.fork(session, …)",
+    "sessions": "store.list(ended=True)",
+    "show": "workflow.params",
+    "start": "store.start(workflow, …)",
+    "step": "store.report(session, …)",
+}
+_CALLS_WITH_ID = {
+    "history": "history",
+    "resume": "resume",
+    "session abandon": "abandon",
+    "session adopt": "adopt",
+    "session migrate": "migrate",
+    "status": "resume",
+}
+_OPTIONS = {"map": "renamed", "params": "params", "accept": "accept", "take_over": "take_over"}
+
+
 def _as_python(command: Command) -> str:
     """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
-    first = f'"{command.arguments[0]}"' if command.arguments else "…"
-    options = command.options
-    calls = {
-        "answer": f"store.answer(session, {options.get('answers') or '…'})",
-        "history": f"store.history({first})",
-        "resume": f"store.resume({first}{', take_over=True' if options.get('take_over') else ''})",
-        "session abandon": f"store.abandon({first})",
-        "session adopt": f"store.adopt({first})",
-        "session fork": f"store.fork(session, {options.get('at')})",
-        "session migrate": f"store.migrate({', '.join((first, *_migration_arguments(options)))})",
-        "sessions": "store.list(ended=True)",
-        "show": "workflow.params",
-        "start": f"store.start(workflow, {options.get('params') or '…'})",
-        "status": f"store.resume({first})",
-        "step": "store.report(session, …)",
-    }
+    if command.verb in _CALLS_WITH_ID:
+        options = {
+            _OPTIONS[name]: value for name, value in command.options.items() if name in _OPTIONS and value
+        }
+        given = [f'"{name}"' for name in command.arguments] + [
+            f"{name}={value}" for name, value in options.items()
+        ]
+        return f"store.{_CALLS_WITH_ID[command.verb]}({', '.join(given) or '…'})"
     words = " ".join(("flow", command.verb, *command.arguments))
-    return calls.get(command.verb, f"the command `{words}`")
-
-
-def _migration_arguments(options: Mapping[str, object]) -> Iterator[str]:
-    names = {"map": "renamed", "params": "params", "accept": "accept"}
-    return (f"{names[name]}={value}" for name, value in options.items() if name in names and value)
+    return _CALLS.get(command.verb, f"the command `{words}`")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -394,7 +393,7 @@ def test_a_store_can_be_a_database() -> None:
 
     session = store.report(store.start("small"), "ok")
 
-    assert [record.kind for record in pickle.loads(pickle.dumps(session)).history()] == ["start", "move"]  # noqa: S301 - our own
+    assert [record.kind for record in session.history()] == ["start", "move"]
     assert told("status", session.id, "--store", "sqlite:///sessions.db")["revision"] == 1
 
 
