@@ -58,21 +58,21 @@ def ask(
             held_by(session, token)
         else:
             session = owned(world, change.kept._replace(session=session))
-        known = session.questions
-        put = tuple(_from_agent(each, now) for each in questions)
-        taken = {each.id for each in known if each.is_open} & {each.id for each in put}
-        same = [each for each in known if each.id in {one.id for one in put} and each.is_open]
-        if taken and [(each.text, each.options) for each in same] == [
+        put = tuple(_from_agent(question, now) for question in questions)
+        ids = {question.id for question in put}
+        known = [question for question in session.questions if question.id in ids and question.is_open]
+        if known and [(each.text, each.options) for each in known] == [
             (each.text, each.options) for each in put
         ]:
             return _put(world, session, put, questions)
-        if taken:
+        if known:
+            taken = sorted(question.id for question in known)
             raise ConflictError(
-                f"question {listed(sorted(taken))} of session `{session_id}` is already open",
+                f"question {listed(taken)} of session `{session_id}` is already open",
                 hint="use another id for the new question",
-                questions=sorted(taken),
+                questions=taken,
             )
-        kept = [each for each in known if each.id not in {one.id for one in put}]
+        kept = [question for question in session.questions if question.id not in ids]
         if len(kept) + len(put) > engine_questions.MOST_ASKED:
             raise TooManyQuestionsError(
                 f"{len(kept)} questions were asked in this step; the limit is {engine_questions.MOST_ASKED}",
@@ -83,7 +83,7 @@ def ask(
         after = after.remembering(found, remember, step=str(session.step), at=now)
         ownership = ownership_note(change.kept.session, after)
         note: RecordNote = {
-            "questions": [each.id for each in put],
+            "questions": [question.id for question in put],
             **memory_note(found, remember),
             **ownership,
         }
@@ -129,9 +129,10 @@ def answer(
             after = engine_questions.with_questions(session, list(answered.values()))
             after = engine_questions.with_evidence_answer(after)
             after = after.remembering(found, remember, step=str(session.step), at=now)
-            reasons: RecordNote = {"reason": reason} if reason else {}
-            ownership = ownership_note(change.kept.session, after)
-            note: RecordNote = {"answers": given, **reasons, **memory_note(found, remember), **ownership}
+            note: RecordNote = {"answers": given, **memory_note(found, remember)}
+            note |= ownership_note(change.kept.session, after)
+            if reason:
+                note["reason"] = reason
             change.commit(after, kind="answer", at=now, by=world.by, note=note)
     return look(world, session_id)
 

@@ -242,7 +242,9 @@ def report(
         opened = open_session(world, session)
         if expect is not None and expect != session.revision:
             return _replayed(world, kept, opened, outcome, facts, expect)
-        session = _with_agent_results(world, session)
+        if session.is_open:
+            check_still_dispatched(world.store, session)
+        session = reconciled(world.store, session)
         step = current_step(opened.workflow, session)
         now = world.now()
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
@@ -312,15 +314,6 @@ def _open_session_id(world: World, address: str) -> str:
     if kept is None:
         raise conversations.no_open_session(world, address, others)
     return kept.session.id
-
-
-def _with_agent_results(world: World, session: Session) -> Session:
-    """Return *session* with the results of its agents; refuse if it has lost its own dispatch."""
-    if not session.parent and not session.dispatches:
-        return session
-    if session.is_open:
-        check_still_dispatched(world.store, session)
-    return reconciled(world.store, session)
 
 
 def _commit(

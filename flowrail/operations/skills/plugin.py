@@ -17,7 +17,7 @@ from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.settings import hooks
 from flowrail.skills.bundled_copies import shipped
 from flowrail.skills.install import CARD, bundled
-from flowrail.storage.files import MissingFileError, make_dir, read_bounded, write_atomic
+from flowrail.storage.files import make_dir, read_bounded, write_atomic
 from flowrail.text import limits
 
 NAME = "flowrail"
@@ -99,26 +99,21 @@ def build(folder: str) -> WrittenPlugin:
 
 
 def _refuse_others(folder: str) -> None:
+    """Refuse a folder that contains something other than a plugin of flowrail."""
     try:
-        is_empty = not os.listdir(folder)
-    except FileNotFoundError:
-        return
+        is_free = not os.path.lexists(folder) or not os.listdir(folder)
+        market = os.path.join(folder, MARKET)
+        if (
+            is_free
+            or json.loads(read_bounded(market, limit=limits.JSON_BYTES, what="the market"))["name"] == NAME
+        ):
+            return
+        what = "contains something other than a plugin of flowrail"
     except OSError as error:
-        raise NotOurFolderError(
-            f"{folder} cannot be read as a folder ({error.strerror})", hint="name another folder"
-        ) from None
-    try:
-        market = json.loads(
-            read_bounded(os.path.join(folder, MARKET), limit=limits.JSON_BYTES, what="the market")
-        )
-    except (MissingFileError, DocumentError, ValueError, RecursionError):
-        market = None
-    if not is_empty and not (isinstance(market, dict) and market.get("name") == NAME):
-        raise NotOurFolderError(
-            f"{folder} contains something other than a plugin of flowrail",
-            hint="name a new folder",
-            folder=folder,
-        )
+        what = f"cannot be read as a folder ({error.strerror})"
+    except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
+        what = "contains something other than a plugin of flowrail"
+    raise NotOurFolderError(f"{folder} {what}", hint="name a new folder", folder=folder)
 
 
 def _json(value: object) -> bytes:
