@@ -96,18 +96,6 @@ def test_an_upgraded_database_has_every_session_and_they_continue(
     assert here["topic"].startswith("long words")
 
 
-def test_sessions_are_found_by_their_labels_after_the_upgrade(recorded: Execute) -> None:
-    upgrade()
-
-    rows = recorded("SELECT id, skill, status, conversation FROM sessions ORDER BY id")
-
-    assert rows == [
-        (OPEN, "loop", "active", "conversation-1"),
-        (ENDED, "loop", "completed", ""),
-        (SENDER, "source", "active", ""),
-    ]
-
-
 def test_an_upgraded_database_has_the_same_tables_as_a_new_one(
     recorded: Execute, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

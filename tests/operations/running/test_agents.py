@@ -45,17 +45,6 @@ def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_good(team
     assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
 
 
-def test_what_somebody_holds_is_refused_with_who_and_until_when(team: Team) -> None:
-    team.claim(1, "ann")
-
-    with pytest.raises(DispatchGoneError) as caught:
-        team.claim(1, "bob")
-
-    assert caught.value.exit_status == 4
-    assert caught.value.details["holder"] == "ann"
-    assert "claimed by ann until 2026-11-18T12:10:00.000Z" in caught.value.message
-
-
 @pytest.mark.every_store
 def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(team: Team) -> None:
     first = team.child(1, "ann")
@@ -282,19 +271,6 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     assert sent_back.loop.mode == "fix"
     findings.resolve_finding(team.world, team.id, "F1", "fixed")
     assert team.told().findings == ()
-
-
-def test_a_reviewer_takes_back_what_it_found() -> None:
-    put_lead("review", REVIEW)
-    team = Team("review")
-    team.report("ok")
-    child = team.child(1)
-    findings.add_finding(team.world, child, severity="MUST", text="wrong")
-
-    home, finding = findings.resolve_finding(team.world, child, "F1", "not so")
-
-    assert (home, finding.is_open) == (team.id, False)
-    assert [each.id for each in team.told().findings] == []
 
 
 # --- many at once

@@ -6,7 +6,7 @@ import pytest
 from support.dispatching_skill import FREE, LEAD, Team, put_lead, question
 from support.sandbox import put_skill
 
-from flowrail.errors import ConflictError, UsageError
+from flowrail.errors import ConflictError
 from flowrail.machines.definition.step_parts import Option
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
@@ -100,15 +100,6 @@ def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team
     assert team.kinds(child) == ["start", "ask", "answer"]
     with pytest.raises(ConflictError, match="was answered `Redis, Postgres` by "):
         team.answer(child, "db=Redis")
-
-
-@pytest.mark.parametrize("pair", ["db", "=Redis", "db=", "db= "])
-def test_a_pair_that_is_none_is_refused(team: Team, pair: str) -> None:
-    child = team.child(1)
-    team.ask(child)
-
-    with pytest.raises(UsageError):
-        team.answer(child, pair)
 
 
 @pytest.mark.parametrize("pairs", [["nobody=Redis"], ["db=MySQL"], ["db=Redis", "db=Postgres"]])

@@ -26,6 +26,7 @@ from support.sandbox import put_skill
 
 from flowrail.cli.environment import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps as running_steps
@@ -34,7 +35,6 @@ from flowrail.operations.running.steps import Answer, RevisionConflictError
 from flowrail.operations.sessions import prune as session_prune
 from flowrail.operations.sessions import timeline
 from flowrail.operations.sessions.verify import verify
-from flowrail.storage import file_store
 from flowrail.storage.ownership import Owner
 
 WAYS: dict[str, dict[str, str | None]] = {
@@ -88,6 +88,10 @@ def begun(step: str = "first", revision: int = 0, note: str | None = None, kind:
     return Model(now, {revision: now}, [kind], records=[now])
 
 
+def standing(session: Session) -> Standing:
+    return Standing(session.revision, session.step, session.status, session.state.get("note"))
+
+
 faults = st.none() | st.builds(Fault, st.sampled_from([DIE, "ENOSPC", "EIO"]), st.integers(1, 14))
 
 
@@ -125,8 +129,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     # --- what it is held against
 
     def stands(self, session: str) -> Standing:
-        kept = self.world.store.read(session).session
-        return Standing(kept.revision, kept.step, kept.status, kept.state.get("note"))
+        return standing(self.world.store.read(session).session)
 
     def agrees(self, session: str) -> None:
         model = self.models[session]
@@ -135,13 +138,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
         assert (told.revision, told.status) == (model.now.revision, model.now.status)
         assert told.resumed is model.is_open
         records = list(self.world.store.records(session))
-        assert [each.kind for each in records] == model.kinds
-        assert [
-            Standing(
-                each.session.revision, each.session.step, each.session.status, each.session.state.get("note")
-            )
-            for each in records
-        ] == model.records
+        assert [record.kind for record in records] == model.kinds
+        assert [standing(record.session) for record in records] == model.records
 
     def changes(
         self, session: str, after: Model, fault: Fault | None, do: Callable[[], object]
@@ -237,20 +235,6 @@ class StoreAgainstModel(RuleBasedStateMachine):
             answer_of = self.changes(session, after, fault, do)
             if isinstance(answer_of, Answer):
                 assert not answer_of.guidance.replayed
-        self.agrees(session)
-
-    @on_one
-    @rule(pick=picks)
-    def report_again(self, pick: int) -> None:
-        session = self.picked(pick)
-        model = self.models[session]
-        if model.last is not None:
-            outcome, said = model.last
-            facts = {"note": said} if said is not None else {}
-            told = running_steps.report(
-                self.world, "turn", outcome, facts=facts, session_id=session, expect=model.now.revision - 1
-            )
-            assert told.guidance.replayed
         self.agrees(session)
 
     @on_one
@@ -351,25 +335,6 @@ class StoreAgainstModel(RuleBasedStateMachine):
         assert verify(self.world.store, session).problems
         path.write_bytes(whole)
         self.agrees(session)
-
-    @on_one
-    @rule(pick=picks)
-    def lose_records(self, pick: int) -> None:
-        """Put an earlier journal in the place of this one: it is refused, and then put right."""
-        session = self.picked(pick)
-        if len(self.models[session].kinds) > 1:
-            path = Path(self.world.store.folder(session), "journal.jsonl")
-            whole = path.read_bytes()
-            copy = file_store.read_snapshot(
-                str(path.with_name("session.json"))
-            )  # one that was never finished tells nothing
-            if copy is not None and copy.seq == len(self.models[session].kinds) - 1:
-                path.write_bytes(whole[: whole.rindex(b"\n", 0, whole.rindex(b"\n")) + 1])
-                with pytest.raises(StorageError) as caught:
-                    self.world.store.read(session)
-                assert caught.value.code == "LINES_LOST"
-                path.write_bytes(whole)
-            self.agrees(session)
 
     @invariant()
     def the_list_is_that_of_the_open_ones(self) -> None:

@@ -246,24 +246,20 @@ def test_a_damaged_definition_is_written_anew(session: str, content: str) -> Non
     assert flow("session", "verify", session).status == 0
 
 
-def test_a_skill_that_moved_is_found_where_it_is(session: str, folder: Path) -> None:
+def test_a_skill_that_moved_is_found_where_it_is_unless_it_is_gone(session: str, folder: Path) -> None:
     shutil.rmtree(folder)
+    status, error = refused("session", "migrate", session)
     put_skill("loop", LOOP, texts=LOOP_TEXTS, where=home_skills())
 
     done = migrated(session)
 
+    assert (status, error["code"], "nothing to migrate" in error["message"]) == (
+        5,
+        "DEFINITION_CHANGED",
+        True,
+    )
     assert (done["verdict"], done["changed"]) == ("identical", True)
     assert flow("resume", session).err == ""
-
-
-def test_a_skill_that_is_gone_cannot_be_migrated_to(session: str, folder: Path) -> None:
-    shutil.rmtree(folder)
-
-    status, error = refused("session", "migrate", session)
-
-    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
-    assert "nothing to migrate" in error["message"]
-    assert told("step", "loop", "ok", "--session", session)["step"]["id"] == "third"
 
 
 def test_code_is_compared_by_its_place() -> None:
