@@ -7,6 +7,7 @@ and the other way round.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -393,33 +394,29 @@ def _for_python() -> Iterator[None]:
 
 
 _CALLS = {
-    "answer": "store.answer(session, …)",
-    "session fork": "store.fork(session, …)",
+    "answer": "store.answer(session, {answers})",
+    "history": "store.history({id})",
+    "resume": "store.resume({id})",
+    "session abandon": "store.abandon({id})",
+    "session adopt": "store.adopt({id})",
+    "session fork": "store.fork(session, {at})",
+    "session migrate": "store.migrate({id})",
     "sessions": "store.list(ended=True)",
     "show": "workflow.params",
-    "start": "store.start(workflow, …)",
+    "start": "store.start(workflow, {params})",
+    "status": "store.resume({id})",
     "step": "store.report(session, …)",
 }
-_CALLS_WITH_ID = {
-    "history": "history",
-    "resume": "resume",
-    "session abandon": "abandon",
-    "session adopt": "adopt",
-    "session migrate": "migrate",
-    "status": "resume",
-}
-_OPTIONS = {"map": "renamed", "params": "params", "accept": "accept", "take_over": "take_over"}
+_KEYWORDS = {"map": "renamed", "params": "params", "accept": "accept", "take_over": "take_over"}
+"""Options of `resume` and `migrate`."""
 
 
 def _as_python(command: Command) -> str:
     """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
-    if command.verb in _CALLS_WITH_ID:
-        options = {
-            _OPTIONS[name]: value for name, value in command.options.items() if name in _OPTIONS and value
-        }
-        given = [f'"{name}"' for name in command.arguments] + [
-            f"{name}={value}" for name, value in options.items()
-        ]
-        return f"store.{_CALLS_WITH_ID[command.verb]}({', '.join(given) or '…'})"
-    words = " ".join(("flow", command.verb, *command.arguments))
-    return _CALLS.get(command.verb, f"the command `{words}`")
+    if command.verb not in _CALLS:
+        return f"the command `{' '.join(('flow', command.verb, *command.arguments))}`"
+    options = {name: value for name, value in command.options.items() if value}
+    first = [f'"{name}"' for name in command.arguments[:1]] or ["…"]
+    keywords = [f"{_KEYWORDS[name]}={value}" for name, value in options.items() if name in _KEYWORDS]
+    values = defaultdict(lambda: "…", options, id=", ".join([*first, *keywords]))
+    return _CALLS[command.verb].format_map(values)
