@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -165,31 +164,6 @@ def test_a_copy_without_the_diffs_of_a_milestone_cannot_replace_them(plan: Path)
     assert '+hello("you")' in plan.read_text()
 
 
-def test_line_breaks_of_any_kind_in_a_file_are_kept(plan: Path) -> None:
-    Path("odd.txt").write_bytes(b"one\r\ntwo\x0c three\r\n")
-    copy = copy_in(run("edit", plan, 1))
-    (copy / "odd.txt").write_bytes(b"one\r\ntwo\x0c 3\r\nfour\xe2\x80\xa8five")
-
-    run("save", plan, 1, copy)
-
-    ran = run("apply", plan)
-    assert ran.returncode == 0, ran.stdout
-    assert (copy_in(ran) / "odd.txt").read_bytes() == (copy / "odd.txt").read_bytes()
-
-
-def test_a_saved_milestone_can_be_changed_and_saved_again(plan: Path) -> None:
-    copy = copy_in(run("edit", plan, 1))
-    (copy / "greet.py").unlink()
-    run("save", plan, 1, copy)
-    (copy / "test_greet.py").unlink()
-    (copy / "new.py").write_text("x = 1\n")
-
-    assert run("save", plan, 1, copy).returncode == 0
-
-    again = copy_in(run("edit", plan, 2))
-    assert sorted(path.name for path in again.glob("*.*")) == [".git", "guide.md", "new.py", "other.py"]
-
-
 def test_files_that_are_not_committed_are_part_of_the_copy_and_ignored_ones_are_not(plan: Path) -> None:
     Path("other.py").write_text("x = 2\n")
     Path("new.py").write_text("y = 2\n")
@@ -202,24 +176,6 @@ def test_files_that_are_not_committed_are_part_of_the_copy_and_ignored_ones_are_
     assert (copy_in(ran) / "new.py").exists()
     assert (copy_in(ran) / "other.py").read_text() == "x = 2\n"
     assert not (copy_in(ran) / "a.log").exists()
-
-
-def test_a_project_without_version_control_is_copied(plan: Path) -> None:
-    shutil.rmtree(".git")
-
-    ran = run("apply", plan)
-
-    assert ran.returncode == 0, ran.stdout
-    assert (copy_in(ran) / "test_greet.py").exists()
-    assert not Path("test_greet.py").exists()
-
-
-def test_a_change_of_many_lines_is_large(plan: Path) -> None:
-    copy = copy_in(run("edit", plan, 1))
-    (copy / "table.py").write_text("".join(f"x{number} = {number}\n" for number in range(300)))
-    run("save", plan, 1, copy)
-
-    assert "Size: large (4 files, " in run("apply", plan).stdout
 
 
 @pytest.mark.parametrize(
@@ -246,17 +202,6 @@ def test_a_plan_that_cannot_be_read_is_refused_with_the_reason(plan: Path, text:
     ran = run("apply", plan)
 
     assert (ran.returncode, ran.stderr) == (2, f"plan_diffs: {problem}\n")
-
-
-def test_a_plan_without_any_diff_does_not_pass(plan: Path) -> None:
-    plan.write_text("### Milestone 1: A\nWave: 1\n")
-
-    ran = run("apply", plan)
-
-    assert (ran.returncode, ran.stdout.splitlines()[:2]) == (
-        1,
-        ["Milestone 1: no diff", "Result: the plan has no diff"],
-    )
 
 
 def test_the_diffs_of_a_milestone_are_printed_as_a_patch_for_the_project(plan: Path) -> None:

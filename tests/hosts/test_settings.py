@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.hooks import A, claude_code, within
-from support.sandbox import SMALL, flow, process, put_skill, told
+from support.sandbox import SMALL, flow, put_skill, told
 
 from flowrail.hosts.protocol import EVENTS
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_hooks, without_hooks
@@ -185,16 +184,6 @@ def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: P
     assert real.read_text() == '{\n  "a": 1\n}\n'
 
 
-def test_settings_without_our_hooks_are_left_alone() -> None:
-    assert "has no hooks of flow" in flow("hook", "uninstall").out
-    put('{"model":   "opus"}')
-    assert "has no hooks of flow" in flow("hook", "uninstall").out
-    assert PROJECT.read_text() == '{"model":   "opus"}'
-    PROJECT.write_bytes(b"\xff\xfe{}")
-    assert flow("hook", "install", "--json").status == 2
-    assert PROJECT.read_bytes() == b"\xff\xfe{}"
-
-
 def test_codex_has_a_file_of_its_own() -> None:
     out = flow("hook", "install", "--host", "codex").out
     assert "/hooks" in out
@@ -248,28 +237,6 @@ def test_the_hook_before_a_tool_is_called_for_the_tools_that_workflows_forbid() 
     assert findings() == []
 
 
-def test_installing_says_whether_to_restart_and_what_the_agent_may_run() -> None:
-    first, again = flow("hook", "install").out, flow("hook", "install").out
-    allowed = flow("hook", "install", "--to", "home", "--permissions").out
-
-    assert "Restart Claude Code" in first
-    assert "Restart" not in again
-    assert "To allow these commands without asking: flow hook install --permissions" in again
-    assert "rules, the agent runs these without asking: flow start, flow step, flow resume" in allowed
-
-
-def test_what_is_installed_is_what_answers() -> None:
-    put_skill("small")
-    session = within(A, "start", "small")["session"]
-    told("hook", "install")
-    settings = json.loads(PROJECT.read_text())
-    (hook,) = settings["hooks"]["Stop"][0]["hooks"]
-    words = hook["command"].partition("&& ")[2].partition(" 2>")[0].split()
-
-    assert words[0] == "flow"
-    assert session in process(*words[1:], stdin=json.dumps(claude_code("stop"))).out
-
-
 def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
     words = {rule.split()[1] for rule in PERMISSIONS}
 
@@ -287,13 +254,6 @@ def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
         "session",
     }
     assert all(flow(word, "--help").status == 0 for word in words)
-
-
-def test_hooks_that_are_switched_off_are_told() -> None:
-    put('{"disableAllHooks": true}')
-    assert findings() == []
-    told("hook", "install")
-    assert [each["code"] for each in findings()] == ["HOOKS_OFF"]
 
 
 @pytest.mark.parametrize("words", [("install", "--to", "home"), ("plugin", "/proc/nowhere/plugin")])

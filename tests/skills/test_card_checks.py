@@ -127,14 +127,6 @@ def test_a_card_whose_commands_do_not_work_is_found(text: str, what: str, tmp_pa
     assert what in one
 
 
-def test_a_card_that_names_the_skill_wrongly_is_told_in_which_line(tmp_path: Path) -> None:
-    (near,) = found(tmp_path / "a", with_card("One.\n\nStart: `flow step dem`\n"))
-    (far,) = found(tmp_path / "b", with_card("One.\n\nAsk: `flow step planner`\n"))
-
-    assert near.startswith("FR169 SKILL.md:8")
-    assert far.startswith("FR169 SKILL.md:1")
-
-
 def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:
     folder = write(tmp_path / "demo", {"workflow.yaml": LINE})
     assert found(tmp_path, {}) == []
@@ -172,19 +164,6 @@ def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(
     assert [(each.code, str(each.place)) for report in reports for each in report.findings] == [
         ("FR171", "steps/lok.md:1"),
         ("FR171", "steps/area/old.md:1"),
-    ]
-
-
-def test_a_warning_is_let_pass_in_the_file_with_its_reason(tmp_path: Path) -> None:
-    loose = RULED.replace("    limit: 3\n", "")
-    passed = loose.replace("steps:", "ignore: [{code: FR163, step: look, reason: it ends}]\nsteps:")
-
-    assert [each.split()[0] for each in found(tmp_path / "a", {"workflow.yaml": loose})] == ["FR163"]
-    assert found(tmp_path / "b", {"workflow.yaml": passed}) == []
-    without = passed.replace("reason: it ends", 'reason: ""')
-    assert [each.split()[0] for each in found(tmp_path / "c", {"workflow.yaml": without})] == [
-        "FR163",
-        "FR172",
     ]
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.sandbox import SMALL, home_skills, project_skills, put_python, put_skill
+from support.sandbox import SMALL, home_skills, project_skills, put_skill
 
 from flowrail.discovery.locations import BUNDLED as BUNDLED_SOURCE
 from flowrail.discovery.locations import Root, bundled_folder, skill_roots
@@ -44,13 +44,6 @@ def test_the_nearest_place_wins_and_hides_the_others(monkeypatch: pytest.MonkeyP
     assert found.hides_own
 
 
-def test_a_folder_without_a_workflow_is_no_skill_of_ours() -> None:
-    (project_skills() / "decision-critic").mkdir(parents=True)
-    (project_skills() / "decision-critic" / "SKILL.md").write_text("---\nname: x\n---\n")
-
-    assert find("decision-critic", roots()).source == BUNDLED_SOURCE
-
-
 def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
     inner = SMALL.replace("NAME", "NAME/look")
     folder = put_skill("thing", texts={"workflows/look.yaml": inner, "workflows/notes.txt": "none"})
@@ -64,10 +57,3 @@ def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
     with pytest.raises(UnknownSkillError) as caught:
         workflow_file("thing/loook", found)
     assert str(caught.value.hint) == "did you mean `thing/look`, `thing`?"
-
-
-def test_the_yaml_form_is_taken_where_both_are_there() -> None:
-    put_python("thing")
-    put_skill("thing")
-
-    assert workflow_file("thing", find("thing", roots())).path == "workflow.yaml"

@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 from support.installed import SKILL, as_by_another_version
-from support.sandbox import flow, home_skills, project_skills, refused, told
-
-
-@pytest.fixture
-def installed() -> Path:
-    """Return the folder of a skill that is installed in the project."""
-    assert flow("install", SKILL).status == 0
-    return project_skills() / SKILL
+from support.sandbox import flow, refused, told
 
 
 def test_a_copy_runs_like_the_bundled_one(installed: Path) -> None:
@@ -26,13 +19,6 @@ def test_a_copy_runs_like_the_bundled_one(installed: Path) -> None:
     assert "project, as bundled" in flow("show", SKILL).out
     (installed / ".DS_Store").write_bytes(b"left by a file manager")
     assert flow("start", SKILL).status == 0
-
-
-def test_a_copy_of_a_skill_with_agents_hands_their_work_out() -> None:
-    flow("install", "planner", "--host", "agents")
-    begun = told("start", "planner", "-p", "task=x")
-
-    assert told(*begun["dispatches"][0]["command"].split()[1:])["skill"] == "planner/explore"
 
 
 @pytest.mark.parametrize(
@@ -61,14 +47,6 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
 
 
-def test_a_changed_copy_that_was_allowed_runs(installed: Path) -> None:
-    (installed / "steps" / "extract_structure.md").write_text("Do it my way.")
-    digest = flow("skill", "trust", SKILL, "--digest", "0").out.split("digest ")[1].split()[0]
-
-    assert flow("skill", "trust", SKILL, "--digest", digest).status == 0
-    assert told("step", SKILL)["actions"] == ["Do it my way."]
-
-
 def test_a_copy_of_another_version_is_said_to_be_one(installed: Path) -> None:
     as_by_another_version(installed)
 
@@ -91,10 +69,3 @@ def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> No
     assert "steps/synthesis.md (changed)" in error["message"]
     flow("install", SKILL, "--force")
     assert told("step", SKILL, "ok")["step"]["number"] == 2
-
-
-def test_a_copy_in_home_is_ones_own() -> None:
-    flow("install", SKILL, "--to", "home")
-    (home_skills() / SKILL / "steps" / "extract_structure.md").write_text("Do it my way.")
-
-    assert told("step", SKILL)["actions"] == ["Do it my way."]

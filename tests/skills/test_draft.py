@@ -145,18 +145,6 @@ def test_a_text_without_steps_is_refused_and_nothing_is_written(text: str) -> No
     assert not project_skills().exists()
 
 
-def test_a_draft_never_replaces_the_skill_that_it_is_made_from() -> None:
-    folder = project_skills() / "migration"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text(TEXT, encoding="utf-8")
-
-    status, error = refused("new", "migration", "--from", str(folder / "SKILL.md"))
-
-    assert (status, error["code"]) == (4, "EXISTS")
-    assert error["hint"] == "move this folder away first, with the text in it, or use another name"
-    assert (folder / "SKILL.md").read_text(encoding="utf-8") == TEXT
-
-
 def test_a_folder_means_its_skill_text_and_a_missing_file_is_named() -> None:
     Path("old/scripts").mkdir(parents=True)
     Path("old/SKILL.md").write_text(TEXT, encoding="utf-8")

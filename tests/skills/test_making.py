@@ -51,29 +51,6 @@ def test_its_own_test_passes_as_it_lies_there(form: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_its_own_test_fails_where_a_way_leads_nowhere(form: tuple[str, ...]) -> None:
-    folder = made(*form)
-    (file,) = [each for each in folder.iterdir() if each.name.startswith("workflow.")]
-    before = file.read_text()
-    file.write_text(
-        before.replace("ok: summarize", "ok: gone").replace('Outcome.OK: "summarize"', 'Outcome.OK: "gone"')
-    )
-    assert file.read_text() != before
-    environ = {**clean_environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
-
-    ran = subprocess.run(
-        [sys.executable, folder / "tests" / "test_my_thing.py"],
-        env=environ,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert ran.returncode
-    assert flow("check", "my-thing").status == 1
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_an_agent_walks_it(form: tuple[str, ...]) -> None:
     made(*form)
     if form:
@@ -145,8 +122,3 @@ def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> Non
     assert flow(*shlex.split(command)).status == 0
     assert "run it: flow step two\n" in in_place
     assert flow("step", "two").status == 0
-
-
-def test_the_name_of_a_bundled_skill_is_told_to_need_leave() -> None:
-    assert "it replaces the bundled planner" in flow("new", "planner").out
-    assert refused("start", "planner", "-p", "task=x")[0] == 7
