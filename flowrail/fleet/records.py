@@ -115,18 +115,21 @@ class Start(NamedTuple):
 
 
 class AgentRun(NamedTuple):
-    """The record of a run. ``target`` is the session, with the dispatch if it is one: `session/dispatch`."""
+    """The record of a run. ``target`` is the session, with the dispatch if it is one: `session/dispatch`.
+
+    It begins with what its `Start` begins with.
+    """
 
     run: str
     job: str
     target: str
     pool: str
     worker: str
-    machine: str
-    command: str
     outcome: RunOutcome
     started_at: float
-    ended_at: float
+    ended_at: float = 0.0
+    machine: str = ""
+    command: str = ""
     exit_status: int | None = None
     cost: float | None = None
     tokens: int | None = None
@@ -202,12 +205,11 @@ class FleetRecords:
 
     def sessions(self, *, newest_ended: int = 0) -> list[FleetSession]:
         """Return the sessions that the fleet runs, oldest first, and before them the newest that it is done with."""
-        query = select(*(_SESSIONS.c[name] for name in FleetSession._fields))
-        done = query.where(~_SESSIONS.c.open).order_by(_SESSIONS.c.at.desc()).limit(newest_ended)
+        query = select(*(_SESSIONS.c[name] for name in FleetSession._fields)).order_by(_SESSIONS.c.at.desc())
         with self._transaction() as connection:
-            rows = [*reversed(connection.execute(done).all())] if newest_ended else []
-            rows += connection.execute(query.where(_SESSIONS.c.open).order_by(_SESSIONS.c.at)).all()
-        return [FleetSession(*row) for row in rows]
+            rows = [*connection.execute(query.where(_SESSIONS.c.open))]
+            rows += connection.execute(query.where(~_SESSIONS.c.open).limit(newest_ended))
+        return [FleetSession(*row) for row in reversed(rows)]
 
     def end_session(self, session: str, problem: str = "") -> None:
         """Record that the fleet does no more for a session, and the problem if it gave it up."""
@@ -238,9 +240,9 @@ class FleetRecords:
 
     def workers(self) -> list[WorkerRecord]:
         """Return all workers that have not ended, oldest first."""
-        query = select(*(_WORKERS.c[name] for name in WorkerRecord._fields)).where(_WORKERS.c.ended == "")
+        query = select(_WORKERS).where(_WORKERS.c.ended == "").order_by(_WORKERS.c.started_at)
         with self._transaction() as connection:
-            return [WorkerRecord(*row) for row in connection.execute(query.order_by(_WORKERS.c.started_at))]
+            return [WorkerRecord(*row) for row in connection.execute(query)]
 
     def take_turn(self, duty: str, seconds: float) -> bool:
         """Return whether it is the caller's turn to do what one worker is to do, each so many seconds."""
@@ -256,18 +258,10 @@ class FleetRecords:
 
     def lose_workers(self, pool: str, seconds: float) -> list[WorkerRecord]:
         """Record that the workers of *pool* without a heartbeat for so long are lost, and return them."""
+        lost = update(_WORKERS).where(_WORKERS.c.pool == pool, _WORKERS.c.ended == "").values(ended="lost")
         with self._transaction() as connection:
-            silent = (
-                _WORKERS.c.pool == pool,
-                _WORKERS.c.ended == "",
-                _WORKERS.c.seen_at < _now(connection) - seconds,
-            )
-            rows = connection.execute(
-                select(*(_WORKERS.c[name] for name in WorkerRecord._fields)).where(*silent)
-            ).all()
-            for row in rows:
-                connection.execute(update(_WORKERS).where(_WORKERS.c.id == row.id).values(ended="lost"))
-        return [WorkerRecord(*row) for row in rows]
+            silent = lost.where(_WORKERS.c.seen_at < _now(connection) - seconds)
+            return [WorkerRecord(*row) for row in connection.execute(silent.returning(*_WORKERS.c))]
 
     # Pools
 
@@ -320,20 +314,17 @@ class FleetRecords:
     def open_start(self, job: str) -> Start | None:
         """Return the newest start of *job* that no run has ended, if any."""
         ended = select(_RUNS.c.run).where(_RUNS.c.job == job)
-        query = select(*(_STARTS.c[name] for name in Start._fields)).where(_STARTS.c.job == job)
+        query = select(_STARTS).where(_STARTS.c.job == job, _STARTS.c.run.not_in(ended))
         with self._transaction() as connection:
-            row = connection.execute(
-                query.where(_STARTS.c.run.not_in(ended)).order_by(_STARTS.c.at.desc())
-            ).first()
+            row = connection.execute(query.order_by(_STARTS.c.at.desc())).first()
         return None if row is None else Start(*row)
 
     def running(self) -> list[Start]:
         """Return all starts that no run has ended, oldest first."""
-        query = select(*(_STARTS.c[name] for name in Start._fields)).order_by(_STARTS.c.at)
         has_ended = select(_RUNS.c.run).where(_RUNS.c.run == _STARTS.c.run).exists()
+        query = select(_STARTS).where(~has_ended).order_by(_STARTS.c.at)
         with self._transaction() as connection:
-            rows = connection.execute(query.where(~has_ended)).all()
-        return [Start(*row) for row in rows]
+            return [Start(*row) for row in connection.execute(query)]
 
     def record(self, run: AgentRun) -> None:
         """Add the record of a run. The same record again adds nothing: the answer of the first try was lost."""
@@ -344,16 +335,14 @@ class FleetRecords:
 
     def runs(self, target: str | None = None, *, newest: int = _LONG) -> list[AgentRun]:
         """Return the newest records, of one target or of all, oldest first."""
-        query = (
-            select(*(_RUNS.c[name] for name in AgentRun._fields))
-            .order_by(_RUNS.c.number.desc())
-            .limit(newest)
-        )
+        columns = (_RUNS.c[name] for name in AgentRun._fields)
+        query = select(*columns).order_by(_RUNS.c.number.desc()).limit(newest)
+        if target is not None:
+            query = query.where(_RUNS.c.target == target)
         with self._transaction() as connection:
-            rows = connection.execute(
-                query if target is None else query.where(_RUNS.c.target == target)
-            ).all()
-        return [_run(row) for row in reversed(rows)]
+            rows = connection.execute(query).all()
+        runs = [AgentRun(*row) for row in reversed(rows)]
+        return [run._replace(outcome=RunOutcome(run.outcome)) for run in runs]
 
     def started_by(self, target: str) -> set[str]:
         """Return the ids of all runs of a target, which are the conversations that its session had in the fleet."""
@@ -392,11 +381,6 @@ def over_budget(pool: str, spent: float, cost: float, daily_budget: float) -> Po
         return None
     reason = f"${spent:.2f} of the daily budget of ${daily_budget:.2f} are spent or reserved"
     return PoolState(pool, None, reason)
-
-
-def _run(row: Sequence[Any]) -> AgentRun:
-    run = AgentRun(*row)
-    return run._replace(outcome=RunOutcome(run.outcome))
 
 
 def _lock(connection: Connection, name: str) -> None:

@@ -154,16 +154,11 @@ class Worker:
         done = self._attempt(job, run, target, fence=before is not None, worktree=worktree)
         summary = done.summary
         record = AgentRun(
-            run=run,
-            job=job,
-            target=target.key,
-            pool=pool.name,
-            worker=self.id,
+            *start[:5],
             machine=self._machine,
             command=done.command,
             outcome=done.outcome,
             started_at=began,
-            ended_at=0.0,
             exit_status=done.ended.status if done.ended else None,
             cost=summary.cost if summary else None,
             tokens=summary.tokens if summary else None,
@@ -226,8 +221,8 @@ class Worker:
         return False
 
     def _record(self, run: AgentRun) -> None:
-        """Record the end of a run."""
-        ended = run if run.ended_at else run._replace(ended_at=self._patient(self._fleet.records.now))
+        """Record that a run ends now."""
+        ended = run._replace(ended_at=self._patient(self._fleet.records.now))
         self._patient(lambda: self._fleet.records.record(ended))
         self._say(f"{run.job}: {run.outcome}{f' ({run.note})' if run.note else ''}")
 
@@ -245,16 +240,4 @@ class Worker:
 
 def _without_agent(start: Start, outcome: RunOutcome, note: str = "") -> AgentRun:
     """Return the record of a run that ended without its worker."""
-    return AgentRun(
-        run=start.run,
-        job=start.job,
-        target=start.target,
-        pool=start.pool,
-        worker=start.worker,
-        machine="",
-        command="",
-        outcome=outcome,
-        started_at=start.at,
-        ended_at=0.0,
-        note=note,
-    )
+    return AgentRun(*start[:5], outcome=outcome, started_at=start.at, note=note)

@@ -41,9 +41,7 @@ def start(number: int, reserved: float = 1.0) -> Start:
 def ended(
     number: int, outcome: RunOutcome = RunOutcome.FINISHED, cost: float | None = None, at: float = 0.0
 ) -> AgentRun:
-    return AgentRun(
-        f"run-{number}", f"job-{number}", "session", POOL, "worker", "vm", "agent", outcome, at, at, cost=cost
-    )
+    return AgentRun(f"run-{number}", f"job-{number}", "session", POOL, "worker", outcome, at, at, cost=cost)
 
 
 @pytest.mark.every_store

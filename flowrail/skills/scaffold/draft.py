@@ -95,8 +95,8 @@ def read(path: str) -> Draft:
             hint="give each step a heading, such as `## 1. Collect the changes`, and run the command again",
             place=path,
         )
-    steps = tuple(_steps(sections, titles))
-    about = "\n\n".join(_about(sections, titles)).strip()
+    about, texts = _parts(sections, titles)
+    steps = tuple(_steps(texts, titles))
     findings = (*_findings(front.values, steps), *_files_beside(path))
     return Draft(front.values, about, steps, findings)
 
@@ -156,7 +156,26 @@ def _step_titles(sections: list[_Section]) -> Mapping[int, str]:
     return {}
 
 
-def _steps(sections: list[_Section], titles: Mapping[int, str]) -> Iterator[DraftStep]:
+def _parts(sections: list[_Section], titles: Mapping[int, str]) -> tuple[str, dict[int, str]]:
+    """Return the text that is no step, without the title of the page, and that of each step with its subsections."""
+    level = sections[next(iter(titles))].level
+    about: list[str] = []
+    steps: dict[int, list[str]] = {}
+    part = about
+    for at, section in enumerate(sections):
+        if at in titles:
+            part = steps[at] = [section.text]
+            continue
+        if section.level <= level:
+            part = about
+        if section.level > 1 and (section.text or part is not about):
+            part.append(f"{'#' * section.level} {section.title}")
+        part.append(section.text)
+    texts = {at: "\n\n".join(filter(None, paragraphs)) for at, paragraphs in steps.items()}
+    return "\n\n".join(filter(None, about)), texts
+
+
+def _steps(texts: Mapping[int, str], titles: Mapping[int, str]) -> Iterator[DraftStep]:
     used: Counter[str] = Counter()
     for at, title in titles.items():
         plain = shortened(blanked(re.sub(r"[`*_]", "", title)), 120)
@@ -165,34 +184,7 @@ def _steps(sections: list[_Section], titles: Mapping[int, str]) -> Iterator[Draf
         stem = words if words[:1].isalpha() else f"step-{words}".strip("-")
         used[stem] += 1
         step_id = stem if used[stem] == 1 else f"{stem}-{used[stem]}"
-        text = "\n\n".join(_with_subsections(sections, at))
-        yield DraftStep(step_id, plain, _escaped(text))
-
-
-def _with_subsections(sections: list[_Section], at: int) -> Iterator[str]:
-    """Yield the text of a section and of the deeper ones below it, with their headings."""
-    if sections[at].text:
-        yield sections[at].text
-    for section in sections[at + 1 :]:
-        if section.level <= sections[at].level:
-            return
-        yield f"{'#' * section.level} {section.title}"
-        if section.text:
-            yield section.text
-
-
-def _about(sections: list[_Section], titles: Mapping[int, str]) -> Iterator[str]:
-    """Yield what is not part of a step, without the title of the page."""
-    level = sections[next(iter(titles))].level
-    is_step = False
-    for at, section in enumerate(sections):
-        is_step = at in titles or (is_step and section.level > level)
-        if is_step:
-            continue
-        if section.level > 1 and section.text:
-            yield f"{'#' * section.level} {section.title}"
-        if section.text:
-            yield section.text
+        yield DraftStep(step_id, plain, _escaped(texts[at]))
 
 
 def _escaped(text: str) -> str:
@@ -243,28 +235,27 @@ def _findings(fields: Mapping[str, object], steps: tuple[DraftStep, ...]) -> Ite
             None, "the text has no description", "say in SKILL.md what the skill does and when to use it"
         )
     for step in steps:
-        if not step.text:
-            yield DraftFinding(
-                step.id, "the heading has no text", f"write the instructions to steps/{step.id}.md"
-            )
-            continue
-        if len(step.text) > _LONGEST_INSTRUCTIONS:
-            yield DraftFinding(
-                step.id,
-                f"the text has {len(step.text)} characters",
-                "split the step: agents stop following long texts",
-            )
-        asks_user = False
-        for pattern, fact, hint in _PASSAGES:
-            found = re.search(pattern, step.text, re.IGNORECASE)
-            if found:
-                passage = " ".join(found[0].split())
-                yield DraftFinding(
-                    step.id, f"the text says \u201c{passage}\u201d, but {fact}", hint.replace("{id}", step.id)
-                )
-                asks_user = asks_user or hint == _QUESTIONS
-        if not asks_user:
-            yield _evidence_finding(step)
+        yield from _step_findings(step)
+
+
+def _step_findings(step: DraftStep) -> Iterator[DraftFinding]:
+    if not step.text:
+        yield DraftFinding(
+            step.id, "the heading has no text", f"write the instructions to steps/{step.id}.md"
+        )
+        return
+    if len(step.text) > _LONGEST_INSTRUCTIONS:
+        fact = f"the text has {len(step.text)} characters"
+        yield DraftFinding(step.id, fact, "split the step: agents stop following long texts")
+    hints = []
+    for pattern, fact, hint in _PASSAGES:
+        passage = re.search(pattern, step.text, re.IGNORECASE)
+        if passage:
+            hints.append(hint)
+            said = f"the text says \u201c{' '.join(passage[0].split())}\u201d, but {fact}"
+            yield DraftFinding(step.id, said, hint.replace("{id}", step.id))
+    if _QUESTIONS not in hints:
+        yield _evidence_finding(step)
 
 
 def _files_beside(path: str) -> Iterator[DraftFinding]:
