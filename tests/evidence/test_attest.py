@@ -19,7 +19,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer._key import SSlibKey
 from support.evidence import begin, demand, report, write
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import flow, refused, told
 
 from flowrail.evidence.envelope import key_id
 
@@ -66,38 +66,6 @@ def test_there_is_a_statement_for_each_step_with_what_was_checked() -> None:
     assert predicate["checks"][0]["level"] == "checked"
     assert linked["predicateType"] == "https://in-toto.io/attestation/link/v0.3"
     assert (linked["predicate"]["name"], linked["predicate"]["byproducts"]["outcome"]) == ("tell", "ok")
-
-
-TEAM = """\
-name: NAME
-steps:
-  - id: look
-    title: Look
-    actions: [Have it looked at.]
-    dispatch:
-      agent: explore
-      over: [api, web]
-      join: at least 1
-      prompt: steps/part.md
-      evidence: [{id: report, file: "$item.md", contains: ["## Findings"]}]
-    next: {ok: null}
-"""
-
-
-def test_the_evidence_of_accepted_sub_agents_is_part_of_the_statement_of_their_step() -> None:
-    put_skill("team", TEAM, texts={"steps/part.md": "Look at $item.\n"})
-    session = told("start", "team")["session"]
-    write("api.md", "## Findings\n")
-    for dispatch, outcome in (("d0-1", "ok"), ("d0-2", "fail")):
-        token = told("claim", session, dispatch)["token"]
-        told("finish", session, dispatch, outcome, "--token", token)
-    assert told("step", "team", "ok", "--session", session)["status"] == "completed"
-
-    (statement,) = lines(flow("attest", session).out)
-
-    assert statement["predicateType"] == "https://in-toto.io/attestation/test-result/v0.1"
-    assert statement["predicate"]["passedTests"] == ["d0-1 report"]
-    assert [subject["name"] for subject in statement["subject"]] == [f"{session}/records/5", "api.md"]
 
 
 def test_a_signed_attestation_is_verified_and_a_changed_one_is_not() -> None:

@@ -43,18 +43,6 @@ def test_the_same_report_is_evaluated_again_and_accepted_once_the_evidence_is_th
     assert again["replayed"]
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [("## Risks", "fail"), ("a long plan without them", "fail"), ("## Risks\nthere are none", None)],
-)
-def test_a_file_must_be_large_enough_and_contain_the_texts(text: str, verdict: str | None) -> None:
-    demand(PLAN)
-    session = begin()
-    write("plan.md", text)
-
-    assert report(session) == ({"plan": verdict} if verdict else {})
-
-
 def test_every_line_that_a_file_cites_must_exist() -> None:
     demand({"id": "report", "file": "report.md", "citations": True})
     session = begin()
@@ -166,23 +154,6 @@ def test_json_must_match_the_schema_of_the_skill() -> None:
         assert report(session) == {"verdict": "fail"}, text
     write("out.json", '{"passed": true}')
     assert report(session) == {}
-
-
-def test_json_whose_path_is_reported_cannot_pass_for_a_change() -> None:
-    demand(
-        {"id": "verdict", "json": "$where", "schema": "schemas/v.json", "changed": True},
-        schemas__v_json='{"required": ["passed"]}',
-    )
-    file = Path(".claude/skills/built/workflow.yaml")
-    file.write_text(
-        file.read_text().replace("    tries:", "    reports: {where: {type: string}}\n    tries:")
-    )
-    write("old.json", '{"passed": true}')
-    session = begin()
-
-    ran = flow("step", "built", "ok", "--session", session, "-s", "where=old.json")
-
-    assert (ran.status, "old.json was not looked at when the step was entered" in ran.err) == (4, True)
 
 
 def test_a_schema_that_refers_to_another_place_fetches_nothing() -> None:

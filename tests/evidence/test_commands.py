@@ -272,16 +272,6 @@ def test_a_waived_check_is_waived_in_this_attempt_and_says_who_and_why() -> None
     assert report(session) == {"tests": "not_run"}
 
 
-def test_a_failing_file_cannot_be_approved() -> None:
-    demand({"id": "plan", "file": "plan.md", "level": "approved"})
-    session = begin()
-
-    said, status = at_a_terminal(["evidence", "approve", session, "plan", "--reason", "fine"], "yes")
-
-    assert status == 4
-    assert "so it cannot be approved" in said
-
-
 def test_unknown_checks_and_steps_without_evidence_are_refused_in_words() -> None:
     demand({"id": "plan", "file": "plan.md"})
     session = begin()

@@ -53,12 +53,6 @@ def put_skills() -> None:
     put_skill("lead", LEAD, texts={"workflows/part.yaml": part, "steps/part/build.md": TEXT})
 
 
-def touch(session: str) -> None:
-    del session
-    for path in (*Path("src").iterdir(), Path("docs/plan.md")):
-        os.utime(path)
-
-
 def write_receipts(session: str) -> None:
     receipt = json.dumps({"tests": "pass", "lint": {"verdict": "pass", "level": "checked"}, "exit_status": 0})
     for place in ("evidence.json", ".flow/evidence.json"):
@@ -150,7 +144,6 @@ steps:
 """
 
 TRICKS: tuple[Trick, ...] = (
-    touch,
     write_receipts,
     copy_the_template,
     edit_and_undo,
@@ -185,7 +178,7 @@ def test_no_trick_makes_a_check_pass(session: str) -> None:
     for trick in TRICKS:
         trick(session)
 
-        may_pass = {"scope"} if trick in TRICKS[2:-1] else set()  # the copied template is a change in git
+        may_pass = {"scope"} if trick in TRICKS[1:-1] else set()  # the copied template is a change in git
         assert passed_checks(session) <= may_pass, trick.__name__
         assert flow("step", "built", "ok", "--session", session).status == 4, trick.__name__
         flow("answer", session, "evidence=Try again")
@@ -204,7 +197,7 @@ def test_a_child_cannot_report_what_its_parent_could_not(session: str) -> None:
     lead = str(within(A, "start", "lead")["session"])
     child = str(within(A, "claim", lead, "d0-1")["session"])
 
-    for trick in (touch, copy_the_template, edit_and_undo, run_alike, ask_flow_to_run_it):
+    for trick in (copy_the_template, edit_and_undo, run_alike, ask_flow_to_run_it):
         trick(child)
         assert flow("step", "lead/part", "ok", "--session", child).status == 4, trick.__name__
         flow("answer", child, "evidence=Try again")

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.skills import git, repository
+from support.skills import repository
 
 from flowrail.git import GitFailedError, output_of
 
@@ -15,17 +15,6 @@ def test_git_variables_of_the_caller_do_not_mislead(tmp_path: Path) -> None:
     answer = output_of(str(folder), ("rev-parse", "--show-toplevel"), {**os.environ, "GIT_DIR": "/elsewhere"})
 
     assert answer.decode().strip() == str(folder)
-
-
-def test_no_program_that_the_repository_configures_is_started(tmp_path: Path) -> None:
-    folder, hook = repository(tmp_path / "a"), tmp_path / "hook"
-    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    hook.chmod(0o755)
-    git(folder, "config", "core.fsmonitor", str(hook))
-
-    output_of(str(folder), ("status", "--porcelain"), os.environ)
-
-    assert not (tmp_path / "ran").exists()
 
 
 def test_a_git_that_is_missing_fails_or_does_not_answer_is_reported(tmp_path: Path) -> None:

@@ -13,38 +13,6 @@ from support.sandbox import flow, project_skills, put_skill, refused, told
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
 
-def test_resuming_keeps_the_baseline_and_shows_what_is_missing_now() -> None:
-    demand(PLAN, {"id": "parts", "files": "*.txt"})
-    write("plan.md", "old")
-    session = begin()
-    write("a.txt", "part")
-    assert report(session) == {"plan": "fail"}
-
-    before = verdicts(session)
-    write("plan.md", "new")
-    after = verdicts(session)
-
-    assert before == {"plan": "fail", "parts": "pass"}
-    assert after == {"plan": "pass", "parts": "pass"}
-    assert report(session) == {}
-
-
-def verdicts(session: str) -> dict[str, str]:
-    """Return the verdicts that a resumed step shows."""
-    return {check["id"]: check["verdict"] for check in told("resume", session)["evidence"]}
-
-
-def test_a_fork_keeps_the_baseline() -> None:
-    demand(PLAN)
-    write("plan.md", "old")
-    session = begin()
-    write("plan.md", "new")
-
-    forked = told("session", "fork", session, "--at", "0")["session"]
-
-    assert report(forked) == {}
-
-
 def test_a_rewind_takes_a_new_baseline() -> None:
     demand(PLAN)
     write("plan.md", "old")

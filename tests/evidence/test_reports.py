@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from support.evidence import begin, demand, report, write
@@ -89,30 +88,6 @@ def test_an_answer_is_kept_and_checked_again_with_the_next_report() -> None:
     assert told("resume", session)["questions"][0]["answer"] == ["Yes"]
     write("plan.md", "plan")
     assert report(session, "done") == {}
-
-
-def test_a_refused_claim_and_an_accepted_one_are_on_record() -> None:
-    demand(PLAN, {"id": "parts", "files": "*.md"})
-    session = begin()
-    report(session)
-    write("plan.md", "plan")
-    report(session)
-
-    journal = Path(".flow/sessions", session, "journal.jsonl").read_text().splitlines()
-    refusal, move = (json.loads(line) for line in journal[1:])
-
-    assert refusal["kind"] == "refused"
-    assert refusal["note"] == {"claim": "ok", "missing": ["plan", "parts"]}
-    kept = refusal["session"]["evidence"]["build"]
-    assert (kept["claim"], kept["refusals"]) == ("ok", 1)
-    assert [result["verdict"] for result in kept["results"]] == ["fail", "empty"]
-    results = move["session"]["last"]["evidence"]
-    assert [(result["check"], result["level"], result["verdict"]) for result in results] == [
-        ("plan", "checked", "pass"),
-        ("parts", "checked", "pass"),
-    ]
-    assert len(results[0]["files"]["plan.md"]) == 64
-    assert flow("session", "verify", session).status == 0
 
 
 def test_a_long_baseline_is_stored_once_beside_the_journal() -> None:

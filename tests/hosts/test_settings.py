@@ -69,19 +69,6 @@ def test_other_entries_stay_in_their_order_and_indentation() -> None:
     assert json.loads(PROJECT.read_text()) == json.loads(OTHERS)
 
 
-def test_hooks_of_another_version_are_replaced() -> None:
-    old = {"hooks": [{"type": "command", "command": "flow hook stop --old"}]}
-    put(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}, old]}}))
-    assert "HOOKS_OUTDATED" in [finding["code"] for finding in findings()]
-
-    told("hook", "install")
-
-    text = PROJECT.read_text()
-    assert "--old" not in text
-    assert json.loads(text)["hooks"]["Stop"][0]["hooks"][0]["command"] == "x"
-    assert text.count("flow hook stop") == 1
-
-
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

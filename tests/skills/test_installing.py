@@ -58,12 +58,6 @@ def test_only_the_card_may_be_installed_and_the_steps_come_from_the_package() ->
     assert list(files(project_skills() / SKILL)) == ["SKILL.md"]
 
 
-@pytest.mark.parametrize("verb", ["install", "skill uninstall"])
-@pytest.mark.parametrize("words", [[], [SKILL, "--all"]])
-def test_what_is_meant_has_to_be_said_one_way(verb: str, words: list[str]) -> None:
-    assert refused(*verb.split(), *words)[0] == 2
-
-
 # --- what is already there
 
 
@@ -91,15 +85,6 @@ def test_a_file_changed_by_hand_is_left_and_named(installed: Path) -> None:
     assert gone.exists()
     assert "not replaced, because it has changed or flow did not write it: steps/synthesis.md" in ran.out
     assert states("install", SKILL)["steps/synthesis.md"] == "left"
-
-
-def test_force_takes_a_change_back(installed: Path) -> None:
-    (installed / "steps" / "synthesis.md").write_text("Mine.\n")
-    (installed / "mine.md").write_text("Mine too.\n")
-
-    flow("install", SKILL, "--force")
-
-    assert files(installed) == {**files(BUNDLE), "mine.md": b"Mine too.\n"}
 
 
 def test_an_older_version_is_brought_up_to_date(installed: Path) -> None:

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support.databases import Server, postgres
+from support.databases import Server
 
 pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
-from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.storage.database import Database, DatabaseListener, SchemaError
 from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles, WrittenRecords
-from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError, Encoding, JournalFullError
 from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import SqlStore
@@ -156,25 +155,6 @@ def test_a_change_that_fails_adds_nothing(open_store: Open) -> None:
         raise RuntimeError
 
     assert [entry.text for entry in open_store().records(key)] == ["first"]
-
-
-def test_a_second_change_waits_for_the_first_and_then_gives_up(open_store: Open) -> None:
-    key = started(open_store())
-    refused: list[BaseException] = []
-
-    def second() -> None:
-        try:
-            add(open_store(), key, "late", wait=0.1)
-        except ConflictError as error:
-            refused.append(error)
-
-    with open_store().change(key, wait=1):
-        other = threading.Thread(target=second)
-        other.start()
-        other.join()
-
-    assert isinstance(refused[0], LockTimeoutError)
-    assert add(open_store(), key, "after")
 
 
 def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
@@ -349,29 +329,3 @@ def test_a_record_that_was_changed_in_the_database_is_found(
 
     with pytest.raises(DamagedError):
         list(store.records(key))
-
-
-def test_a_password_is_never_shown() -> None:
-    database = Database("postgresql://me:secret@localhost:1/db")
-
-    with pytest.raises(StorageError) as refused:
-        SqlStore(database, kind()).ids()
-
-    assert "secret" not in f"{refused.value.message} {refused.value.hint} {database.shown}"
-    assert database.shown == "postgresql://me@localhost:1/db"
-
-
-def test_the_server_may_restart_between_two_changes(database: Callable[[str], Database]) -> None:
-    with postgres() as server:
-        address = server.address()
-        database(address).init()
-        store: SqlStore[Entry] = SqlStore(database(address), kind())
-        key = started(store)
-        server.stop()
-        with pytest.raises(StorageError, match="failed"):
-            add(store, key, "lost")
-        server.start()
-
-        add(store, key, "second")
-
-        assert [entry.text for entry in store.records(key)] == ["first", "second"]
