@@ -197,7 +197,7 @@ def _events(pages: Pages, activity: Activity) -> Callable[[Request], Awaitable[R
 
     async def changes(request: Request) -> AsyncIterator[str]:
         activity.open_pages += 1
-        listener = pages.world.store.listener()
+        listener = pages.world.store.backend.listener()
         try:
             seen = await run_in_threadpool(pages.stamps)
             yield "retry: 1000\n\n"

@@ -60,7 +60,7 @@ def _boards(here: Environment, session_id: str | None) -> Boards:
     """Yield the board when the store may have changed, and `None` at least once a second if it is the same."""
     board = Board(here.store)
     shown: list[BoardEntry] | None = None
-    with closing(here.store.listener()) as listener:
+    with closing(here.store.backend.listener()) as listener:
         while True:
             entries = board.refresh(here.now)
             if session_id is not None:

@@ -16,6 +16,7 @@ from flowrail.machines.definition.parts import freeze_deep
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant, Domain
 from flowrail.machines.definition.workflow import Workflow, has_functions
+from flowrail.machines.engine.outcome import HandlerError, applies
 from flowrail.machines.exploration.actions import values_to_try
 from flowrail.machines.exploration.reads import FunctionReads, rounds
 from flowrail.machines.exploration.walks import observe
@@ -123,18 +124,9 @@ def _names(when: object) -> frozenset[str]:
         return frozenset()
 
 
-def _applies(step: StepDef, inputs: Mapping[str, object]) -> bool:
+def _applies(step: StepDef, inputs: Mapping[str, Any]) -> bool:
     """Return whether *step* applies; it does if its condition cannot be evaluated."""
-    visit = inputs.get(ITERATION, 1)
-    if callable(step.when):
-        try:
-            return bool(step.when(StepContext(step.id, inputs, inputs, int(str(visit)), step.limit)))
-        except Exception:  # noqa: BLE001 - an author's function may raise anything
-            return True
-    if step.when is None:
-        return True
-    values = {**inputs, "visit": visit, "limit": step.bound}
     try:
-        return parse(step.when).holds(values)
-    except RuleError:
+        return applies(step, StepContext(step.id, inputs, inputs, inputs.get(ITERATION, 1), step.bound))
+    except HandlerError:
         return True

@@ -24,7 +24,6 @@ from flowrail.storage.file_store import (
     FileBackend,
     HeldEntry,
     Kind,
-    Listener,
     SideFiles,
     Stamp,
     WrittenRecords,
@@ -143,10 +142,6 @@ class Store:
         """Return the ids of the sessions that may belong to these conversations; the caller checks each."""
         return self._files.ids({"conversation": conversations})
 
-    def listener(self) -> Listener:
-        """Return what waits for changes of the sessions by any process."""
-        return self.backend.listener()
-
     def written(self, session_id: str) -> WrittenRecords:
         """Return a session as it was written, to be restored in another store."""
         return self._files.written(session_id)
@@ -177,10 +172,6 @@ class Store:
         """Hold a session's lock, and give it as it is under that lock."""
         with self._files.change(session_id, wait=wait) as held:
             yield SessionChange(self, held, self._files.side_files(session_id))
-
-    def first(self, session_id: str) -> Record:
-        """Return a session's first record."""
-        return self._files.first(session_id)
 
     def records(self, session_id: str, *, foreign: bool = False) -> Iterator[Record]:
         """Yield every record of a session in order, each checked against the one before it.

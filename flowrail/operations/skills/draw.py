@@ -70,7 +70,7 @@ def drawable(definition: Workflow, findings: Sequence[Finding]) -> tuple[Workflo
 
 def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     """Return the stored workflow of a session and its records; *address*, if given, must be its skill."""
-    skill = store.first(session_id).session.skill
+    skill = store.read(session_id).session.skill
     if address is not None and address != skill:
         raise OtherSkillError(
             f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",
