@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         QUESTION_RELAY_HANDLER as QUESTION_RELAY_HANDLER,
         SUB_AGENT_QUESTION_FORMAT as SUB_AGENT_QUESTION_FORMAT,
     )
-    from flowrail.machines.guidance.question_relay import parse_questions as parse_questions
+    from flowrail.machines.engine.question_input import parse_questions as parse_questions
     from flowrail.machines.loading.packages import (
         discover_workflows as discover_workflows,
         register_workflow as register_workflow,
@@ -131,7 +131,7 @@ else:
             "flowrail.machines.engine.transitions": "compile_workflow event_name position",
             "flowrail.machines.guidance.guide": "Guidance OfferedTransition guide",
             "flowrail.machines.engine.questions": "QUESTION_RELAY_HANDLER SUB_AGENT_QUESTION_FORMAT",
-            "flowrail.machines.guidance.question_relay": "parse_questions",
+            "flowrail.machines.engine.question_input": "parse_questions",
             "flowrail.machines.loading.packages": "discover_workflows register_workflow",
             "flowrail.machines.loading.skill_folder": "FolderResources ResourceProvider",
             "flowrail.machines.loading.skill_decorator": "skill",

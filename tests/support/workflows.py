@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
@@ -13,7 +12,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import advance
-from flowrail.machines.sessions.session import CANCELLED, FINISHED, AskedQuestion, Dispatched, Report, Session
+from flowrail.machines.exploration.actions import with_results
+from flowrail.machines.sessions.session import AskedQuestion, Report, Session
 
 OK, FAIL, SKIP, ITERATE, DEFAULT = (str(each) for each in Outcome)
 REPORTED = (OK, FAIL, SKIP, ITERATE)
@@ -127,14 +127,5 @@ def _answered(question: AskedQuestion, words: Sequence[str], now: str, reason: s
 
 def ended(session: Session, *outcomes: str | None) -> Session:
     """Return *session* with the outcomes of its dispatches, in order. `None` leaves one unchanged."""
-    known = session.dispatches
-    pairs = [*zip(known, [*outcomes, *[None] * len(known)], strict=False)]
-    return session._replace(dispatches=tuple(_ended(each, outcome) for each, outcome in pairs))
-
-
-def _ended(dispatch: Dispatched, outcome: str | None) -> Dispatched:
-    if outcome is None:
-        return dispatch
-    if outcome == CANCELLED:
-        return dispatch._replace(status=CANCELLED)
-    return dispatch._replace(status=FINISHED, outcome=outcome, result=Frozen())
+    unfinished = [""] * (len(session.dispatches) - len(outcomes))
+    return with_results(session, [*(outcome or "" for outcome in outcomes), *unfinished])

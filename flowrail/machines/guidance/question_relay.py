@@ -9,11 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flowrail.machines.definition.step_parts import Option, Question
-from flowrail.machines.engine.question_input import QuestionsError, parse_questions
+from flowrail.machines.definition.step_parts import Question
 from flowrail.text.safe_text import HIDDEN, Markup
-
-__all__ = ["Option", "Question", "QuestionsError", "as_host_questions", "as_xml", "parse_questions"]
 
 
 def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Markup:

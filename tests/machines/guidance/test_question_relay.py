@@ -11,16 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.step_parts import problems_in
+from flowrail.machines.definition.step_parts import Option, Question, problems_in
+from flowrail.machines.engine.question_input import QuestionsError, parse_questions
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
-from flowrail.machines.guidance.question_relay import (
-    Option,
-    Question,
-    QuestionsError,
-    as_host_questions,
-    as_xml,
-    parse_questions,
-)
+from flowrail.machines.guidance.question_relay import as_host_questions, as_xml
 from flowrail.text.safe_text import visible
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
