@@ -12,20 +12,10 @@ if TYPE_CHECKING:
         ChoiceSet as ChoiceSet,
         Constant as Constant,
     )
-    from flowrail.machines.exploration.actions import (
-        Act as Act,
-        acts as acts,
-        perform as perform,
-    )
     from flowrail.machines.exploration.inputs import (
         extract_schema as extract_schema,
         generate_inputs as generate_inputs,
         input_id as input_id,
-    )
-    from flowrail.machines.exploration.walks import (
-        Plan as Plan,
-        Walk as Walk,
-        plan as plan,
     )
     from flowrail.testing.invocation import run_skill_invocation as run_skill_invocation
     from flowrail.testing.run import (
@@ -37,9 +27,7 @@ else:
         __name__,
         {
             "flowrail.machines.definition.values": "BoundedInt ChoiceSet Constant",
-            "flowrail.machines.exploration.actions": "Act acts perform",
             "flowrail.machines.exploration.inputs": "extract_schema generate_inputs input_id",
-            "flowrail.machines.exploration.walks": "Plan Walk plan",
             "flowrail.testing.invocation": "run_skill_invocation",
             "flowrail.testing.run": "Run load",
         },

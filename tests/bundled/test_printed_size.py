@@ -82,8 +82,8 @@ def covering(walks: Sequence[Walk]) -> Iterator[Walk]:
     """Yield the walks that take a transition which no earlier one takes."""
     taken: set[TransitionKey] = set()
     for walk in walks:
-        if not taken.issuperset(walk.ways):
-            taken.update(walk.ways)
+        if not taken.issuperset(walk.transitions):
+            taken.update(walk.transitions)
             yield walk
 
 

@@ -244,19 +244,16 @@ def _kept(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
     """Return the values that a handler returned, as they will be read from the journal."""
     try:
         plain: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
+        problem = strict_json.problem(plain)
     except (TypeError, ValueError, RecursionError) as error:
-        raise HandlerError(
-            f"the handler of step `{step.id}` returned values that cannot be saved: {_one_line(error)}",
-            hint="return texts, numbers, true or false, and lists and dicts of them",
-            step=step.id,
-        ) from None
-    if odd := strict_json.problem(plain):
-        raise HandlerError(
-            f"the handler of step `{step.id}` returned a value that {odd}",
-            hint="return simpler values",
-            step=step.id,
-        )
-    return plain
+        problem = _one_line(error)
+    if problem is None:
+        return plain
+    raise HandlerError(
+        f"the handler of step `{step.id}` returned values that cannot be saved: {problem}",
+        hint="return texts, numbers, true or false, and lists and dicts of them",
+        step=step.id,
+    )
 
 
 def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:

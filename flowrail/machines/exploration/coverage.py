@@ -63,7 +63,7 @@ class SessionCoverage(NamedTuple):
 
 def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
     """Return how often *walks* take each transition."""
-    return _counted(workflow, (way for walk in walks for way in walk.ways))
+    return _counted(workflow, (transition for walk in walks for transition in walk.transitions))
 
 
 def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> SessionCoverage:

@@ -51,7 +51,7 @@ class Walk(NamedTuple):
     name: str
     params: Mapping[str, Any]
     acts: tuple[Act, ...]
-    ways: tuple[TransitionKey, ...] = ()
+    transitions: tuple[TransitionKey, ...] = ()
     error: str | None = None
     loose: bool = False
 
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     """
 
     walks: tuple[Walk, ...]
-    ways: tuple[TransitionKey, ...]
+    transitions: tuple[TransitionKey, ...]
     missing: tuple[TransitionKey, ...]
     unentered: tuple[str, ...] = ()
     is_part: bool = False
@@ -73,7 +73,7 @@ class _SearchNode(NamedTuple):
     session: Session | None
     before: int | None
     act: Act | None
-    ways: tuple[TransitionKey, ...]
+    transitions: tuple[TransitionKey, ...]
     atoms: tuple[Atom, ...]
     """In an order that is the same in every process: walks are named after them."""
     error: str | None = None
@@ -86,12 +86,12 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     chosen = _covering(search)
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
     known = tuple(dict.fromkeys(declared_transitions(workflow)))
-    taken = {way for walk in chosen for way in walk.ways}
+    taken = {transition for walk in chosen for transition in walk.transitions}
     entered = {atom[1] for atom in search.first if atom[0] == "visits"}
     return Plan(
         tuple(_named(chosen)),
         known,
-        tuple(way for way in known if way not in taken),
+        tuple(transition for transition in known if transition not in taken),
         tuple(step.id for step in workflow.steps if step.id not in entered),
         search.is_part,
     )
@@ -180,13 +180,13 @@ class _Search:
         nodes = self.path(number)
         session = nodes[-1].session
         acts_taken = [node.act for node in nodes if node.act is not None]
-        ways = [way for node in nodes for way in node.ways]
+        transitions = [transition for node in nodes for transition in node.transitions]
         tail: list[tuple[Act, Session]] | None = []
         if session is not None:
             tail = self._tail(session)
             for act, after in tail or ():
                 acts_taken.append(act)
-                ways += transitions_between(session, after, self.workflow)
+                transitions += transitions_between(session, after, self.workflow)
                 session = after
         if tail is None and self.effort.is_used_up:
             return None
@@ -194,7 +194,7 @@ class _Search:
             name,
             nodes[0].given,
             tuple(acts_taken),
-            tuple(ways),
+            tuple(transitions),
             error=nodes[-1].error,
             loose=tail is None,
         )
@@ -215,19 +215,19 @@ class _Search:
         after = self._performed(session, act)
         if not isinstance(after, Session):
             return _SearchNode(None, number, act, (), (("error", str(session.step), after),), after)
-        ways = transitions_between(session, after, self.workflow)
-        before = self.nodes[number].ways
-        atoms = [*self._atoms(after, ways, session)]
-        if ways and before:
-            atoms.append(("pair", before[-1], ways[0]))
+        transitions = transitions_between(session, after, self.workflow)
+        before = self.nodes[number].transitions
+        atoms = [*self._atoms(after, transitions, session)]
+        if transitions and before:
+            atoms.append(("pair", before[-1], transitions[0]))
         step = self.workflow.step(str(session.step))
         visit = min(session.visit, _most(step))
-        if not ways:
+        if not transitions:
             atoms.append(("asks", session.step, visit))
         atoms += [("answer", session.step, name, *labels, visit) for name, labels in act.answers]
         atoms += [("found", session.step, visit)] if act.findings else []
         atoms += [("ended", session.step, tuple(sorted(set(act.agents))), act.report)] if act.agents else []
-        return _SearchNode(after, number, act, ways or before, tuple(atoms))
+        return _SearchNode(after, number, act, transitions or before, tuple(atoms))
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:
@@ -239,10 +239,10 @@ class _Search:
         return after
 
     def _atoms(
-        self, session: Session, ways: tuple[TransitionKey, ...], before: Session | None = None
+        self, session: Session, transitions: tuple[TransitionKey, ...], before: Session | None = None
     ) -> Iterator[Atom]:
         """Yield what *session* shows, without the attempts that it has in common with the one *before*."""
-        yield from (("way", way) for way in ways)
+        yield from (("transition", transition) for transition in transitions)
         yield "status", session.step, session.status
         known = before.visits if before is not None else Frozen()
         for step_id, visits in session.visits.items():
@@ -308,14 +308,14 @@ def _covering(search: _Search) -> list[Walk]:
         walks.append(walk)
         for node in search.path(number):
             shown.update(node.atoms)
-        shown |= {("way", way) for way in walk.ways}
-        shown |= {("pair", *pair) for pair in pairwise(walk.ways)}
+        shown |= {("transition", transition) for transition in walk.transitions}
+        shown |= {("pair", *pair) for pair in pairwise(walk.transitions)}
     return walks
 
 
 def _purpose(atom: Atom) -> str:
     kind, *parts = atom
-    if kind == "way":
+    if kind == "transition":
         return f"{parts[0][0]}.{parts[0][1]}"
     if kind == "pair":
         return f"{parts[0][0]}.{parts[0][1]}-then-{parts[1][0]}.{parts[1][1]}"

@@ -52,8 +52,8 @@ def test_every_way_and_every_pair_is_taken_shortest_first() -> None:
 
     found = plan(made)
 
-    taken = {way for walk in found.walks for way in walk.ways}
-    pairs = {pair for walk in found.walks for pair in pairwise(walk.ways)}
+    taken = {transition for walk in found.walks for transition in walk.transitions}
+    pairs = {pair for walk in found.walks for pair in pairwise(walk.transitions)}
     assert taken == {(each.source, str(each.outcome)) for each in edges(made)}
     assert pairs >= {
         (("a", "ok"), ("b", "fail")),
@@ -71,7 +71,7 @@ def test_a_loop_without_a_limit_is_gone_round_a_few_times_and_left() -> None:
 
     found = plan(made)
 
-    assert 2 <= max(walk.ways.count(("a", "iterate")) for walk in found.walks) <= 6
+    assert 2 <= max(walk.transitions.count(("a", "iterate")) for walk in found.walks) <= 6
     assert not any(walk.loose for walk in found.walks)
 
 
@@ -81,8 +81,8 @@ def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() ->
     answers = {answer for walk in found.walks for act in walk.acts for answer in act.answers}
     assert found.missing == ()
     assert {label for _, (label,) in answers} == {"Another round", "MUST only", "Accept the risk", "Stop"}
-    assert any(("gate", "stop") in walk.ways for walk in found.walks)
-    stopped = next(walk for walk in found.walks if ("gate", "stop") in walk.ways)
+    assert any(("gate", "stop") in walk.transitions for walk in found.walks)
+    stopped = next(walk for walk in found.walks if ("gate", "stop") in walk.transitions)
     assert follow(REVIEWED, stopped)[-1].status == "failed"
 
 
@@ -176,7 +176,9 @@ def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
     for walk in found.walks:
         if walk.error is None and not walk.loose:
             assert not follow(made, walk)[-1].is_open
-    assert {way for walk in found.walks for way in walk.ways} >= set(found.ways) - set(found.missing)
+    assert {transition for walk in found.walks for transition in walk.transitions} >= set(
+        found.transitions
+    ) - set(found.missing)
 
 
 def tangle(count: int) -> Workflow:
