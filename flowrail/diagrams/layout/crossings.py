@@ -1,13 +1,15 @@
 """Reorder each row of a layered drawing so that few lines cross.
 
 Median sweeps go down and up, and the best order is kept. Ties keep their order, so the same graph is always drawn
-in the same way. A sweep takes linear time.
+in the same way.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 SWEEPS = 12
 
@@ -38,47 +40,24 @@ def crossings(rows: Sequence[Sequence[int]], below: Neighbours) -> int:
 
 
 def _between(upper: Sequence[int], lower: Sequence[int], below: Neighbours) -> int:
-    place = {vertex: number for number, vertex in enumerate(lower, start=1)}
-    tree = [0] * (len(lower) + 1)
-    count = seen = 0
+    place = {vertex: number for number, vertex in enumerate(lower)}
+    count = 0
+    seen: list[int] = []
     for vertex in upper:
-        targets = sorted(place[target] for target in below[vertex])
+        targets = [place[target] for target in below[vertex]]
+        count += sum(len(seen) - bisect_right(seen, target) for target in targets)
         for target in targets:
-            count += seen - _sum(tree, target)
-        for target in targets:
-            seen += 1
-            _add(tree, target)
+            insort(seen, target)
     return count
-
-
-def _add(tree: list[int], place: int) -> None:
-    while place < len(tree):
-        tree[place] += 1
-        place += place & -place
-
-
-def _sum(tree: list[int], place: int) -> int:
-    total = 0
-    while place:
-        total += tree[place]
-        place -= place & -place
-    return total
 
 
 def _by_median(row: Sequence[int], fixed: Sequence[int], neighbours: Neighbours) -> list[int]:
     """Return *row* sorted by the medians of its neighbours in *fixed*; a vertex without neighbours stays."""
     place = {vertex: number for number, vertex in enumerate(fixed)}
     medians = {
-        vertex: _median(sorted(place[neighbour] for neighbour in neighbours[vertex])) for vertex in row
+        vertex: median(place[neighbour] for neighbour in neighbours[vertex])
+        for vertex in row
+        if neighbours[vertex]
     }
-    movable = [vertex for vertex in row if medians[vertex] is not None]
-    movable.sort(key=lambda vertex: medians[vertex] or 0.0)
-    following = iter(movable)
-    return [vertex if medians[vertex] is None else next(following) for vertex in row]
-
-
-def _median(places: Sequence[int]) -> float | None:
-    if not places:
-        return None
-    middle = len(places) // 2
-    return float(places[middle]) if len(places) % 2 else (places[middle - 1] + places[middle]) / 2
+    following = iter(sorted(medians, key=medians.__getitem__))
+    return [next(following) if vertex in medians else vertex for vertex in row]
