@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import groupby
 from typing import NamedTuple
 
 from flowrail.machines.definition.parts import Frozen
@@ -133,13 +134,8 @@ class Picture(NamedTuple):
     @property
     def bands(self) -> tuple[tuple[str | None, tuple[Node, ...]], ...]:
         """The nodes in runs of the same phase, in order."""
-        found: list[tuple[str | None, list[Node]]] = []
-        for node in self.nodes:
-            if found and found[-1][0] == node.phase:
-                found[-1][1].append(node)
-            else:
-                found.append((node.phase, [node]))
-        return tuple((phase, tuple(nodes)) for phase, nodes in found)
+        runs = groupby(self.nodes, key=lambda node: node.phase)
+        return tuple((phase, tuple(nodes)) for phase, nodes in runs)
 
     def notes(self, node: Node) -> tuple[str, ...]:
         """Return the lines below the title of *node*, those of the session included."""

@@ -18,7 +18,7 @@ def curve(points: Sequence[Point]) -> str:
     for (x, y), (to_x, to_y) in pairwise(points):
         if abs(x - to_x) < 0.1:  # noqa: PLR2004 - less is not to be seen
             if to_y - y > 0.05:  # noqa: PLR2004
-                parts.append(f"V{_n(to_y)}")
+                parts.append(f"V{decimal(to_y)}")
         else:
             middle = (y + to_y) / 2
             parts.append(f"C{_p((x, middle))} {_p((to_x, middle))} {_p((to_x, to_y))}")
@@ -42,12 +42,12 @@ def _towards(corner: Point, point: Point) -> Point:
 
 
 def _p(point: Point) -> str:
-    return f"{_n(point[0])} {_n(point[1])}"
+    return f"{decimal(point[0])} {decimal(point[1])}"
 
 
-def _n(number: float) -> str:
-    shown = f"{number:.1f}"
-    return shown.removesuffix(".0")
+def decimal(number: float) -> str:
+    """Return a coordinate with at most one decimal."""
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def lanes(stretches: Mapping[int, tuple[float, float]]) -> dict[int, int]:

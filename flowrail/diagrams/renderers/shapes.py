@@ -2,103 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from flowrail.diagrams.layout.boxes import CUT, MARK, POINT, SLANT, STACK
 from flowrail.diagrams.layout.layout import PlacedNode
-from flowrail.diagrams.model import NodeKind
+from flowrail.diagrams.layout.lines import decimal
+from flowrail.diagrams.model import ENDS, NodeKind
+from flowrail.text.safe_text import attributes
 
 
 def shape(kind: NodeKind, at: PlacedNode) -> str:
     """Return the outline of a node of that *kind*."""
-    return _SHAPES[kind](at)
-
-
-def _edges(at: PlacedNode) -> tuple[float, float, float, float]:
+    if kind is NodeKind.START:
+        return _circle("shape", at, MARK - 2)
+    if kind in ENDS:
+        return _circle("shape", at, MARK) + _circle("core", at, MARK - 4)
     wide, high = at.box.width / 2, at.box.height / 2
-    return at.x - wide, at.y - high, at.x + wide, at.y + high
+    left, top, right, bottom = at.x - wide, at.y - high, at.x + wide, at.y + high
+    match kind:
+        case NodeKind.DECIDE:
+            inner = left + POINT, right - POINT
+            return _polygon(
+                (left, at.y), (inner[0], top), (inner[1], top),
+                (right, at.y), (inner[1], bottom), (inner[0], bottom),
+            )  # fmt: skip
+        case NodeKind.ASK:
+            return _polygon((left + SLANT, top), (right, top), (right - SLANT, bottom), (left, bottom))
+        case NodeKind.GATE:
+            return _polygon(
+                (left, top + CUT), (left + CUT, top), (right - CUT, top), (right, top + CUT),
+                (right, bottom - CUT), (right - CUT, bottom), (left + CUT, bottom), (left, bottom - CUT),
+            )  # fmt: skip
+        case NodeKind.AGENT:
+            bars = (
+                f'<path class="bar" d="M{decimal(x)} {decimal(top)}V{decimal(bottom)}"/>'
+                for x in (left + 8, right - 8)
+            )
+            return rectangle(left, top, right, bottom, corner=4, name="shape") + "".join(bars)
+        case NodeKind.AGENTS:
+            return "".join(
+                rectangle(
+                    left + far, top + STACK - far, right - STACK + far, bottom - far, corner=8, name="shape"
+                )
+                for far in (STACK, STACK / 2, 0.0)
+            )
+    return rectangle(left, top, right, bottom, corner=10, name="shape")
 
 
-def _rectangle(at: PlacedNode, *, corner: float = 10) -> str:
-    left, top, right, bottom = _edges(at)
-    return (
-        f'<rect class="shape" x="{_n(left)}" y="{_n(top)}" width="{_n(right - left)}" '
-        f'height="{_n(bottom - top)}" rx="{_n(corner)}"/>'
-    )
+def _circle(name: str, at: PlacedNode, radius: float) -> str:
+    return f'<circle class="{name}" cx="{decimal(at.x)}" cy="{decimal(at.y)}" r="{decimal(radius)}"/>'
+
+
+def rectangle(
+    left: float, top: float, right: float, bottom: float, *, corner: float, name: str | None = None
+) -> str:
+    """Return a rectangle with round corners."""
+    size = {"width": decimal(right - left), "height": decimal(bottom - top), "rx": decimal(corner)}
+    return f"<rect{attributes(class_=name, x=decimal(left), y=decimal(top), **size)}/>"
 
 
 def _polygon(*points: tuple[float, float]) -> str:
-    return f'<polygon class="shape" points="{" ".join(f"{_n(x)},{_n(y)}" for x, y in points)}"/>'
-
-
-def _hexagon(at: PlacedNode) -> str:
-    left, top, right, bottom = _edges(at)
-    cut = POINT
-    return _polygon(
-        (left, at.y),
-        (left + cut, top),
-        (right - cut, top),
-        (right, at.y),
-        (right - cut, bottom),
-        (left + cut, bottom),
-    )
-
-
-def _octagon(at: PlacedNode) -> str:
-    left, top, right, bottom = _edges(at)
-    cut = CUT
-    return _polygon(
-        (left, top + cut), (left + cut, top), (right - cut, top), (right, top + cut),
-        (right, bottom - cut), (right - cut, bottom), (left + cut, bottom), (left, bottom - cut),
-    )  # fmt: skip
-
-
-def _parallelogram(at: PlacedNode) -> str:
-    left, top, right, bottom = _edges(at)
-    cut = SLANT
-    return _polygon((left + cut, top), (right, top), (right - cut, bottom), (left, bottom))
-
-
-def _agent(at: PlacedNode) -> str:
-    left, top, right, bottom = _edges(at)
-    bars = "".join(f'<path class="bar" d="M{_n(x)} {_n(top)}V{_n(bottom)}"/>' for x in (left + 8, right - 8))
-    return _rectangle(at, corner=4) + bars
-
-
-def _agents(at: PlacedNode) -> str:
-    return "".join(
-        _rectangle(
-            at._replace(
-                x=at.x - STACK / 2 + far, y=at.y + STACK / 2 - far,
-                box=at.box._replace(width=at.box.width - STACK, height=at.box.height - STACK),
-            ),
-            corner=8,
-        )
-        for far in (STACK, STACK / 2, 0.0)
-    )  # fmt: skip
-
-
-def _start(at: PlacedNode) -> str:
-    return f'<circle class="shape" cx="{_n(at.x)}" cy="{_n(at.y)}" r="{_n(MARK - 2)}"/>'
-
-
-def _end(at: PlacedNode) -> str:
-    ring = f'<circle class="shape" cx="{_n(at.x)}" cy="{_n(at.y)}" r="{_n(MARK)}"/>'
-    return f'{ring}<circle class="core" cx="{_n(at.x)}" cy="{_n(at.y)}" r="{_n(MARK - 4)}"/>'
-
-
-_SHAPES: Mapping[NodeKind, Callable[[PlacedNode], str]] = {
-    NodeKind.START: _start,
-    NodeKind.STEP: _rectangle,
-    NodeKind.DECIDE: _hexagon,
-    NodeKind.ASK: _parallelogram,
-    NodeKind.GATE: _octagon,
-    NodeKind.AGENT: _agent,
-    NodeKind.AGENTS: _agents,
-    NodeKind.COMPLETED: _end,
-    NodeKind.FAILED: _end,
-}
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
+    return f'<polygon class="shape" points="{" ".join(f"{decimal(x)},{decimal(y)}" for x, y in points)}"/>'

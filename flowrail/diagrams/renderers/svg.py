@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
-from flowrail.diagrams.layout.layout import Layout, PlacedNode, RoutedLine, layout
+from flowrail.diagrams.layout.layout import Label, Layout, PlacedNode, RoutedLine, layout
+from flowrail.diagrams.layout.lines import decimal
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Picture
-from flowrail.diagrams.renderers.shapes import shape
+from flowrail.diagrams.renderers.shapes import rectangle, shape
 from flowrail.diagrams.renderers.style import style
 from flowrail.text.phrases import count
-from flowrail.text.safe_text import xml_attribute, xml_text
+from flowrail.text.safe_text import xml_text
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")
@@ -32,7 +33,7 @@ def render(picture: Picture, *, name: str = "flow", scheme: str = "auto") -> str
 
 
 def _document(picture: Picture, at: Layout, name: str, scheme: str) -> Iterator[str]:
-    wide, high = _n(at.width), _n(at.height)
+    wide, high = decimal(at.width), decimal(at.height)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {wide} {high}" width="{wide}" '
         f'height="{high}" role="img" aria-labelledby="{name}-title {name}-desc">'
@@ -49,18 +50,15 @@ def _document(picture: Picture, at: Layout, name: str, scheme: str) -> Iterator[
     yield "</defs>"
     yield f'<rect class="ground" width="{wide}" height="{high}"/>'
     for band in at.bands:
-        height = _n(band.bottom - band.top)
-        yield (
-            f'<g class="band"><rect x="6" y="{_n(band.top)}" width="{_n(at.width - 12)}" height="{height}" rx="10"/>'
-            f'<text x="18" y="{_n(band.top + 17)}">{xml_text(band.title)}</text></g>'
-        )
+        frame = rectangle(6, band.top, at.width - 6, band.bottom, corner=10)
+        yield f'<g class="band">{frame}<text x="18" y="{decimal(band.top + 17)}">{xml_text(band.title)}</text></g>'
     yield '<g class="lines">'
     for arrow, line in zip(picture.arrows, at.lines, strict=True):
         yield _path(picture, arrow, line, name)
     yield '</g><g class="labels">'
     for arrow, line in zip(picture.arrows, at.lines, strict=True):
         if line.label is not None:
-            yield _label(picture, arrow, line)
+            yield _label(picture, arrow, line.label)
     yield '</g><g class="nodes">'
     for node, place in zip(picture.nodes, at.nodes, strict=True):
         yield _node(picture, node, place)
@@ -85,22 +83,18 @@ def described(picture: Picture) -> str:
 def _path(picture: Picture, arrow: Arrow, line: RoutedLine, name: str) -> str:
     classes = _line_class(picture, arrow)
     tip = next((tip for tip in TIPS if tip in classes.split()), "plain")
-    return (
-        f'<path class="{classes}" d="{line.path}" marker-end="url(#{name}-tip-{tip})" '
-        f'data-from="{xml_attribute(arrow.source)}" data-to="{xml_attribute(arrow.target)}"/>'
-    )
+    return f'<path class="{classes}" d="{line.path}" marker-end="url(#{name}-tip-{tip})"/>'
 
 
-def _label(picture: Picture, arrow: Arrow, line: RoutedLine) -> str:
-    x, y, wide, text = line.label or (0.0, 0.0, 0.0, "")
+def _label(picture: Picture, arrow: Arrow, label: Label) -> str:
     full = picture.label(arrow)
-    more = f"<title>{xml_text(full)}</title>" if full != text else ""
-    return (
-        f'<g class="{_line_class(picture, arrow)}" data-from="{xml_attribute(arrow.source)}" '
-        f'data-to="{xml_attribute(arrow.target)}">{more}'
-        f'<rect x="{_n(x - wide / 2)}" y="{_n(y - LABEL_HALF)}" width="{_n(wide)}" height="{_n(2 * LABEL_HALF)}" '
-        f'rx="{_n(LABEL_HALF)}"/><text x="{_n(x)}" y="{_n(y + 4)}">{xml_text(text)}</text></g>'
+    tooltip = f"<title>{xml_text(full)}</title>" if full != label.text else ""
+    half = label.width / 2
+    pill = rectangle(
+        label.x - half, label.y - LABEL_HALF, label.x + half, label.y + LABEL_HALF, corner=LABEL_HALF
     )
+    text = f'<text x="{decimal(label.x)}" y="{decimal(label.y + 4)}">{xml_text(label.text)}</text>'
+    return f'<g class="{_line_class(picture, arrow)}">{tooltip}{pill}{text}</g>'
 
 
 def _line_class(picture: Picture, arrow: Arrow) -> str:
@@ -113,14 +107,13 @@ def _line_class(picture: Picture, arrow: Arrow) -> str:
 def _node(picture: Picture, node: Node, at: PlacedNode) -> str:
     state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
     maybe = " maybe" if node.when is not None else ""
-    rows = list(_rows(node, at))
-    inner = f"<title>{xml_text(_tooltip(picture, node))}</title>{shape(node.kind, at)}{' '.join(rows)}"
-    return f'<g class="node {node.kind}{maybe}{state}" data-id="{xml_attribute(node.id)}">{inner}</g>'
+    tooltip = f"<title>{xml_text(_tooltip(picture, node))}</title>"
+    return f'<g class="node {node.kind}{maybe}{state}">{tooltip}{shape(node.kind, at)}{" ".join(_rows(node, at))}</g>'
 
 
 def _rows(node: Node, at: PlacedNode) -> Iterator[str]:
     if node.kind in ENDS:
-        yield f'<text class="end" x="{_n(at.x + at.box.width / 2 + 6)}" y="{_n(at.y + 4)}">{xml_text(node.title)}</text>'
+        yield from _text("end", [node.title], at.x + at.box.width / 2 + 6, at.y + 4, 0)
         return
     title, notes = at.box.title, at.box.notes
     high = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
@@ -132,14 +125,10 @@ def _rows(node: Node, at: PlacedNode) -> Iterator[str]:
 
 def _text(name: str, rows: Sequence[str], x: float, y: float, high: float) -> Iterator[str]:
     for number, row in enumerate(rows):
-        yield f'<text class="{name}" x="{_n(x)}" y="{_n(y + number * high)}">{xml_text(row)}</text>'
+        yield f'<text class="{name}" x="{decimal(x)}" y="{decimal(y + number * high)}">{xml_text(row)}</text>'
 
 
 def _tooltip(picture: Picture, node: Node) -> str:
     if node.number is None:
         return "; ".join([node.title, *picture.notes(node)])
     return "; ".join([f"{node.number} · {node.title}", *picture.notes(node), MEANING[node.kind]])
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")

@@ -71,12 +71,13 @@ def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_take
     page.write_text(render(drawn, scheme="light"), encoding="utf-8")
 
     tab.open(page)
+    drawn_lines = tab.run(
+        "[...document.querySelectorAll('.lines path')].map(line =>"
+        " [line.classList[1], getComputedStyle(line).stroke, getComputedStyle(line).strokeWidth])"
+    )
     lines = {
-        (source, kind): (colour, width)
-        for source, kind, colour, width in tab.run(
-            "[...document.querySelectorAll('.lines path')].map(line => [line.dataset.from, line.classList[1],"
-            " getComputedStyle(line).stroke, getComputedStyle(line).strokeWidth])"
-        )
+        (arrow.source, kind): (colour, width)
+        for arrow, (kind, colour, width) in zip(drawn.arrows, drawn_lines, strict=True)
     }
 
     (ok, wide), (fail, also_wide) = lines["one", "ok"], lines["one", "fail"]
