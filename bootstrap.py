@@ -1,9 +1,8 @@
-"""Set everything up, then do one thing: ``python3 bootstrap.py demo`` or ``python3 bootstrap.py check``.
+"""Set up the project in .venv and run one thing: ``python3 bootstrap.py demo`` or ``python3 bootstrap.py check``.
 
-Needs Python 3.11 or later and a package index, nothing else: the environment is made in ``.venv``
-beside this file, once; what changed is installed again. Works from any folder, twice, and from paths
-with spaces. ``demo`` steps a skill from start to end; ``check`` runs every check and test. Words
-after ``check`` go to nox: ``python3 bootstrap.py check -s lint``.
+Needs Python 3.11 or later and a package index. The environment is created once, and packages are installed again if
+pyproject.toml or constraints.txt changed. ``demo`` runs a skill from start to end. ``check`` runs all checks and
+tests; further arguments are passed to nox: ``python3 bootstrap.py check -s lint``.
 """
 
 import hashlib
@@ -12,67 +11,74 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-VENV = HERE / ".venv"
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 11)
-WHAT = {"demo": [], "check": ["--group", "dev", "--constraint", "constraints.txt"]}
+PIP_OPTIONS = {"demo": [], "check": ["--group", "dev", "--constraint", "constraints.txt"]}
 
 
-def main(words: list[str]) -> int:
-    """Do what *words* say and return the exit status."""
+def main(arguments: list[str]) -> int:
+    """Run the command that *arguments* name and return the exit status."""
     if sys.version_info < OLDEST:
-        return say(f"Python {OLDEST[0]}.{OLDEST[1]} or later is needed; this is {sys.version.split()[0]}")
-    if not words or words[0] not in WHAT:
-        return say(f"say what to do: python3 bootstrap.py {'|'.join(WHAT)}")
-    what, rest = words[0], words[1:]
-    if not prepare(what):
+        return message(
+            f"Python {OLDEST[0]}.{OLDEST[1]} or later is required; this is {sys.version.split()[0]}"
+        )
+    if not arguments or arguments[0] not in PIP_OPTIONS:
+        return message(f"usage: python3 bootstrap.py {'|'.join(PIP_OPTIONS)}")
+    command, options = arguments[0], arguments[1:]
+    if not prepare(command):
         return 1
-    if what == "demo":
-        return run([PYTHON, HERE / "examples" / "demo.py", *rest])
-    return run([PYTHON, "-m", "nox", "--noxfile", HERE / "noxfile.py", *rest])
+    if command == "demo":
+        return run([PYTHON, ROOT / "examples" / "demo.py", *options])
+    return run([PYTHON, "-m", "nox", "--noxfile", ROOT / "noxfile.py", *options])
 
 
-def prepare(what: str) -> bool:
-    """Make the environment and install what *what* needs, unless that has been done."""
+def prepare(command: str) -> bool:
+    """Create the environment and install the packages for a command, unless both are up to date."""
     if run([PYTHON, "-c", "import pip"], quiet=True) != 0:
-        say("making an environment in .venv")
+        message("creating the environment .venv")
         if run([sys.executable, "-m", "venv", "--clear", VENV]) != 0:
-            say("python3 -m venv does not work here; on Debian and Ubuntu: apt-get install python3-venv")
+            message("python3 -m venv failed; on Debian and Ubuntu, run: apt-get install python3-venv")
             return False
-    mark, now = VENV / f"installed-for-{what}", fingerprint()
-    if mark.is_file() and mark.read_text(encoding="utf-8") == now:
+    marker, expected = VENV / f"installed-for-{command}", fingerprint()
+    if marker.is_file() and marker.read_text(encoding="utf-8") == expected:
         return True
-    say(f"installing what {what} needs; this takes a minute the first time")
+    message(f"installing the packages for {command}; the first time takes a minute")
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if run([*pip, "--upgrade", "pip>=25.1"]) or run([*pip, "--editable", ".", *WHAT[what]]):
-        say("the installation did not work; what pip said stands above")
+    if run([*pip, "--upgrade", "pip>=25.1"]) or run([*pip, "--editable", ".", *PIP_OPTIONS[command]]):
+        message("the installation failed; see the output of pip above")
         return False
-    mark.write_text(now, encoding="utf-8")
+    marker.write_text(expected, encoding="utf-8")
     return True
 
 
 def fingerprint() -> str:
-    """Return what the installation depends on: the interpreter, the place, the declared needs."""
-    needs = b"".join((HERE / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
-    return f"{sys.version}\n{HERE}\n{hashlib.sha256(needs).hexdigest()}\n"
+    """Return everything that the installed packages depend on."""
+    requirements = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
+    return f"{sys.version}\n{ROOT}\n{hashlib.sha256(requirements).hexdigest()}\n"
 
 
 def run(command: list[object], *, quiet: bool = False) -> int:
     """Run *command* in the project's folder and return its exit status."""
     sys.stdout.flush()
-    out = subprocess.DEVNULL if quiet else None
-    environment = {**os.environ, "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    output = subprocess.DEVNULL if quiet else None
+    path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
         return subprocess.run(
-            [str(each) for each in command], cwd=HERE, env=environment, check=False, stdout=out, stderr=out
+            list(map(str, command)),
+            cwd=ROOT,
+            env={**os.environ, "PATH": path},
+            check=False,
+            stdout=output,
+            stderr=output,
         ).returncode
     except FileNotFoundError:
         return 127
 
 
-def say(text: str) -> int:
-    """Tell the user, and return the status of a refusal."""
+def message(text: str) -> int:
+    """Print a message on standard error and return the exit status for wrong use."""
     print(f"bootstrap: {text}", file=sys.stderr, flush=True)
     return 2
 

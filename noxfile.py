@@ -1,11 +1,11 @@
-"""The checks, under the same names here and in CI. Run all of them: python3 bootstrap.py check."""
+"""The checks that run locally and in CI. Run all of them: python3 bootstrap.py check."""
 
 import os
 import shutil
 
 import nox
 
-nox.options.default_venv_backend = "none"  # the environment of nox itself
+nox.options.default_venv_backend = "none"  # use the environment that runs nox
 nox.options.sessions = ["lint", "types", "imports", "docs", "tests", "bare"]
 nox.options.stop_on_first_error = False
 nox.options.error_on_missing_interpreters = False
@@ -20,19 +20,19 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types, including those of the tests."""
+    """Check the types of the package and of the tests."""
     session.run("mypy")
 
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    """Check which package imports which."""
+    """Check the import contracts."""
     session.run("lint-imports", silent=True)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check the words, compare the reference with the code, and build the site without warnings."""
+    """Check the words of all texts, compare the reference pages with the code, and build the site without warnings."""
     session.run("python", "docs/words.py")
     session.run("python", "docs/pages.py", "--check", silent=True)
     session.run("sphinx-build", "-W", "-n", "-q", "-E", "-b", "html", "docs", os.path.join("docs", "_build"))
@@ -40,23 +40,23 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests, README and docs included."""
+    """Run all tests, including README and docs."""
     session.run("pytest", *(session.posargs or ["-n", "auto", "-q"]))
 
 
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """Run all tests and report the branch coverage. This is slower than the tests alone."""
-    words = session.posargs or ["-n", "auto", "-q"]
+    arguments = session.posargs or ["-n", "auto", "-q"]
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", *words)
+    session.run("coverage", "run", "-m", "pytest", *arguments)
     session.run("coverage", "combine", "-q", success_codes=[0, 1])
     session.run("coverage", "report")
 
 
 @nox.session(venv_backend="venv")
 def bare(session: nox.Session) -> None:
-    """Run the demo with the built wheel and its run-time dependencies alone."""
+    """Run the demo with only the run-time dependencies."""
     session.install("--disable-pip-version-check", ".")
     session.chdir(session.create_tmp())
     session.run("flow", "--help", silent=True)
@@ -66,7 +66,7 @@ def bare(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", default=False)
 def release(session: nox.Session) -> None:
-    """Build the sdist and the wheel, check their metadata, and run the demo with the wheel built from the sdist."""
+    """Build the sdist, and from it the wheel; check their metadata, and run the demo with the wheel."""
     session.install("--disable-pip-version-check", "build", "twine")
     shutil.rmtree("dist", ignore_errors=True)
     session.run("python", "-m", "build", silent=True)
@@ -92,7 +92,7 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def adherence(session: nox.Session) -> None:
-    """Record which mistakes of agents get through, and write the tables of the documentation."""
+    """Record which layer catches which mistake of an agent, and write the tables of the documentation."""
     session.run("python", "benchmarks/adherence/inject.py", *session.posargs)
     session.run("python", "docs/pages.py", silent=True)
 
@@ -118,12 +118,12 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def long(session: nox.Session) -> None:
-    """Run the long forms of tests: thousands of kills, every system call, newly drawn values."""
+    """Run the long forms of tests: a kill at every call, all hosts and skills, and new random values."""
     session.run("pytest", "-q", "-m", "long", "-n", "auto", "--hypothesis-profile=drawn", *session.posargs)
 
 
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Fuzz the readers of foreign documents with atheris (Linux), FUZZ_SECONDS for each."""
+    """Fuzz the readers of foreign documents with atheris (Linux), each for FUZZ_SECONDS."""
     session.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--group", "fuzz")
     session.run("pytest", "-q", "-m", "fuzz", *(session.posargs or ["tests/fuzz"]))

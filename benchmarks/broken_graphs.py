@@ -23,22 +23,32 @@ ROUNDS = 60
 class Graph(NamedTuple):
     """A graph with one mistake: steps, transitions as (step, outcome, target), and the reported outcomes.
 
-    ``reads`` is a value that a step reads, ``only_if`` the condition of a step's last transition.
+    ``reads`` is a step with the value that it reads, ``only_if`` a step that follows `look` only if a value is equal to
+    another one; in both, `mode` can be quick or full. ``decided`` means that `look` decides on its outcome itself.
     """
 
     mistake: str
     steps: tuple[str, ...]
-    ways: tuple[tuple[str, str, str | None], ...]
+    transitions: tuple[tuple[str, str, str | None], ...]
     reported: tuple[str, ...]
     entry: str = "look"
     reads: tuple[str, str] | None = None
     only_if: tuple[str, str, str] | None = None
     decided: bool = False
 
+    def of(self, step: str) -> list[tuple[str, str | None]]:
+        """Return the outcomes and targets of a step."""
+        return [(outcome, target) for source, outcome, target in self.transitions if source == step]
+
+    def value_read_by(self, step: str) -> str:
+        """Return the name of the value that a step reads, or an empty text."""
+        return self.reads[1] if self.reads is not None and self.reads[0] == step else ""
+
 
 LOOK, TELL = ("look", "ok", "tell"), ("tell", "ok", None)
 TWO = ("look", "tell")
 THREE = ("look", "dig", "tell")
+BRANCH = (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL)
 GRAPHS = (
     Graph("A transition leads to a missing step", TWO, (LOOK, ("look", "fail", "reprot"), TELL), ("fail",)),
     Graph("The first step is missing", TWO, (LOOK, TELL), ("ok", "ok"), entry="lok"),
@@ -58,24 +68,19 @@ GRAPHS = (
         ("ok", "ok", "ok"),
     ),
     Graph("A step decides on an outcome without a transition", TWO, (LOOK, TELL), ("skip",), decided=True),
-    Graph(
-        "A loop has no limit",
-        TWO,
-        (LOOK, ("look", "iterate", "look"), TELL),
-        ("iterate",) * ROUNDS,
-    ),
+    Graph("A loop has no limit", TWO, (LOOK, ("look", "iterate", "look"), TELL), ("iterate",) * ROUNDS),
     Graph("A step reads a value that is never set", TWO, (LOOK, TELL), ("ok", "ok"), reads=("tell", "note")),
     Graph(
         "A condition reads a value that is never set",
         THREE,
-        (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL),
+        BRANCH,
         ("ok", "ok", "ok"),
         only_if=("dig", "mood", "good"),
     ),
     Graph(
         "A condition is never true",
         THREE,
-        (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL),
+        BRANCH,
         ("ok", "ok", "ok"),
         only_if=("dig", "mode", "all"),
     ),
@@ -86,7 +91,6 @@ GRAPHS = (
         ("fail", "ok", "ok"),
     ),
 )
-"""If a graph has a condition, `dig` follows `look` only if the condition is true; `mode` can be quick or full."""
 FACTS = {"mode": "full"}
 
 
@@ -102,21 +106,21 @@ class Agent:
         self.seen: list[str] = []
 
     def report(self, step: str, values: Any) -> str:
-        """Return how *step* went."""
+        """Return the outcome of *step*."""
         if len(self.seen) == len(self.graph.reported):
             raise EnoughError
         self.seen.append(step)
-        if self.graph.reads is not None and self.graph.reads[0] == step:
-            _ = values[self.graph.reads[1]]
+        if name := self.graph.value_read_by(step):
+            _ = values[name]
         return self.graph.reported[len(self.seen) - 1]
 
 
 Build = Callable[[Graph, Agent], Callable[[], object]]
-"""Builds a graph as the tool does, and returns what runs it."""
+"""Builds a graph with a tool, and returns a function that runs it."""
 
 
 class Tool(NamedTuple):
-    """A tool, what has to be there for it, and how it builds."""
+    """A tool, its module and package, and how to build a graph with it."""
 
     name: str
     module: str
@@ -128,7 +132,7 @@ class Tool(NamedTuple):
 
 
 def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
-    """Write the skill and check it; what is found is raised."""
+    """Write the skill and check it; findings are raised."""
     from flowrail.discovery.locations import Root
     from flowrail.operations.skills.check import check
     from flowrail.testing import Run, load
@@ -138,9 +142,9 @@ def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
         skill = Path(folder) / "demo"
         skill.mkdir()
         (skill / "workflow.yaml").write_text(as_yaml(graph), encoding="utf-8")
-        found = [each for report in check([str(skill)], roots, folder) for each in report.findings]
-        if found:
-            raise FoundError(", ".join(dict.fromkeys(each.code for each in found)))
+        findings = [finding for report in check([str(skill)], roots, folder) for finding in report.findings]
+        if findings:
+            raise FoundError(", ".join(dict.fromkeys(finding.code for finding in findings)))
         workflow = load("demo", root=folder)
 
     def run() -> None:
@@ -161,17 +165,18 @@ def as_yaml(graph: Graph) -> str:
     lines += [f"entry: {graph.entry}"] if graph.entry not in graph.steps else []
     lines += ["steps:"]
     for step in graph.steps:
-        ways = [(outcome, target) for source, outcome, target in graph.ways if source == step]
+        transitions = graph.of(step)
         if graph.only_if is not None and step == "look":
-            ways = ways[-1:]
-        text = f"Do it, with ${graph.reads[1]}." if graph.reads and graph.reads[0] == step else "Do it."
+            transitions = transitions[-1:]
+        name = graph.value_read_by(step)
+        text = f"Do it, with ${name}." if name else "Do it."
         lines += [f"  - id: {step}", f"    title: {step.title()}", f'    actions: ["{text}"]']
         if graph.only_if is not None and graph.only_if[0] == step:
             lines += [f"    when: \"{graph.only_if[1]} == '{graph.only_if[2]}'\""]
         if graph.decided and step == "look":
             lines += ["    rules: [{outcome: skip}]"]
-        written = ", ".join(f"{outcome}: {target or 'null'}" for outcome, target in ways)
-        lines += [f"    next: {{{written}}}"]
+        targets = ", ".join(f"{outcome}: {target or 'null'}" for outcome, target in transitions)
+        lines += [f"    next: {{{targets}}}"]
     return "\n".join(lines) + "\n"
 
 
@@ -191,32 +196,30 @@ def langgraph(graph: Graph, agent: Agent) -> Callable[[], object]:
         built.add_node(step, lambda state, step=step: {"outcome": agent.report(step, state)})
     built.add_edge(START, graph.entry)
     for step in dict.fromkeys(graph.steps):
-        ways = [(outcome, END if to is None else to) for source, outcome, to in graph.ways if source == step]
-        if not ways:
+        transitions = [(outcome, target or END) for outcome, target in graph.of(step)]
+        if not transitions:
             continue
         if graph.only_if is not None and step == "look":
             name, value = graph.only_if[1:]
-            targets = [target for _, target in ways]
+            targets = [target for _, target in transitions]
             built.add_conditional_edges(
                 step, lambda state, n=name, v=value, t=targets: t[1] if state[n] == v else t[0], targets
             )
-        elif len(dict(ways)) < len(ways):
-            for _, target in ways:
+        elif len(dict(transitions)) < len(transitions):
+            for _, target in transitions:
                 built.add_edge(step, target)
         else:
-            built.add_conditional_edges(step, lambda state: state["outcome"], dict(ways))
+            built.add_conditional_edges(step, lambda state: state["outcome"], dict(transitions))
     app = built.compile()
     return lambda: app.invoke(dict(FACTS))
 
 
 def burr(graph: Graph, agent: Agent) -> Callable[[], object]:
-    """Actions, and transitions by the outcome that is kept in the state."""
+    """Actions, and transitions by the outcome in the state."""
     from burr.core import ApplicationBuilder, State, action, when
 
     def made(step: str) -> Any:
-        reads = [graph.reads[1]] if graph.reads is not None and graph.reads[0] == step else []
-
-        @action(reads=reads, writes=["outcome"])
+        @action(reads=list(filter(None, [graph.value_read_by(step)])), writes=["outcome"])
         def act(state: State) -> State:
             return state.update(outcome=agent.report(step, state))
 
@@ -227,7 +230,7 @@ def burr(graph: Graph, agent: Agent) -> Callable[[], object]:
         return state
 
     transitions = []
-    for source, outcome, target in graph.ways:
+    for source, outcome, target in graph.transitions:
         condition = when(outcome=outcome)
         if graph.only_if is not None and source == "look":
             if target != graph.only_if[0]:
@@ -249,11 +252,11 @@ def burr(graph: Graph, agent: Agent) -> Callable[[], object]:
 
 
 def transitions(graph: Graph, agent: Agent) -> Callable[[], object]:
-    """States and triggers; the model calls its triggers by name."""
+    """States and triggers, which the model calls by name."""
     from transitions import Machine
 
     class Model:
-        """What the machine moves; its attributes are what is known."""
+        """The model of the machine, with the known values as attributes."""
 
         mode = FACTS["mode"]
         state = ""
@@ -264,7 +267,9 @@ def transitions(graph: Graph, agent: Agent) -> Callable[[], object]:
         name, value = graph.only_if[1:]
         model.holds = lambda: getattr(model, name) == value  # type: ignore[attr-defined]
     machine = Machine(model, states=[*graph.steps, "end"], initial=graph.entry, auto_transitions=False)
-    for source, outcome, target in graph.ways if graph.only_if is None else reversed(graph.ways):
+    for source, outcome, target in (
+        graph.transitions if graph.only_if is None else reversed(graph.transitions)
+    ):
         asks = graph.only_if is not None and source == "look" and target == graph.only_if[0]
         conditions = (
             ("holds" if graph.only_if and graph.only_if[1] in FACTS else "mood_is_good") if asks else None
@@ -279,7 +284,7 @@ def transitions(graph: Graph, agent: Agent) -> Callable[[], object]:
 
 
 def pydantic_graph(graph: Graph, agent: Agent) -> Callable[[], object]:
-    """Build steps, with a decision behind each that matches the outcome."""
+    """Build steps, each with a decision that matches the outcome."""
     from pydantic_graph import GraphBuilder, StepContext, TypeExpression
 
     built: Any = GraphBuilder(state_type=dict, input_type=type(None), output_type=str)
@@ -292,11 +297,10 @@ def pydantic_graph(graph: Graph, agent: Agent) -> Callable[[], object]:
 
     steps: dict[str | None, Any] = {None: built.end_node}
     steps |= {step: made(step) for step in dict.fromkeys(graph.steps)}
-    again = [made(step) for place, step in enumerate(graph.steps) if step in graph.steps[:place]]
+    duplicates = [made(step) for place, step in enumerate(graph.steps) if step in graph.steps[:place]]
     built.add(built.edge_from(built.start_node).to(steps[graph.entry]))
     for step in dict.fromkeys(graph.steps):
-        ways = [(outcome, target) for source, outcome, target in graph.ways if source == step]
-        if not ways:
+        if not graph.of(step):
             continue
         decision = built.decision()
         if graph.only_if is not None and step == "look":
@@ -305,12 +309,12 @@ def pydantic_graph(graph: Graph, agent: Agent) -> Callable[[], object]:
             decision = decision.branch(holds.to(steps[graph.only_if[0]]))
             decision = decision.branch(built.match(str).to(steps["tell"]))
         else:
-            for outcome, target in ways:
+            for outcome, target in graph.of(step):
                 kind = TypeExpression[Literal[outcome]]  # type: ignore[valid-type]
                 decision = decision.branch(built.match(kind).to(steps[target]))
         built.add(built.edge_from(steps[step]).to(decision))
-    for each in again:
-        built.add(built.edge_from(each).to(built.end_node))
+    for duplicate in duplicates:
+        built.add(built.edge_from(duplicate).to(built.end_node))
     app = built.build()
     return lambda: asyncio.run(app.run(state=dict(FACTS), inputs=None))
 
@@ -327,8 +331,8 @@ TOOLS = (
 # --- the table
 
 
-def judged(tool: Tool, graph: Graph) -> str:
-    """Return when a mistake is found, and by what."""
+def result(tool: Tool, graph: Graph) -> str:
+    """Return when a mistake is found, and by which error or finding."""
     agent = Agent(graph)
     try:
         run = tool.build(graph, agent)
@@ -338,27 +342,25 @@ def judged(tool: Tool, graph: Graph) -> str:
         return f"before: {type(error).__name__}"
     try:
         run()
-    except EnoughError:
-        return f"never: {_way(agent.seen)}, without end"
     except Exception as error:  # noqa: BLE001 - any error that a tool raises in a run
-        if _enough(error):
-            return f"never: {_way(agent.seen)}, without end"
+        if _is_enough(error):
+            return f"never: {_path(agent.seen)}, without end"
         return f"in the run: {type(error).__name__} at {agent.seen[-1] if agent.seen else 'the start'}"
-    return f"never: {_way(agent.seen)}, then ends"
+    return f"never: {_path(agent.seen)}, then ends"
 
 
-def _enough(error: BaseException | None) -> bool:
-    """Return whether *error* only wraps that everything was reported."""
+def _is_enough(error: BaseException | None) -> bool:
+    """Return whether *error* is an EnoughError or wraps one."""
     while error is not None:
         inner = getattr(error, "exceptions", ())
-        if isinstance(error, EnoughError) or any(_enough(each) for each in inner):
+        if isinstance(error, EnoughError) or any(_is_enough(wrapped) for wrapped in inner):
             return True
         error = error.__cause__ or error.__context__
     return False
 
 
-def _way(seen: list[str]) -> str:
-    """Return the steps of a run, those of a loop once."""
+def _path(seen: list[str]) -> str:
+    """Return the steps of a run, each once, with the number of all steps if there was a loop."""
     shown = list(dict.fromkeys(seen))
     times = f" {len(seen)} times" if len(seen) > len(shown) + 1 else ""
     return ", ".join(shown) + times
@@ -367,7 +369,7 @@ def _way(seen: list[str]) -> str:
 def table(tools: list[Tool]) -> Iterator[str]:
     """Yield the lines of the table."""
     head = ["Mistake", *(f"{tool.name} {version(tool.package)}" for tool in tools)]
-    rows = [[graph.mistake, *(judged(tool, graph) for tool in tools)] for graph in GRAPHS]
+    rows = [[graph.mistake, *(result(tool, graph) for tool in tools)] for graph in GRAPHS]
     counts = [sum(row[place].startswith("before") for row in rows) for place in range(1, len(head))]
     rows.append(["**Found before anything runs**", *(f"**{count} of {len(GRAPHS)}**" for count in counts)])
     for row in (head, ["---"] * len(head), *rows):
@@ -377,11 +379,11 @@ def table(tools: list[Tool]) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     logging.disable(logging.CRITICAL)
-    there = [tool for tool in TOOLS if importlib.util.find_spec(tool.module) is not None]
+    installed = [tool for tool in TOOLS if importlib.util.find_spec(tool.module) is not None]
     for tool in TOOLS:
-        if tool not in there:
+        if tool not in installed:
             print(f"{tool.name} is not installed: pip install {tool.package}", file=sys.stderr)
-    print("\n".join(table(there)))
+    print("\n".join(table(installed)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What keeping a step costs in a database: over a bare INSERT and COMMIT, over history, and with many processes.
+"""Measure a step in a database: compared with an INSERT and COMMIT, in long sessions and stores, and with many processes.
 
 Run: python benchmarks/databases.py [--small] [--output benchmarks/databases.json]
 
-It starts a PostgreSQL server of its own (apt-get install postgresql), which flushes each commit to the disk of TMPDIR. All
-write to the same server in the same run, also the peer, LangGraph's PostgresSaver (`pip install --group peers`). The
-full form takes some minutes and 5 GB. `docs/pages.py` writes the tables of the page "Growing" from its output.
+It starts its own PostgreSQL server (apt-get install postgresql), which flushes each commit to the disk of TMPDIR. All
+contestants write to this server in the same run, including LangGraph's PostgresSaver (`pip install --group peers`). The
+full form takes some minutes and 5 GB. `docs/pages.py` writes the tables of the page "Growing" from the output.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ IN_SESSION = 100
 """Records of each session in a large store; one session of a hundred is open."""
 PROCESSES = (1, 8, 32)
 SECONDS = 5.0
-"""How long each number of processes works."""
+"""The time of the measurement for each number of processes."""
 INSERT, STORE, PEER = "INSERT and COMMIT", "flowrail on PostgreSQL", "LangGraph's PostgresSaver"
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :many)"
 
 
 def main(*, small: bool = False) -> dict[str, Any]:
-    """Print the ratios and the steps per second, and return all measures: times in milliseconds, sizes in bytes."""
+    """Print the ratios and the steps per second, and return all results: times in milliseconds, sizes in bytes."""
     by = SMALL if small else 1
     with tempfile.TemporaryDirectory() as name, postgres(flushes=True) as server:
         folder = Path(name)
@@ -95,7 +95,7 @@ def _started(store: Store, number: int) -> str:
 
 
 def _keep(store: Store, session_id: str) -> Callable[[], None]:
-    """Return what keeps one step, as a report does: under the session's lock, durably."""
+    """Return a function that stores one step as a report does: under the session's lock, durably."""
 
     def keep() -> None:
         with store.change(session_id) as change:
@@ -111,7 +111,7 @@ def _line(folder: Path) -> bytes:
 
 
 def _insert(address: str, line: bytes) -> Callable[[], None]:
-    """Return the least that a database can do to keep the same bytes: insert a row and commit."""
+    """Return a function that stores the same bytes with one INSERT and COMMIT."""
     connection = psycopg.connect(address)
     connection.execute(
         "CREATE TABLE IF NOT EXISTS plain (session text, seq serial, line bytea, PRIMARY KEY (session, seq))"
@@ -137,9 +137,9 @@ def _over_an_insert(folder: Path, server: Server) -> dict[str, float]:
     try:
         contestants[PEER] = _langgraph(server.fresh_database())
     except ImportError as error:
-        print(f"{PEER} is left out: {error}")
+        print(f"without {PEER}: {error}")
     return _compared(
-        "Keeping one step, over one INSERT and COMMIT of the same bytes",
+        "One step, compared with an INSERT and COMMIT of the same bytes",
         contestants,
         {STORE: SHARE},
         calls=5,
@@ -164,7 +164,7 @@ def _langgraph(address: str) -> Callable[[], object]:
 
 
 def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, float]:
-    """Compare one step after few and after many records of the session, which are copies of the first one."""
+    """Compare a step in sessions with few and many records, which are copies of the first one."""
     address = server.fresh_database()
     store = _store(folder, address)
     contestants = {}
@@ -179,12 +179,12 @@ def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, 
         contestants[f"{size}"] = _keep(store, session_id)
     _settle(address)
     return _compared(
-        "A step after so many records of its session, over one after few", contestants, {f"{sizes[-1]}": FLAT}
+        "A step in a session with this many records, compared with few", contestants, {f"{sizes[-1]}": FLAT}
     )
 
 
 def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[str, float]]:
-    """Compare a report in process, without the session's id, in a store with one session and in a large one."""
+    """Compare a report without the session's id in a new store and in a large one."""
     skill = folder / ".claude" / "skills" / "turn"
     skill.mkdir(parents=True)
     (skill / "workflow.yaml").write_text(TEXT)
@@ -215,7 +215,7 @@ def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[s
             if records > 1:
                 size = _fill_folder(place, line, records) if is_file_store else _fill(address, line, records)
             contestants[f"{records}"] = lambda world=world: steps.report(world, "turn", "ok")
-        title = f"{kind}: a step in a store with so many records, over one in a new store"
+        title = f"{kind}: a step in a store with this many records, compared with a new store"
         aims = {} if is_file_store else {f"{largest}": FLAT}
         measured[kind] = {**_compared(title, contestants, aims), "bytes": size}
         print(f"  {size / 1e6:,.0f} MB")
@@ -223,7 +223,7 @@ def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[s
 
 
 def _fill_folder(place: Path, line: bytes, records: int) -> int:
-    """Add sessions, and return how many bytes they are."""
+    """Add sessions, and return their size."""
     journal = line * IN_SESSION
     for number in range(records // IN_SESSION):
         session = place / ".flow" / "sessions" / f"other-{number:06d}"
@@ -264,7 +264,7 @@ def _execute(address: str, statement: str, **values: object) -> None:
 
 
 def _settle(address: str) -> None:
-    """Let the server do now what it would otherwise do during the measurement."""
+    """Do the maintenance now that the server would otherwise do during the measurement."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
         connection.execute("CHECKPOINT")
@@ -273,14 +273,14 @@ def _settle(address: str) -> None:
 def _compared(
     title: str, contestants: dict[str, Callable[[], object]], aims: dict[str, float], *, calls: int = 3
 ) -> dict[str, float]:
-    """Print the ratios to the first contestant, and return the times in milliseconds."""
+    """Print the ratios to the first contestant, and return all times in milliseconds."""
     best = best_of(contestants, rounds=60, calls=calls)
     report(title, best, next(iter(best)), aims)
     return {name: round(seconds * 1e3, 3) for name, seconds in best.items()}
 
 
 def _many_processes(folder: Path, server: Server, seconds: float) -> dict[str, dict[str, int]]:
-    """Count the steps per second of processes that each move a session of their own."""
+    """Count the steps per second of processes that each report to their own session."""
     address = server.fresh_database()
     store = _store(folder, address)
     line = _line(folder)
@@ -289,7 +289,9 @@ def _many_processes(folder: Path, server: Server, seconds: float) -> dict[str, d
     print("\nSteps per second")
     rates = {}
     for many in PROCESSES:
-        keepers = [lambda each=each: _keep(_store(folder, address), each) for each in sessions[:many]]
+        keepers = [
+            lambda session=session: _keep(_store(folder, address), session) for session in sessions[:many]
+        ]
         by_store, bare = (
             _rate(workers, seconds) for workers in (keepers, [lambda: _insert(address, line)] * many)
         )
@@ -324,7 +326,7 @@ def _rate(workers: list[Callable[[], Callable[[], object]]], seconds: float) -> 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--small", action="store_true", help="divide the sizes by 100")
-    options.add_argument("--output", type=Path, help="write all measures into this file, as JSON")
+    options.add_argument("--output", type=Path, help="write all results to this file as JSON")
     chosen = options.parse_args()
     results = main(small=chosen.small)
     if chosen.output:

@@ -1,4 +1,4 @@
-"""What discovery costs over reading the heads of the same files, and over a bare interpreter.
+"""Measure discovery, compared with reading the heads of the same files, and with a bare interpreter.
 
 Run: python benchmarks/discovery.py
 """
@@ -18,9 +18,9 @@ from flowrail.discovery.index import Discovery, discover
 SIZES = {50: 20, 1_000: 7, 10_000: 3}  # skills, and rounds
 AIMS = {"discover": 10.0}
 HEAD_BYTES = 8_192
-BODY = "Some prose that nobody reads here.\n" * 100
+BODY = "Some text that discovery does not read.\n" * 100
 DESCRIPTION = (
-    "Plans and carries out projects. Use it when a team needs planning, or a specification is to be built."
+    "Plans and carries out projects. Use it if a team needs a plan, or to implement a specification."
 )
 HANDOFF = """\
 handoff:
@@ -31,7 +31,7 @@ handoff:
 """
 PEAK = """
 import os, resource
-def peak():  # in kB; what `getrusage` reports on Linux includes the process that started this one
+def peak():  # in kB; on Linux, `getrusage` includes the parent process
     if os.path.exists("/proc/self/status"):
         return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -61,12 +61,14 @@ def _compare(home: Path, size: int, rounds: int) -> None:
         rounds=rounds,
     )
     report(f"{size} skills, one in five accepts handoffs", best, "heads", AIMS if size == 1_000 else {})
-    print(f"  memory above the interpreter: {_memory(home, size) / 1024:.1f} MB (aim at 1,000: under 10)")
+    print(
+        f"  memory, more than a bare interpreter: {_memory(home, size) / 1024:.1f} MB (aim at 1,000 skills: at most 10)"
+    )
     _process(home, size, rounds)
 
 
 def _process(home: Path, size: int, rounds: int) -> None:
-    """Print what a fresh process costs; only the difference to a bare one counts."""
+    """Print the times of a process, of which only the difference to a bare interpreter counts."""
     best = best_of(
         {
             "python -c pass": lambda: _run("pass"),
@@ -75,9 +77,9 @@ def _process(home: Path, size: int, rounds: int) -> None:
         },
         rounds=rounds,
     )
-    report("in a process of its own", best, "python -c pass", {})
+    report("A process", best, "python -c pass", {})
     over = (best["flow discover"] - best["python -c pass"]) * 1e3
-    print(f"  flow discover over a bare interpreter: {over:.0f} ms (aim at 50: within 60)")
+    print(f"  flow discover, more than a bare interpreter: {over:.0f} ms (aim at 50 skills: at most 60)")
 
 
 def _skill(root: Path, number: int) -> str:
@@ -99,7 +101,7 @@ def _found(home: Path) -> Discovery:
 
 
 def _memory(home: Path, size: int) -> int:
-    """Return by how many kB the largest size of a process that discovers is above that of a bare one."""
+    """Return the memory that discovery needs more than a bare interpreter, in kB."""
     discovering = _run(f"{PEAK}{CODE}print(peak())", str(home), str(size))
     return int(discovering) - int(_run(f"{PEAK}print(peak())"))
 

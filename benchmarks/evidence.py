@@ -1,6 +1,6 @@
-"""What evidence costs: a report of a step with ten file checks, and of one without, each a process of its own.
+"""Measure a report for a step with ten file checks, compared with a step without evidence, as processes.
 
-python benchmarks/evidence.py [ROUNDS]
+Run: python benchmarks/evidence.py [ROUNDS]
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main(rounds: int = 15) -> None:
 
 
 def _reporting(user: User, project: Path, name: str, evidence: object) -> Callable[[], object]:
-    """Return a call that reports `iterate` of a skill's only step."""
+    """Return a function that reports `iterate` for the only step of a new skill."""
     skill = project / ".claude" / "skills" / name
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Measures.\n---\n")

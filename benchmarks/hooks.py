@@ -1,7 +1,7 @@
-"""What a hook costs where there is nothing to say, over a bare interpreter; at most 60 ms more.
+"""Measure hooks without an answer, compared with a bare interpreter: at most 60 ms more.
 
-A hundred sessions lie in the folder, most of them ended, one of them another conversation's; then one of this
-conversation whose step forbids tools that are not used.
+The folder contains a hundred sessions. Most of them have ended, one belongs to another conversation, and one to this
+conversation; its step forbids tools that are not used.
 
 Run: python benchmarks/hooks.py
 """
@@ -29,12 +29,12 @@ steps:
 
 
 def main(rounds: int = 15) -> None:
-    """Print the ratios, and how much more than nothing a hook takes."""
+    """Print the ratios, and the largest difference to the bare interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         environment, flow = user_at(folder)
         project, empty = Path(folder, "project"), Path(folder, "empty")
-        for each in (project, empty):
-            (each / ".git").mkdir(parents=True)
+        for path in (project, empty):
+            (path / ".git").mkdir(parents=True)
 
         def run(*command: str, said: str = "", cwd: Path = project, host: str = "another") -> str:
             env = {**environment, "CLAUDE_CODE_SESSION_ID": host}
@@ -44,24 +44,24 @@ def main(rounds: int = 15) -> None:
             return done.stdout
 
         def hook(event: str, cwd: Path, host: str = "this") -> Callable[[], str]:
-            given = {"tool_name": "Bash", "tool_input": {"command": "git status"}}
-            said = json.dumps({"session_id": host, "cwd": str(cwd), **given})
+            tool = {"tool_name": "Bash", "tool_input": {"command": "git status"}}
+            said = json.dumps({"session_id": host, "cwd": str(cwd), **tool})
             return lambda: run(flow, "hook", event, said=said, cwd=cwd)
 
         _fill(project, run, flow)
         contestants: dict[str, Callable[[], object]] = {
             "python -c pass": lambda: run(sys.executable, "-c", "pass")
         }
-        contestants |= {f"{event}, nothing there": hook(event, empty) for event in EVENTS}
+        contestants |= {f"{event}, no sessions": hook(event, empty) for event in EVENTS}
         contestants |= {f"{event}, 100 sessions": hook(event, project) for event in EVENTS[1:]}
         contestants["pre-tool-use, own step"] = hook("pre-tool-use", project, "own")
         assert all(
             json.loads(str(call())) == {} for name, call in contestants.items() if name != "python -c pass"
         )
         best = best_of(contestants, rounds=rounds)
-    report("A hook with nothing to say, over the bare interpreter", best, "python -c pass", {})
+    report("A hook without an answer, compared with the bare interpreter", best, "python -c pass", {})
     most = max(best.values()) - best["python -c pass"]
-    print(f"  at most {most * 1e3:.1f} ms over the bare interpreter (aim: {MOST_MS})")
+    print(f"  at most {most * 1e3:.1f} ms more than the bare interpreter (aim: {MOST_MS})")
 
 
 def _fill(project: Path, run: Callable[..., str], flow: str) -> None:

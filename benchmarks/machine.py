@@ -1,4 +1,4 @@
-"""One `advance` in process over a bare `send` of a machine written by hand.
+"""Measure one `advance`, compared with one `send` of a machine written by hand.
 
 Run: python benchmarks/machine.py
 """
@@ -15,7 +15,7 @@ from flowrail.machines.sessions.session import Report
 
 
 class ByHand(StateChart):
-    """A machine as one writes it by hand: four states in a circle."""
+    """A machine with four states in a circle."""
 
     allow_event_without_transition = False
     catch_errors_as_events = False
@@ -35,14 +35,14 @@ def main() -> None:
     machine = ByHand()
     workflow = Workflow("line", *steps_of(20))
     session = start(workflow)
-    given = Report("ok")
+    ok = Report("ok")
     best = best_of(
-        {"a bare send()": lambda: machine.send("go"), "advance()": lambda: advance(workflow, session, given)},
+        {"a bare send()": lambda: machine.send("go"), "advance()": lambda: advance(workflow, session, ok)},
         rounds=20,
         calls=1_000,
     )
     report(
-        "One step in process, over a bare send() of a machine written by hand",
+        "One step, compared with a send() of a machine written by hand",
         best,
         "a bare send()",
         {"advance()": 1.5},

@@ -1,4 +1,4 @@
-"""What a step costs over the Model Context Protocol, beside a step as a process of its own.
+"""Measure a step over the Model Context Protocol, compared with a step as a process.
 
 Run: python benchmarks/serving.py     (needs the extra `mcp`)
 """
@@ -43,21 +43,21 @@ def main(rounds: int = 20) -> None:
                 assert not result.is_error, result
                 return result.structured_content
 
-            begun = [run("start", SKILL) for _ in range(rounds * 2)]
-            by_process = iter([each["next"][0]["command"] for each in begun[rounds:]])
-            sessions = [each["session"] for each in begun[:rounds]]
-            following = iter(sessions)
+            started = [run("start", SKILL) for _ in range(rounds * 2)]
+            commands = iter([step["next"][0]["command"] for step in started[rounds:]])
+            sessions = [step["session"] for step in started[:rounds]]
+            unreported = iter(sessions)
             best = best_of(
                 {
-                    "step, a process": lambda: run(*next(by_process).split()[1:]),
+                    "step, a process": lambda: run(*next(commands).split()[1:]),
                     "step, a tool of the server": lambda: call(
-                        "step", skill=SKILL, outcome="ok", session=next(following), expect=0
+                        "step", skill=SKILL, outcome="ok", session=next(unreported), expect=0
                     ),
-                    "the same shown again": lambda: call("step", session=sessions[0]),
+                    "step, shown without a report": lambda: call("step", session=sessions[0]),
                 },
                 rounds=rounds,
             )
-    report("A step that moves a session, over a process for it", best, "step, a process", AIMS)
+    report("A report, compared with a process", best, "step, a process", AIMS)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checking and compiling workflows of 10 to 10,000 steps, each in a process of its own as a command is.
+"""Measure checking and compiling workflows of 10 to 10,000 steps, each in a process of its own.
 
 Run: python benchmarks/size.py
 """
@@ -21,7 +21,7 @@ SIZES = (10, 100, 1_000, 10_000)
 
 
 def steps_of(size: int) -> list[StepDef]:
-    """Return a line of steps, every tenth with a loop back."""
+    """Return linear steps, every tenth with a loop back."""
     return [
         StepDef(
             id=f"s{number}",
@@ -47,11 +47,11 @@ def main(rounds: int = 5) -> None:
                 )
                 best[size] = min(best[size], float(answer.stdout))
         times = {f"{size:>6} steps": seconds for size, seconds in best.items()}
-        report(f"To {what}, over 1,000 steps", times, "  1000 steps", {" 10000 steps": 12})
+        report(f"To {what}, compared with 1,000 steps", times, "  1000 steps", {" 10000 steps": 12})
 
 
 def once(what: str, size: int) -> float:
-    """Return the seconds that it takes once."""
+    """Return the seconds of one check or compilation."""
     steps = steps_of(size)
     gc.disable()
     start = time.perf_counter()

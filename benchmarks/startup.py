@@ -1,4 +1,4 @@
-"""What a fresh process costs: `flow step`, `flow list` and `flow --help`, over a bare interpreter.
+"""Measure `flow step`, `flow list` and `flow --help` as processes, compared with a bare interpreter.
 
 Run: python benchmarks/startup.py
 """
@@ -47,11 +47,11 @@ def main(rounds: int = 20) -> None:
             },
             rounds=rounds,
         )
-    report("A fresh process, over the bare interpreter", best, "python -c pass", AIMS)
+    report("A process, compared with the bare interpreter", best, "python -c pass", AIMS)
 
 
 def _commands(run: object, flow: str, rounds: int) -> list[list[str]]:
-    """Return one command that moves a session for every round, each of a session of its own."""
+    """Return a report for each round, each for a session of its own."""
     assert callable(run)
     commands = []
     for _ in range(rounds):

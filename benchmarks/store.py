@@ -1,9 +1,9 @@
-"""What keeping a step costs: over history, over one append with a flush, beside two peers.
+"""Measure a step in the file store: compared with an append and flush, with two peers, and in long sessions.
 
 Run: python benchmarks/store.py [LARGEST]
 
-The peers are LangGraph's SqliteSaver and Burr's SQLite persister; where they are not installed
-(`pip install --group peers`) that is said, and the rest is measured. All write to one disk in the same run.
+The peers are LangGraph's SqliteSaver and Burr's SQLite persister, if they are installed (`pip install --group peers`).
+All contestants write to the same disk in the same run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(largest: int = SIZES[-1], rounds: int = 30) -> None:
 
 
 def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
-    """Compare one `flow step` in process after few and after many records."""
+    """Compare a step in sessions with few and many records."""
     skill = folder / ".claude" / "skills" / "turn"
     skill.mkdir(parents=True)
     (skill / "workflow.yaml").write_text(TEXT)
@@ -66,7 +66,7 @@ def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
 
     best = best_of({f"{size:,} records": step(session) for size, session in sessions.items()}, rounds=rounds)
     base, last = (f"{size:,} records" for size in (sizes[0], sizes[-1]))
-    report("A step after so many records, over one after few", best, base, {last: FLAT})
+    report("A step in a session with this many records, compared with few", best, base, {last: FLAT})
 
 
 def _world(folder: Path) -> steps.World:
@@ -80,10 +80,10 @@ def _world(folder: Path) -> steps.World:
 
 
 def _grown(world: steps.World, records: int) -> str:
-    """Return a session whose journal has so many records, written without a flush for each."""
-    told = steps.begin(world, "turn").guidance
-    kept = world.store.read(told.session)
-    workflow = from_plain(world.store.definition(told.session)["workflow"])
+    """Return a session with this many records, written with one flush."""
+    session_id = steps.begin(world, "turn").guidance.session
+    kept = world.store.read(session_id)
+    workflow = from_plain(world.store.definition(session_id)["workflow"])
     before, session, prepare = kept.hash, kept.session, encoding(FolderFiles(kept.folder)).prepare
     lines = []
     for seq in range(1, records):
@@ -94,12 +94,12 @@ def _grown(world: steps.World, records: int) -> str:
     with open(os.path.join(kept.folder, "journal.jsonl"), "ab") as journal:
         journal.writelines(lines)
         os.fsync(journal.fileno())
-    steps.report(world, "turn", "ok", session_id=told.session)  # it finds the copy behind, and renews it
-    return told.session
+    steps.report(world, "turn", "ok", session_id=session_id)  # renews the snapshot
+    return session_id
 
 
 def _over_an_append(folder: Path, rounds: int) -> None:
-    """Compare what the store does for a step with one append of the same bytes and a flush."""
+    """Compare a step with one append and flush of the same bytes."""
     store = Store(str(folder / "alone" / ".flow"), Owner(str(folder / "state")))
     (folder / "alone").mkdir()
     session = Session("turn-abcdef", "turn", "work", state=STATE)
@@ -121,8 +121,8 @@ def _over_an_append(folder: Path, rounds: int) -> None:
 
     peers = {name: keeper for name, make in PEERS.items() if (keeper := _made(name, make, folder))}
     contestants = {"append and flush": append, "the store": keep, **peers}
-    best = best_of(contestants, rounds=10 * rounds, calls=5)  # in a row: each pays for its own caches
-    report("Keeping one step, over one append with a flush", best, "append and flush", {"the store": SHARE})
+    best = best_of(contestants, rounds=10 * rounds, calls=5)  # 5 calls in a row fill the caches
+    report("One step, compared with one append and flush", best, "append and flush", {"the store": SHARE})
 
 
 def _made(
@@ -131,7 +131,7 @@ def _made(
     try:
         return make(folder)
     except ImportError as error:
-        print(f"{name} is left out: {error}")
+        print(f"without {name}: {error}")
         return None
 
 

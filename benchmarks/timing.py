@@ -1,6 +1,6 @@
-"""Times that are compared within one run: each round takes every contestant in turn, the best counts.
+"""Compare times within one run: each round calls every contestant, and the best time of each counts.
 
-A machine under load slows all of them; the least of many rounds is what the work itself costs.
+Other programs on the machine slow down all contestants. The best of many rounds is the cost of the work itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 def best_of(
     contestants: Mapping[str, Callable[[], object]], *, rounds: int, calls: int = 1
 ) -> dict[str, float]:
-    """Return the least seconds of one call of each contestant over *rounds* of *calls*."""
+    """Return the best time of one call of each contestant, in seconds, over *rounds* of *calls*."""
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(rounds):
         for name, call in contestants.items():
@@ -26,7 +26,7 @@ def best_of(
 
 
 def report(title: str, best: Mapping[str, float], base: str, aims: Mapping[str, float]) -> None:
-    """Print each contestant's time and its ratio to *base*, with the aim where there is one."""
+    """Print each contestant's time and its ratio to *base*, with its aim if it has one."""
     print(f"\n{title}")
     width = max(map(len, best))
     for name, seconds in best.items():

@@ -1,4 +1,4 @@
-"""The user whose commands are timed: a home, an environment and the command of this installation."""
+"""The user whose commands are measured: an environment with its own home, and the installed command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class User(NamedTuple):
-    """An environment, and the command `flow` as this user calls it."""
+    """An environment and the path of `flow`."""
 
     environment: dict[str, str]
     flow: str
@@ -18,5 +18,5 @@ class User(NamedTuple):
 def user_at(folder: str) -> User:
     """Return a user whose home is *folder*."""
     environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # after the first call, users have bytecode
     return User(environment, str(Path(sys.executable).parent / "flow"))

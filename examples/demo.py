@@ -1,6 +1,6 @@
-"""A story in five scenes: a refused report, a killed process, a review that fails once, a handoff, and the record.
+"""A demo in five scenes: a refused report, a killed process, a review that fails once, a handoff, and the record.
 
-Runs the installed `flow` in a temporary project, so it leaves nothing behind but a picture of the session.
+Runs the installed `flow` in a temporary project, so it leaves only a picture of the session.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LINES, WIDTH = 5, 110
 
 
 class Demo:
-    """A temporary project, and an agent in it that runs what `flow` prints."""
+    """A temporary project, and an agent that runs the commands that `flow` prints."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -63,8 +63,8 @@ class Demo:
 
     def printed(self, session: str, outcome: str) -> str:
         """Return the command that was printed for an outcome."""
-        ways = self.read(f"flow resume {session}")["next"]
-        return str(next(way["command"] for way in ways if way["outcome"] == outcome))
+        cases = self.read(f"flow resume {session}")["next"]
+        return str(next(case["command"] for case in cases if case["outcome"] == outcome))
 
     def _process(self, command: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -78,14 +78,14 @@ class Demo:
 
 
 def main() -> int:
-    """Play the demo and return its exit status."""
+    """Run the demo and return its exit status."""
     with tempfile.TemporaryDirectory(prefix="flowrail demo ") as folder:
         play(Demo(Path(folder)))
     return 0
 
 
 def play(demo: Demo) -> None:
-    """Play the five scenes."""
+    """Run the five scenes."""
     changes = demo.project / "CHANGES.md"
 
     scene("1. The agent says it is done, but the changelog does not exist. Its report is refused.")
