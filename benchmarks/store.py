@@ -82,16 +82,16 @@ def _world(folder: Path) -> steps.World:
 def _grown(world: steps.World, records: int) -> str:
     """Return a session with this many records, written with one flush."""
     session_id = steps.begin(world, "turn").guidance.session
-    kept = world.store.read(session_id)
+    newest, folder = world.store.read(session_id), world.store.folder(session_id)
     workflow = from_plain(world.store.definition(session_id)["workflow"])
-    before, session, prepare = kept.hash, kept.session, encoding(FolderFiles(kept.folder)).prepare
+    before, session, prepare = newest.hash, newest.session, encoding(FolderFiles(folder)).prepare
     lines = []
     for seq in range(1, records):
         session = advance(workflow, session, Report("ok"), now=world.now())
         line = prepare(Record(seq, "move", world.now(), "benchmark", session, {}, before))
         before = line.hash
         lines.append(line.text)
-    with open(os.path.join(kept.folder, "journal.jsonl"), "ab") as journal:
+    with open(os.path.join(folder, "journal.jsonl"), "ab") as journal:
         journal.writelines(lines)
         os.fsync(journal.fileno())
     steps.report(world, "turn", "ok", session_id=session_id)  # renews the snapshot
