@@ -133,7 +133,7 @@ class Lies(Diligent):
 
 
 class StopsEarly(Diligent):
-    """Ends its turn in the middle of the work. Every fourth one insists: it tries again each time it is held back."""
+    """Ends its turn in the middle of the work. Every fourth agent insists: it tries again each time the hook refuses."""
 
     label = "Stops early"
 
@@ -174,8 +174,8 @@ class ActsTooEarly(Diligent):
 class ForgetsBetweenSteps(Diligent):
     """Loses its context every few calls, after the next report.
 
-    If the host does not say which step it is at, it reads the skill again or, as often, continues from what it believes:
-    the right step, the one before or the one after.
+    If the host does not name the current step, it reads the skill again or, as often, continues with the step that it
+    believes in: the right step, the one before or the one after.
     """
 
     label = "Forgets between steps"

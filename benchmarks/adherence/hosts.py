@@ -66,9 +66,9 @@ def run(name: str, experiment: Mapping[str, Any], task: Task, arm: str, repeat: 
     """Start the host, kill it at each share of the points, start it again, and grade the project."""
     host = experiment["hosts"][name]
     with tempfile.TemporaryDirectory(prefix="adherence") as folder:
-        place = Path(folder).resolve()
-        environment = simulated_environment(place) if name == "stand-in" else _own_environment()
-        project = set_up(task, arm, place, environment, host=host["kind"])
+        root = Path(folder).resolve()
+        environment = simulated_environment(root) if name == "stand-in" else _own_environment()
+        project = set_up(task, arm, root, environment, host=host["kind"])
         began = time.monotonic()
         end = began + experiment["minutes"] * 60
         kills: list[float | None] = [*experiment["kills"], None]
@@ -76,7 +76,7 @@ def run(name: str, experiment: Mapping[str, Any], task: Task, arm: str, repeat: 
         for kill_at in kills:
             prompt = experiment["prompts"]["again" if starts else "first"]
             starts += 1
-            ended = _start(_command(host["command"], prompt, task), project, task, kill_at, end, place)
+            ended = _start(_command(host["command"], prompt, task), project, task, kill_at, end, root)
             if not ended.is_killed:
                 break
         points = task.grade(project.path)
@@ -97,11 +97,11 @@ def run(name: str, experiment: Mapping[str, Any], task: Task, arm: str, repeat: 
 
 
 def _start(
-    command: Sequence[str], project: Project, task: Task, kill_at: float | None, end: float, place: Path
+    command: Sequence[str], project: Project, task: Task, kill_at: float | None, end: float, root: Path
 ) -> Start:
     """Start the host and wait until it ends, until it has reached a share of the points, or until the time is over."""
     nothing_done = sum(task.grade(task.folder / "project").values())
-    with (place / "output.txt").open("w+", encoding="utf-8") as output:
+    with (root / "output.txt").open("w+", encoding="utf-8") as output:
         process = subprocess.Popen(
             command,
             cwd=project.path,

@@ -23,9 +23,9 @@ from host import Host
 RESULTS = Path(__file__).parent / "results.json"
 TASK = "release"
 SEEDS = 8
-#: The small form: for each layer a mistake that it catches, and one that gets through.
+#: The small form: for each layer a mistake that it catches, and one that it misses.
 SAMPLE = (("Lies", TEXT, 0), ("Races", STEPS, 0), ("StopsEarly", HOOKS, 0), ("Lies", EVIDENCE, 0))
-#: Texts change a little now and then; the small form accepts that.
+#: Small changes of texts are accepted.
 BYTES_TOLERANCE = 0.2
 
 
@@ -53,8 +53,8 @@ def run(agent: type[Diligent], arm: str, seed: int) -> Run:
     """Let an agent carry out the release in a new project, and grade the project."""
     task = task_named(TASK)
     with tempfile.TemporaryDirectory(prefix="adherence") as folder:
-        place = Path(folder).resolve()
-        project = set_up(task, arm, place, simulated_environment(place))
+        root = Path(folder).resolve()
+        project = set_up(task, arm, root, simulated_environment(root))
         host = Host(project, f"conversation-{seed}")
         acting = agent(task, host, guide_for(arm, task, host), seed)
         acting.run()
@@ -124,7 +124,7 @@ def check() -> int:
 
 
 def mistakes_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each bad agent: in how many runs its mistake is in the result, by arm."""
+    """Yield a row for each bad agent: the number of runs with its mistake in the result, by arm."""
     yield ("Agent", *ARMS.values())
     for agent in AGENTS[1:]:
         cells = []
@@ -137,7 +137,7 @@ def mistakes_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
 
 
 def overhead_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
-    """Yield what the diligent agent's run takes in each arm."""
+    """Yield the cost of the diligent agent's run in each arm."""
     yield ("Arm", "Tool calls", "kB in the context", "Calls of hooks")
     for arm, title in ARMS.items():
         (done,) = (run for run in runs if (run.agent, run.arm) == (Diligent.__name__, arm))
@@ -145,7 +145,7 @@ def overhead_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
 
 
 def forgeries_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
-    """Yield each forgery, and whether it gets through hooks and evidence."""
+    """Yield each forgery, and whether hooks and evidence miss it."""
     yield ("Step", "Instead of the work", ARMS[HOOKS], ARMS[EVIDENCE])
     forged = {(run.mistake, run.arm): _ending(run) for run in runs if run.agent == "Forges"}
     for mistake in dict.fromkeys(mistake for mistake, _ in forged):
@@ -170,9 +170,9 @@ def main() -> int:
     if words.check:
         return check()
     done = list(run_all(words.agents))
-    kept = [run for run in load() if run.agent not in {run.agent for run in done}] if words.agents else []
+    others = [run for run in load() if run.agent not in {run.agent for run in done}] if words.agents else []
     order = [agent.__name__ for agent in AGENTS]
-    save(sorted([*kept, *done], key=lambda run: order.index(run.agent)))
+    save(sorted([*others, *done], key=lambda run: order.index(run.agent)))
     for table in (mistakes_table, overhead_table, forgeries_table):
         for row in table(load()):
             print("  ".join(f"{cell:<26}" for cell in row))

@@ -1,4 +1,4 @@
-"""Burr: an action for each step, transitions by the reported outcome, SQLitePersister to keep the state."""
+"""Burr: an action for each step, transitions by the reported outcome, and SQLitePersister to store the state."""
 
 import sys
 
@@ -16,7 +16,7 @@ def write(state: State, outcome: str) -> State:
 
 @action(reads=["rounds"], writes=["outcome", "rounds", "again"])
 def check(state: State, outcome: str) -> State:
-    """Take the report and count the round."""
+    """Take the report and count the attempt."""
     rounds = state["rounds"] + 1
     return state.update(outcome=outcome, rounds=rounds, again=outcome == "iterate" and rounds < 3)
 
@@ -29,12 +29,12 @@ def tell(state: State, outcome: str) -> State:
 
 @action(reads=[], writes=[])
 def end(state: State) -> State:
-    """Nothing more."""
+    """End."""
     return state
 
 
 def main(path: str, verb: str, outcome: str = "") -> None:
-    """Do one call."""
+    """Handle one call."""
     persister = SQLitePersister(db_path=path, table_name="burr")
     persister.initialize()
     app = (

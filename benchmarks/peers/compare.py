@@ -1,4 +1,4 @@
-"""The same procedure in six tools: what happens when something goes wrong. Run: python benchmarks/peers/compare.py"""
+"""Compare how tools handle the same faults of the same procedure. Run: python benchmarks/peers/compare.py"""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ ROUNDS = 5
 
 
 class Tool(NamedTuple):
-    """A tool, its program, and what must be there for it."""
+    """A tool, its program, and the module and package that it needs."""
 
     name: str
     program: str
     needs: str
     package: str
 
-    def there(self) -> bool:
-        """Tell whether it can be run here."""
+    def is_installed(self) -> bool:
+        """Return whether it can run."""
         if self.program.endswith(".mjs"):
             return shutil.which("node") is not None and (HERE / "node_modules" / self.needs).exists()
         return importlib.util.find_spec(self.needs) is not None
@@ -52,18 +52,18 @@ TOOLS = [
 ]
 
 
-class Said(NamedTuple):
-    """What a call came to."""
+class Answer(NamedTuple):
+    """The exit status and the output of a call."""
 
     status: int
     text: str
 
     @property
-    def place(self) -> str:
-        """The step and the visit, where both were told."""
+    def position(self) -> str:
+        """The step and the attempt in the output."""
         title = re.search(
-            r"· step \d+ of \d+ · (\w+)(?: · visit (\d+))?", self.text
-        )  # (flowrail's first line)
+            r"· step \d+ of \d+ · (\w+)(?: · attempt (\d+))?", self.text
+        )  # the first line of flowrail
         return f"{title[1].lower()} {title[2] or 1}" if title else self.text.rpartition("\n")[2]
 
 
@@ -73,10 +73,10 @@ class Run:
     def __init__(self, tool: Tool, folder: Path) -> None:
         self.tool, self.state = tool, folder / "state"
 
-    def call(self, *words: str, expect: str = "") -> Said:
-        """Make one call as a process of its own."""
+    def call(self, *words: str, expect: str = "") -> Answer:
+        """Make one call as a process."""
         done = subprocess.run(self.words(*words), **self.settings(expect), check=False, timeout=60)
-        return Said(done.returncode, (done.stdout + done.stderr).strip())
+        return Answer(done.returncode, (done.stdout + done.stderr).strip())
 
     def words(self, *words: str) -> list[str]:
         """Return the command of a call."""
@@ -84,28 +84,28 @@ class Run:
         return [*runner, str(HERE / self.tool.program), str(self.state), *words]
 
     def settings(self, expect: str) -> dict[str, object]:
-        """Return how the process is started; *expect* is what flowrail's printed command holds."""
+        """Return the arguments for the process; *expect* is the revision in flowrail's printed command."""
         environment = {**os.environ, "FLOW_EXPECT": f"--expect {expect}" if expect else ""}
         return {"env": environment, "capture_output": True, "text": True, "cwd": self.state.parent}
 
 
 def refused(run: Run) -> str:
-    """An outcome that is not open is reported."""
+    """The step does not accept the reported outcome."""
     run.call("start")
     run.call("report", "ok")
-    before = run.call("where").place
-    said = run.call("report", "fail")
-    after = run.call("where").place
+    before = run.call("where").position
+    answer = run.call("report", "fail")
+    after = run.call("where").position
     if after != before:
-        return f"taken: it goes on to `{after.split()[0]}`"
-    return "refused" if said.status else "ignored in silence"
+        return f"taken: continues to `{after.split()[0]}`"
+    return "refused" if answer.status else "silently ignored"
 
 
 def resumed(run: Run) -> str:
-    """The process ends between two steps, a new one goes on."""
+    """The process ends between two steps; a new one continues."""
     run.call("start")
     run.call("report", "ok")
-    return "goes on" if run.call("where").place == "check 1" else "does not"
+    return "continues" if run.call("where").position == "check 1" else "does not"
 
 
 def repeated(run: Run) -> str:
@@ -114,12 +114,12 @@ def repeated(run: Run) -> str:
     run.call("report", "ok", expect="0")
     run.call("report", "iterate", expect="1")
     run.call("report", "iterate", expect="1")
-    return "counted once" if run.call("where").place == "check 2" else "counted twice"
+    return "counted once" if run.call("where").position == "check 2" else "counted twice"
 
 
 def raced(run: Run) -> str:
-    """Two agents report different outcomes of the same step at the same time, five times over."""
-    told = []
+    """Two agents report different outcomes of the same step at the same time, five times."""
+    accepted = []
     for number in range(ROUNDS):
         folder = run.state.parent / str(number)
         folder.mkdir()
@@ -129,24 +129,24 @@ def raced(run: Run) -> str:
         settings = {**fresh.settings("1"), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         del settings["capture_output"]
         both = [subprocess.Popen(fresh.words("report", outcome), **settings) for outcome in ("ok", "iterate")]
-        for each in both:
-            each.communicate(timeout=60)
-        told.append(sum(each.returncode == 0 for each in both))
+        for process in both:
+            process.communicate(timeout=60)
+        accepted.append(sum(process.returncode == 0 for process in both))
     return (
         f"one is refused, {ROUNDS} of {ROUNDS} times"
-        if set(told) == {1}
-        else f"both are accepted, {told.count(2)} of {ROUNDS} times"
+        if set(accepted) == {1}
+        else f"both accepted, {accepted.count(2)} of {ROUNDS} times"
     )
 
 
 def tampered(run: Run) -> str:
-    """The number of rounds in the stored state is changed by one."""
+    """The number of attempts in the stored state is changed by one."""
     run.call("start")
     run.call("report", "ok")
     run.call("report", "iterate")
     _change(run.state)
-    said = run.call("where")
-    return "noticed" if said.status else "unnoticed" if said.place != "check 2" else "not changed"
+    answer = run.call("where")
+    return "noticed" if answer.status else "unnoticed" if answer.position != "check 2" else "not changed"
 
 
 def _change(state: Path) -> None:
@@ -176,13 +176,13 @@ def _change(state: Path) -> None:
 
 
 def edited(run: Run) -> str:
-    """The step where it stands is renamed in the definition, then `ok` is reported."""
+    """The current step is renamed in the definition, then `ok` is reported."""
     run.call("start")
     run.call("report", "ok")
-    said = run.call("report", "ok", "--edited")
-    if said.status:
-        return f"stops: {_short(said.text)}"
-    return f"goes on to `{said.place.split()[0]}`"
+    answer = run.call("report", "ok", "--edited")
+    if answer.status:
+        return f"stops: {_short(answer.text)}"
+    return f"continues to `{answer.position.split()[0]}`"
 
 
 def _short(text: str) -> str:
@@ -197,24 +197,24 @@ QUESTIONS: list[Callable[[Run], str]] = [resumed, refused, repeated, raced, tamp
 
 
 def cost(run: Run) -> float:
-    """Return how long a report takes as a process, at best."""
+    """Return the best time of a report as a process, in seconds."""
     best = 10.0**9
     for number in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
             fresh = Run(run.tool, Path(folder))
             fresh.call("start")
-            begun = time.perf_counter()
+            start = time.perf_counter()
             fresh.call("report", "ok")
-            best = min(best, time.perf_counter() - begun) if number else best
+            best = min(best, time.perf_counter() - start) if number else best
     return best
 
 
 def main() -> None:
-    """Print one table."""
-    tools = [tool for tool in TOOLS if tool.there()]
+    """Print the table."""
+    tools = [tool for tool in TOOLS if tool.is_installed()]
     for tool in TOOLS:
         if tool not in tools:
-            print(f"({tool.name} is not installed and is left out)")
+            print(f"({tool.name} is not installed)")
     print("| What happens |", " | ".join(tool.title() for tool in tools), "|")
     print("| --- |", " --- |" * len(tools))
     for question in QUESTIONS:
@@ -223,15 +223,15 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 cells.append(question(Run(tool, Path(folder))))
         print(f"| {question.__doc__} |", " | ".join(cells), "|", flush=True)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(ROUNDS):
         subprocess.run([sys.executable, "-c", "pass"], check=True)
-    bare = (time.perf_counter() - begun) / ROUNDS
+    bare = (time.perf_counter() - start) / ROUNDS
     with tempfile.TemporaryDirectory() as folder:
         ratios = [cost(Run(tool, Path(folder))) / bare for tool in tools]
     print(
-        "| One report as a process, over a bare Python interpreter |",
-        " | ".join(f"x {each:.0f}" for each in ratios),
+        "| One report as a process, compared with starting Python |",
+        " | ".join(f"x {ratio:.0f}" for ratio in ratios),
         "|",
     )
 

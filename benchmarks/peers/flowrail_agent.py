@@ -14,7 +14,7 @@ steps:
 
 
 def main(path: str, verb: str, outcome: str = "") -> None:
-    """Do one call, by the command that was printed before it."""
+    """Handle one call with the command that was printed before."""
     root = Path(path)
     skill = root / "skills" / "procedure"
     skill.mkdir(parents=True, exist_ok=True)

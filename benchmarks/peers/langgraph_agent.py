@@ -1,4 +1,4 @@
-"""LangGraph: a node for each step, `interrupt` to wait for the agent, SqliteSaver to keep the thread."""
+"""LangGraph: a node for each step, `interrupt` to wait for the agent, and SqliteSaver to store the thread."""
 
 import sqlite3
 import sys
@@ -13,7 +13,7 @@ CHECK = "verify" if EDITED else "check"
 
 
 class State(TypedDict):
-    """What is known."""
+    """The state of the graph."""
 
     outcome: str
     rounds: int
@@ -25,7 +25,7 @@ def write(state: State) -> dict:
 
 
 def check(state: State) -> dict:
-    """Wait for the report and count the round."""
+    """Wait for the report and count the attempt."""
     return {"outcome": interrupt("check"), "rounds": state["rounds"] + 1}
 
 
@@ -35,12 +35,12 @@ def tell(state: State) -> dict:
 
 
 def after_check(state: State) -> str:
-    """Go round again, at most three times."""
+    """Repeat the step, at most three times."""
     return CHECK if state["outcome"] == "iterate" and state["rounds"] < 3 else "tell"
 
 
 def main(path: str, verb: str, outcome: str = "") -> None:
-    """Do one call."""
+    """Handle one call."""
     graph = StateGraph(State)
     graph.add_node("write", write)
     graph.add_node(CHECK, check)

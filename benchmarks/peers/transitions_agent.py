@@ -1,4 +1,4 @@
-"""transitions: a machine in memory; what is kept, and how, is the program's own affair: here a JSON file."""
+"""transitions: a machine in memory. The program stores its state in a JSON file."""
 
 import json
 import sys
@@ -15,21 +15,21 @@ class Procedure:
     rounds = 0
 
     def count(self) -> None:
-        """Count a round."""
+        """Count an attempt."""
         self.rounds += 1
 
     def may_go_round(self) -> bool:
-        """Tell whether there is a round left."""
+        """Return whether another attempt is allowed."""
         return self.rounds < 2
 
 
 def main(path: str, verb: str, outcome: str = "") -> None:
-    """Do one call."""
+    """Handle one call."""
     file, model = Path(path), Procedure()
-    kept = json.loads(file.read_text()) if verb != "start" else {"state": "write", "rounds": 0}
-    model.rounds = kept["rounds"]
+    stored = json.loads(file.read_text()) if verb != "start" else {"state": "write", "rounds": 0}
+    model.rounds = stored["rounds"]
     machine = Machine(
-        model, states=["write", CHECK, "tell", "end"], initial=kept["state"], auto_transitions=False
+        model, states=["write", CHECK, "tell", "end"], initial=stored["state"], auto_transitions=False
     )
     machine.add_transition("ok", "write", CHECK)
     machine.add_transition("iterate", CHECK, CHECK, conditions="may_go_round", after="count")
