@@ -100,22 +100,19 @@ def _unusable(folder: str, what: str, remedy: str) -> Iterator[SetupFinding]:
     place = folder
     while not os.path.lexists(place) and os.path.dirname(place) != place:
         place = os.path.dirname(place)
+    problem = ""
     try:
         about = os.lstat(place) if place == folder else os.stat(place)
+        if not stat.S_ISDIR(about.st_mode):
+            problem = "is not a folder"
+        elif place == folder and about.st_uid != os.geteuid():
+            problem = "belongs to another user"
+        elif not os.access(place, os.W_OK | os.X_OK):
+            problem = "cannot be written to"
     except OSError as error:
         problem = f"cannot be reached: {error.strerror}"
-    else:
-        problem = _problem(place, about, own=place == folder)
     if problem:
         yield SetupFinding("STORE_UNUSABLE", "error", f"{what}: {place} {problem}", remedy, folder)
-
-
-def _problem(place: str, about: os.stat_result, *, own: bool) -> str:
-    if not stat.S_ISDIR(about.st_mode):
-        return "is not a folder"
-    if own and about.st_uid != os.geteuid():
-        return "belongs to another user"
-    return "" if os.access(place, os.W_OK | os.X_OK) else "cannot be written to"
 
 
 def approvals(roots: Sequence[Root], state: str) -> Section:

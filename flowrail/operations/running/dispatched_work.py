@@ -74,32 +74,24 @@ def claim(
 
     With the *token* of its holder, another agent takes that one's place and gets the same answer.
     """
-    if holder and len(holder) > LONGEST_HOLDER:
-        raise UsageError(
-            f"the name of the agent has {len(holder)} characters",
-            hint=f"use at most {LONGEST_HOLDER} characters",
-        )
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
         dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         now = world.now()
         if token is not None:
-            _held_by(dispatch, token)
+            _check_holder(dispatch, token)
         elif not dispatched_work.claimable(dispatch, now):
-            raise DispatchGoneError(
-                f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint=Hint("claim another one; see what is left: ", Command("status", session_id)),
-                dispatch=dispatch.id,
-                status=dispatch.status,
-                holder=dispatch.holder,
-                expires_at=dispatch.expires_at,
+            raise _gone(
+                dispatch, Hint("claim another one; see what is left: ", Command("status", session_id))
             )
-        holder = holder or (short_id(world.host) if world.host else world.by)
-        taken, child = _taken(world, opened, session, dispatch, holder, now, token)
+        until = questions.moment_after(now, dispatch.lease)
+        holder = shortened(holder or (short_id(world.host) if world.host else world.by), LONGEST_HOLDER)
+        taken, child = dispatch._replace(holder=holder, expires_at=until), None
+        if token is None:
+            taken, child = _newly_claimed(world, opened, session, taken)
         note: RecordNote = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
-        change.commit(
-            dispatched_work.with_dispatch(session, taken), kind="claim", at=now, by=world.by, note=note
-        )
+        after = dispatched_work.with_dispatch(session, taken)
+        change.commit(after, kind="claim", at=now, by=world.by, note=note)
     if child is not None:
         return child
     if taken.child is not None:
@@ -107,23 +99,12 @@ def claim(
     return _handed(world, opened.workflow, session, step, taken)
 
 
-def _taken(
-    world: World,
-    opened: OpenedWorkflow,
-    session: Session,
-    dispatch: Dispatched,
-    holder: str,
-    now: str,
-    token: str | None,
+def _newly_claimed(
+    world: World, opened: OpenedWorkflow, session: Session, dispatch: Dispatched
 ) -> tuple[Dispatched, Answer | None]:
-    """Return *dispatch* as claimed at *now*, and the answer for the session started for it, if any."""
-    until = questions.moment_after(now, dispatch.lease)
-    if token is not None:
-        return dispatch._replace(holder=holder, expires_at=until), None
+    """Return *dispatch* as one that its holder has just claimed, and the answer for its new session, if any."""
     taken = dispatch._replace(
         status=CLAIMED,
-        holder=holder,
-        expires_at=until,
         child=None,
         outcome=None,
         result={},
@@ -138,15 +119,29 @@ def _taken(
     return taken._replace(child=child_id, token=child_id), child
 
 
-def _held_by(dispatch: Dispatched, token: str) -> None:
+def _check_holder(dispatch: Dispatched, token: str) -> None:
     """Refuse a token other than that of the holder of *dispatch*."""
     if dispatch.token != token or dispatch.status != CLAIMED:
-        by_that = "" if dispatch.token == token or dispatch.token is None else ", but with another token"
-        raise DispatchGoneError(
-            f"dispatch `{dispatch.id}` is {_held(dispatch)}{by_that}",
-            hint="stop here and say so; only the current holder's result counts",
-            dispatch=dispatch.id,
-        )
+        is_other = dispatch.token is not None and dispatch.token != token
+        hint = "stop here and say so; only the current holder's result counts"
+        raise _gone(dispatch, hint, ", but with another token" if is_other else "")
+
+
+def _gone(dispatch: Dispatched, hint: str | Hint, more: str = "") -> DispatchGoneError:
+    if dispatch.status == CLAIMED:
+        state = f"claimed by {dispatch.holder or 'another agent'} until {dispatch.expires_at}"
+    elif dispatch.status == FINISHED:
+        state = f"done, with `{dispatch.outcome}`"
+    else:
+        state = "cancelled" if dispatch.status == CANCELLED else "not claimed"
+    return DispatchGoneError(
+        f"dispatch `{dispatch.id}` is {state}{more}",
+        hint=hint,
+        dispatch=dispatch.id,
+        status=dispatch.status,
+        holder=dispatch.holder,
+        expires_at=dispatch.expires_at,
+    )
 
 
 def _handed(
@@ -202,24 +197,15 @@ def finish(
         opened, session, _ = _at_work(world, change)
         dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.token != token:
-            _held_by(dispatch, token)
+            _check_holder(dispatch, token)
         result = _fitting(dict(facts or {}), dispatched_work.result_limit(len(session.dispatches)))
         if dispatch.status == FINISHED:
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
                 return _ended(world, session, dispatch, replayed=True)
-            raise DispatchGoneError(
-                f"dispatch `{dispatch.id}` has already ended with `{dispatch.outcome}`",
-                hint="it needs no further report",
-                dispatch=dispatch.id,
-            )
+            raise _gone(dispatch, "it needs no further report")
         if dispatch.status != CLAIMED or dispatch.child is not None:
-            raise DispatchGoneError(
-                f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint=f"it ends with its own session: {dispatch.child}"
-                if dispatch.child
-                else "stop here and say so; further reports would be ignored",
-                dispatch=dispatch.id,
-            )
+            own = f"it ends with its own session: {dispatch.child}"
+            raise _gone(dispatch, own if dispatch.child else "stop here and say so; nothing more is accepted")
         if outcome == Outcome.OK and dispatch.evidence is not None:
             dispatch = _with_evidence(world, change, opened.workflow, session, dispatch)
         now = world.now()
@@ -350,14 +336,6 @@ def _json(value: Mapping[str, object]) -> str:
     import json
 
     return json.dumps(dict(value), ensure_ascii=False, default=list)
-
-
-def _held(dispatch: Dispatched) -> str:
-    if dispatch.status == CLAIMED:
-        return f"claimed by {dispatch.holder or 'another agent'} until {dispatch.expires_at}"
-    if dispatch.status == FINISHED:
-        return f"done, with `{dispatch.outcome}`"
-    return "called off" if dispatch.status == CANCELLED else "not claimed"
 
 
 def _token() -> str:

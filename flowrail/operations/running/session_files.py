@@ -29,7 +29,6 @@ from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, kept
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.ownership import read_configuration
-from flowrail.text import phrases
 from flowrail.text.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -121,41 +120,23 @@ def _spoilt(session: Session) -> StorageError:
 
 
 def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
-    workflow = opened.workflow
+    """Return *opened* with a note if it changed elsewhere; refuse it if the current step changed."""
+    workflow, step = opened.workflow, session.step
     if workflow_fingerprint(workflow) == session.workflow_fingerprint:
         return opened
-    if session.step is None or (
-        session.step in workflow and step_fingerprint(workflow, session.step) == session.step_fingerprint
-    ):
+    if step is None or (step in workflow and step_fingerprint(workflow, step) == session.step_fingerprint):
         note = f"the workflow `{session.skill}` changed elsewhere; this step and its transitions are the same"
         return opened._replace(notes=(*opened.notes, note))
-    raise changed_under(session, workflow)
-
-
-def changed_under(session: Session, workflow: Workflow) -> ChangedError:
-    """Return the refusal that says how the current step of *session* has changed."""
-    if session.step not in workflow:
-        gone = [step for step in session.visits if step not in workflow]
-        what = f"the workflow no longer has step `{session.step}`, the current step of session `{session.id}`"
-        renamed = Command("session migrate", session.id, map={str(session.step): "STEP"})
+    gone = [name for name in session.visits if name not in workflow] if step not in workflow else []
+    if gone:
+        what = f"the workflow no longer has step `{step}`, the current step of session `{session.id}`"
+        renamed = Command("session migrate", session.id, map={step: "STEP"})
         hint = Hint("choose the new step: ", renamed)
     else:
-        gone = []
-        what = f"the transitions of step `{session.step}`, the current step of session `{session.id}`, have changed"
+        what = f"the transitions of step `{step}`, the current step of session `{session.id}`, have changed"
         hint = Hint("see the changes: ", Command("session migrate", session.id, plan=True))
-    others = (
-        f" (also removed: {phrases.listed(each for each in gone if each != session.step)})"
-        if len(gone) > 1
-        else ""
-    )
-    return ChangedError(
-        what + others,
-        hint=hint,
-        session=session.id,
-        step=session.step,
-        gone=gone,
-        steps=[step.id for step in workflow.steps],
-    )
+    steps = [each.id for each in workflow.steps]
+    raise ChangedError(what, hint=hint, session=session.id, step=step, gone=gone, steps=steps)
 
 
 def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: bool = False) -> str:
