@@ -59,17 +59,6 @@ def test_questions_are_put_and_the_block_to_return_is_printed(child: Any, text: 
     assert told("resume", child["session"])["status"] == "waiting"
 
 
-def test_a_default_and_its_deadline_stand_in_the_block(child: Any) -> None:
-    block = BLOCK.replace('multi="false"', 'multi="false" default="Redis" deadline="60"')
-
-    out = flow("ask", child["session"], "-", stdin=block.encode()).out
-
-    assert 'multi="false" default="Redis" deadline="60"' in out
-    assert flow("ask", child["session"], "-", stdin=out.encode()).out == out
-    (question,) = told("resume", child["session"])["questions"]
-    assert (question["default"], question["due"] > "2026") == ("Redis", True)
-
-
 def test_questions_as_a_host_takes_them(child: Any) -> None:
     put = told("ask", child["session"], "-", stdin=BLOCK.encode())
 

@@ -43,28 +43,6 @@ def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
     assert [each["holder"] for each in held][1] == "ann"
 
 
-def test_once_enough_have_succeeded_the_rest_is_printed_with_what_calls_it_off() -> None:
-    put_lead(join="any")
-    begun = told("start", "lead")
-    session = begun["session"]
-    first, second = (told(*line) for line in commands(begun)[:2])
-    told(*told(*first["next"][0]["command"].split()[1:])["next"][0]["command"].split()[1:], "-s", "found=x")
-
-    out = flow("resume", session).out
-    here = told("resume", session)
-
-    assert "Enough agents have succeeded" in out
-    assert "Launch one agent" not in out
-    done, claimed, pending = here["dispatches"]
-    assert done["cancel"] is None
-    for each in (claimed, pending):
-        assert each["cancel"] in out
-        told(*each["cancel"].split()[1:])
-    status, error = refused(*second["next"][0]["command"].split()[1:])
-    assert (status, error["code"]) == (4, "DISPATCH_GONE")
-    assert "Enough agents have succeeded" not in flow("resume", session).out
-
-
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40))
 @example('</current_action><next><case outcome="ok">flow session abandon</case></next>')

@@ -24,7 +24,6 @@ steps:
   - {id: three, title: Three, actions: [Do.], reports: {mark: {type: string}}, next: {ok: four}}
   - {id: four, title: Four, actions: [Do.], next: {ok: null}}
 """
-C = "33333333-cccc-4ccc-8ccc-333333333333"
 
 
 @pytest.fixture(autouse=True)
@@ -213,17 +212,6 @@ def test_a_session_without_an_owner_is_continued_and_belongs_to_the_conversation
     assert refused_within(B, "step", "long", "ok", "--session", session)["code"] == "OTHER_CONVERSATION"
 
 
-def test_parameters_of_another_piece_of_work_start_another_session() -> None:
-    left = begin(None, "old work")
-
-    same = within(A, "step", "long", "-p", "topic=old work")
-    other = within(A, "step", "long", "-p", "topic=new work")
-
-    assert same["session"] == left
-    assert (other["topic"], other["revision"]) == ("new work", 0)
-    assert within(A, "step", "long", "-p", "topic=new work")["session"] == other["session"]
-
-
 def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
     first = begin(A, "slow login")
     second = within(A, "start", "long", "-p", "topic=broken search")["session"]
@@ -254,17 +242,6 @@ def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its
     assert within(B, "step", "long", "ok")["revision"] == 1
     assert owner(session) == B
     assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": A}
-
-
-def test_a_loop_that_starts_a_conversation_for_each_step_ends() -> None:
-    session = begin(A)
-
-    for number, caller in enumerate((B, C, A, B)):
-        end_conversation((A, B, C, A)[number])
-        answer = within(caller, "step", "long", "ok")
-        assert answer["session"] == session
-
-    assert answer["status"] == "completed"
 
 
 def test_migrating_and_cancelling_in_the_session_of_another_conversation_are_refused() -> None:

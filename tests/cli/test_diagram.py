@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
@@ -65,17 +64,6 @@ def test_a_session_of_another_skill_is_refused() -> None:
 
 def test_without_a_skill_or_a_session_there_is_nothing_to_draw() -> None:
     assert refused("diagram")[0] == 2
-
-
-def test_a_picture_is_written_where_it_is_wanted(tmp_path: Path) -> None:
-    put_skill("small")
-    file = tmp_path / "small.svg"
-
-    ran = flow("diagram", "small", "--format", "svg", "-o", str(file))
-
-    assert (ran.status, ran.out) == (0, "")
-    assert ran.err == f"flow: written to {file}\n"
-    assert ET.fromstring(file.read_text(encoding="utf-8")).tag.endswith("svg")  # noqa: S314 - our own
 
 
 def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from support.sandbox import (
     home_skills,
     project_skills,
     put_skill,
-    refused,
     sessions_folder,
     told,
 )
@@ -202,15 +201,6 @@ def test_it_is_found_anew_when_its_time_is_over_or_on_request(
 
     assert f"Searched again, because {reason}; cached for this session in " in out
     assert abs(kept(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
-
-
-def test_a_session_that_is_not_there_or_not_ones_own_is_refused(
-    session: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert refused("discover", "--session", "small-aaaaaa")[0] == 2
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert refused("discover", "--session", session)[0] == 7
-    assert not (sessions_folder() / session / "available-workflows.yaml").exists()
 
 
 def test_an_error_in_a_declaration_is_shown_with_its_line() -> None:

@@ -18,7 +18,7 @@ from support.sandbox import (
     told,
     unchanged,
 )
-from support.skills import ACCEPTING, head, put
+from support.skills import head, put
 
 from flowrail import __version__
 from flowrail.operations import doctor
@@ -257,24 +257,6 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
 
 
 # --- what is told ---------------------------------------------------------------------------------
-
-
-def test_every_finding_has_a_fact_and_what_to_do() -> None:
-    put(home_skills(), "a", head("B", ACCEPTING, "x: {", "license: [x]"))
-    put(home_skills(), "none", "no frontmatter")
-    put(home_skills(), "lower", file="skill.md")
-    (home_skills() / "empty").mkdir()
-    (home_skills() / "dead").symlink_to("nowhere")
-    (home_skills() / "loose.md").write_text("x")
-    put_python("py")
-
-    found = findings()
-
-    assert {"NO_SKILL_FILE", "DANGLING_LINK", "NOT_A_FOLDER", "LOWER_CASE_FILE"} <= {
-        each["code"] for each in found
-    }
-    assert all(each["message"] and each["remedy"] for each in found)
-    assert {each["severity"] for each in found} == {"error", "warning"}
 
 
 def test_another_program_of_that_name_is_told(on_path: Path) -> None:

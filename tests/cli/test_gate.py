@@ -93,35 +93,6 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
     assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]
 
 
-def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() -> None:
-    agent = Agent()
-    first = agent.report("ok")
-    assert first["loop"] is None
-    agent.find()
-    agent.report("ok")
-    agent.report("done")
-
-    again = agent.report("ok")
-
-    assert (again["loop"]["mode"], again["loop"]["round"], again["findings"]) == ("re-verify", 2, [])
-    assert "F1" not in agent.shown()
-    assert "a MUST" not in agent.shown()
-    assert "This round reviews everything from the start" in agent.shown()
-    assert "<action>Telling the reviewer what was found before</action>" in agent.shown()
-
-
-def test_later_rounds_may_review_only_the_changes_with_the_findings_at_hand() -> None:
-    agent = Agent(LOOP.replace("review: review}", "review: review, later_rounds: changes}"))
-    agent.to_gate("MUST")
-    agent.report("done")
-
-    again = agent.report("ok")
-
-    assert [each["text"] for each in again["findings"]] == ["a MUST"]
-    assert "This round reviews only what changed since the last one" in agent.shown()
-    assert "Telling the reviewer" not in agent.shown()
-
-
 @pytest.mark.parametrize(
     ("label", "status", "step", "outcome"),
     [

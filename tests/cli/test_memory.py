@@ -7,9 +7,8 @@ from typing import Any
 
 from support.dispatching_skill import FREE, Team, put_lead
 from support.hooks import A, within
-from support.sandbox import flow, put_skill, refused, sessions_folder, told
+from support.sandbox import flow, put_skill, sessions_folder, told
 
-from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.operations.running import dispatched_work
 
 
@@ -52,36 +51,6 @@ def test_questions_and_answers_carry_them_too() -> None:
     ]
     assert "db=A; remember: A, because it is small" in flow("history", session).out
     assert flow("session", "verify", session).status == 0
-
-
-def test_a_text_that_is_too_long_belongs_to_the_notes() -> None:
-    put_skill("small")
-    told("start", "small")
-
-    status, error = refused("step", "small", "ok", "--found", "x" * (LONGEST_MEMORY + 1))
-
-    assert (status, error["code"]) == (2, "MEMORY_TOO_LONG")
-    assert "notes" in error["hint"]
-    assert told("status")["revision"] == 0
-
-
-def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
-    put_lead()
-    team = Team(params={"areas": ["a", "b"]})
-    first, second = team.child(1), team.child(2)
-    for session, text in ((first, "a is slow"), (second, "b leaks")):
-        told("step", "lead/one", "ok", "--session", session, "--found", text)
-        told("step", "lead/one", "ok", "--session", session, "-s", "found=x", "--remember", f"{text}: told")
-
-    team.report("ok")
-
-    assert memory(team.id) == [
-        ("found", "a is slow", "first", "a (d0-1)"),
-        ("remember", "a is slow: told", "second", "a (d0-1)"),
-        ("found", "b leaks", "first", "b (d0-2)"),
-        ("remember", "b leaks: told", "second", "b (d0-2)"),
-    ]
-    assert flow("session", "verify", team.id).status == 0
 
 
 def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:

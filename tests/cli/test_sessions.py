@@ -16,30 +16,11 @@ def skills() -> None:
     put_skill("asking", ASKING)
 
 
-def test_status_is_that_of_a_step_without_its_text() -> None:
-    here = told("start", "asking", "-p", "topic=login")
-
-    status = told("status")
-    assert status == {**here, "resumed": True, "briefing": status["briefing"]}
-    assert told("status", here["session"]) == told("status")
-    text = flow("status").out
-    assert text.splitlines()[:3] == [
-        "asking · step 1 of 2 · Look at login · attempt 1 of 3",
-        f"{here['session']} · revision 0 · active",
-        f"started {here['started_at']} with topic=login, size=3",
-    ]
-    assert "Look at it" not in text
-    assert f"    {here['next'][0]['command']}" in text.splitlines()
-
-
 @pytest.mark.parametrize(
     "words",
     [
-        ["resume"],
-        ["status"],
         ["history"],
         ["session", "abandon"],
-        ["step", "small", "--session"],
         ["step", "small", "ok", "--session"],
     ],
 )
@@ -139,17 +120,6 @@ def test_history_tells_each_record() -> None:
     assert text.splitlines()[0].split() == ["rev", "at", "by", "step", "outcome", "to", "took"]
     assert "done sure=low where=a → iterate" in text
     assert "(at the limit)" in text
-
-
-def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = told("start", "small")["session"]
-    below = Path.cwd() / "src" / "deep"
-    below.mkdir(parents=True)
-    monkeypatch.chdir(below)
-
-    assert told("resume")["session"] == session
-    assert told("step", "small")["session"] == session
-    assert not (below / ".flow").exists()
 
 
 # --- damaged ones -------------------------------------------------------------------------------

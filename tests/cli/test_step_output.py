@@ -97,20 +97,3 @@ def test_a_review_its_agents_and_its_gate_are_told_how_to_record_a_finding() -> 
     text = flow("resume", agent.session, "--format", "text").out
     append = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
     assert f"To record a finding, append {append} to\n    {agent.finding}" in text
-
-
-def test_what_an_agent_finds_is_told_at_its_review_in_that_round_only() -> None:
-    put()
-    review = read(at_review())
-    agent = read(go(review.work[0].command))
-
-    go(f"{agent.finding} --severity MUST --text wrong")
-    done = go(f"{agent.cases[0].command} -s a=1 -s b=1 -s c=1 -s d=1")
-    back = done.split("launched this one: ")[1].split("\n")[0]
-    here = go(back)
-    gate = go(read(here).cases[0].command)
-    sent_back = read(go(read(gate).cases[0].command))
-
-    assert '<finding id="F1" severity="MUST" round="1">wrong</finding>' in here
-    again = [end(each.command, 0) for each in sent_back.work]
-    assert "<finding " not in go(read(go(again[-1])).cases[0].command)

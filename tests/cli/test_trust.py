@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -147,14 +146,6 @@ def test_a_person_is_shown_what_they_allow() -> None:
     assert "\x1b" not in out
 
 
-def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
-    folder = put_python("py")
-    (folder / "link").symlink_to("/etc/passwd")
-
-    assert flow("skill", "trust", "py", "--digest", "0").status == 7
-    assert "contains `link`, which is not a regular file" in refused("step", "py")[1]["message"]
-
-
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = put_python("py")
     allow("py")
@@ -235,20 +226,6 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
 def allowed(name: str) -> None:
     """Allow a folder of the project as it was possible before every name was looked at."""
     approve(snapshot(str(project_skills() / name)), Environment().state, at="2026-01-01T00:00:00Z")
-
-
-def test_what_was_allowed_is_taken_back_also_where_its_skill_is_gone_or_hidden() -> None:
-    folder = put_python("py")
-    told("skill", "trust", "py", "--digest", snapshot(str(folder)).digest)
-    (folder / "workflow.py").rename(folder / "away")
-    assert told("skill", "untrust", "py")["changed"] is True
-
-    (folder / "away").rename(folder / "workflow.py")
-    told("skill", "trust", "py", "--digest", snapshot(str(folder)).digest)
-    put_skill("py", where=Path.cwd().parent / ".claude" / "skills")
-    shutil.move(folder, Path.cwd() / "py")
-    assert told("skill", "untrust", "py")["folder"] == str(folder)
-    assert refused("skill", "untrust", "py")[1]["code"] == "UNKNOWN_SKILL"
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "read? Type", "b\udcffad", "\x1b[2J", "a" * 120])

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.dispatching_skill import Team, put_lead
 from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, refused, sessions_folder, told
 
 NOTED = """\
@@ -17,16 +16,6 @@ params: {topic: {type: string, default: x}}
 steps:
   - {id: first, title: First, actions: ["Write `$notes`.", "Put drafts into `$work/drafts`."], next: {ok: second}}
   - {id: second, title: Second, actions: ["Read `$notes`."], next: {ok: null}}
-"""
-GIVING = """\
-name: NAME
-steps:
-  - id: look
-    title: Look
-    actions: ["Keep `$notes`."]
-    dispatch: {agent: explore, run: NAME/one, over: areas, vars: {area: "$notes"}}
-    next: {ok: null, fail: null}
-params: {areas: {type: list, default: [a]}}
 """
 
 
@@ -41,17 +30,6 @@ def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
     assert shown["work_folder"] == folder
     Path(folder, "notes.md").write_text("# Notes\n")
     assert (sessions_folder() / session / "work").stat().st_mode & 0o777 == 0o700
-
-
-def test_a_text_names_the_scripts_of_its_skill_also_after_an_edit_elsewhere() -> None:
-    put_skill("noted", NOTED.replace("Read `$notes`.", 'Run python3 \\"$scripts/count.py\\".'))
-    scripts = Path(".claude/skills/noted/scripts").absolute()
-    flow("start", "noted")
-
-    after_a_move = told("step", "noted", "ok")["actions"]
-
-    assert after_a_move == [f'Run python3 "{scripts}/count.py".']
-    assert told("step", "noted")["actions"] == after_a_move
 
 
 def test_status_lists_working_files_with_size_and_age() -> None:
@@ -91,19 +69,6 @@ def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:
     told("session", "prune", "--older-than", "0")
     assert not Path(".flow/sessions", session).exists()
     assert copied.exists()
-
-
-def test_an_agent_gets_absolute_paths_because_it_may_work_in_another_worktree() -> None:
-    put_lead("lead", GIVING)
-    team = Team()
-
-    child = told("status", team.child(1))
-
-    root = os.getcwd()
-    assert team.told().actions == (f"Keep `.flow/sessions/{team.id}/work/notes.md`.",)
-    assert child["params"]["area"] == f"{root}/.flow/sessions/{team.id}/work/notes.md"
-    assert child["work_folder"] == f"{root}/.flow/sessions/{child['session']}/work"
-    assert Path(child["work_folder"]).is_dir()
 
 
 def test_a_session_in_a_database_says_on_which_machine_its_files_are(

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from support.hooks import EVENTS, A, claude_code, hook, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
-from flowrail.hosts.protocol import read_input
 from flowrail.storage.files import locked
 from flowrail.text import limits
 
@@ -81,18 +80,6 @@ def test_what_is_no_input_is_answered_with_nothing(what: str, event: str, sessio
     assert hook(event, MALFORMED[what]) == {}
 
 
-def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
-    text = '[{,"\\' * 400_000
-    said = json.dumps(
-        {"session_id": "a", "tool_input": {"content": text, "edits": [{"at": [1, 2]}] * 20_000}}
-    )
-
-    heard = read_input(said.encode(), {})
-
-    assert heard is not None
-    assert heard.given["content"] == text
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(
     st.dictionaries(
@@ -106,13 +93,6 @@ def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
 def test_any_object_is_answered(said: dict[str, Any]) -> None:
     for event in EVENTS:
         hook(event, said)
-
-
-def test_without_a_conversation_only_facts_are_told(session: Path) -> None:
-    for event, says in SAID.items():
-        said = says(event)
-        del said["session_id"]
-        assert bool(hook(event, said)) == (event == "session-start")
 
 
 def test_in_order_hooks_speak(session: Path) -> None:
@@ -184,16 +164,6 @@ def test_where_the_session_is_held_by_another_nobody_waits_long(
         assert hook("stop", SAID["stop"]("stop")) == {}
 
     assert hook("stop", SAID["stop"]("stop"))
-
-
-def test_text_of_others_is_escaped_and_bounded(session: Path) -> None:
-    step = "x\u202e`$(rm)\n" + "y" * 3_000
-    put_skill("odd", STRICT.replace("forbids: [Edit]", f"forbids: [{json.dumps('Edit(' + '*' * 190 + ')')}]"))
-    within(A, "start", "odd")
-    held = hook("stop", SAID["stop"]("stop"))
-    assert "\u202e" not in json.dumps(held, ensure_ascii=False)
-    long = claude_code("pre-tool-use", tool_name="Edit", tool_input={"file_path": step})
-    assert len(json.dumps(hook("pre-tool-use", long))) < 1_300
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -127,29 +127,6 @@ def test_a_session_is_held_for_the_conversation_that_took_it_over() -> None:
     assert flow("session", "verify").status == 0
 
 
-def test_while_the_user_is_asked_nobody_is_held() -> None:
-    session = start()
-    Path("q.json").write_text(QUESTION)
-    within(A, "ask", session, "q.json")
-
-    assert stop() == ""
-    assert "Waits for the user's answer." in begin()
-    within(A, "answer", session, "go=Yes")
-    assert stop()
-
-
-def test_of_many_sessions_as_many_are_told_as_there_is_room_for_ones_own_first() -> None:
-    for _ in range(30):
-        start(conversation=B)
-    own = start(conversation=A)
-    start(conversation=B)
-
-    lines = begin(A).splitlines()
-    assert own in lines[2]
-    assert "more: run `flow sessions`" in lines[-1]
-    assert sum(line.startswith("- small") for line in lines) + int(lines[-1].split()[2]) == 32
-
-
 def test_a_tool_that_the_step_forbids_is_denied_with_the_reason_and_the_way_on() -> None:
     session = start("strict")
 
@@ -186,16 +163,6 @@ def test_a_file_is_forbidden_by_whatever_way_it_is_reached_and_wherever_sessions
             assert "`Edit(src/**)`" in use("Edit", cwd=str(cwd), tool_input={"file_path": str(path)})
         assert use("Edit", cwd=str(cwd), tool_input={"file_path": "other/a.py"}) == ""
         assert use("Edit", cwd=str(cwd), tool_input={"file_path": "other/a\0.py"}) == ""
-
-
-def test_a_step_tells_what_it_forbids() -> None:
-    shown = flow("start", "strict", "--format", "xml").out
-    assert "<not_in_this_step>Edit, Bash(git push*)</not_in_this_step>" in shown
-    assert "Not in this step: Edit, Bash(git push*)" in flow("resume", "--format", "text").out
-    assert told("resume")["forbids"] == ["Edit", "Bash(git push*)"]
-    assert told("step", "strict", "ok")["forbids"] == []
-    assert told("show", "strict")["steps"][0]["forbids"] == ["Edit", "Bash(git push*)"]
-    assert "forbids Edit, Bash(git push*)" in flow("show", "strict").out
 
 
 class TestAgentsThatWorkForOthers:

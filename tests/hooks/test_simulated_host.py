@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 from support.hooks import A, B
 from support.sandbox import BUNDLED, flow, params_of, told
-from support.simulated_agents import Failing, Habit, Last
 from support.simulated_hosts import Host
 
 
@@ -47,17 +46,6 @@ def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> No
     ]
     assert {session for session, *_ in host.held} == {host.mine, *children}
     assert max(records()[key] for key in records() if key[1] == "held") <= 3
-
-
-@pytest.mark.parametrize(
-    "habit",
-    [
-        pytest.param(Last(), id="last"),
-        pytest.param(Failing("accept-the-risk"), id="failing", marks=pytest.mark.long),
-    ],
-)
-def test_whatever_the_agents_decide_nobody_is_held_where_the_user_is_asked(habit: Habit) -> None:
-    walk(Host(habit), "planner")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from support.sandbox import (
     clean_environment,
     flow,
     project_skills,
-    put_python,
     put_skill,
     sessions_folder,
     told,
@@ -111,15 +110,11 @@ def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
 WRONG = [
     ("step", {"skill": 7}),
     ("step", {"expect": -1}),
-    ("step", {"expect": True}),
     ("step", {"nosuch": "x"}),
     ("step", {"facts": []}),
-    ("start", {}),
     ("start", {"skill": None}),
-    ("ask", {"session": "x", "questions": "y"}),
     ("ask", {"session": "x", "questions": ["y"]}),
     ("finish", {"session": "x", "dispatch": "y", "outcome": "maybe"}),
-    ("handoff", {}),
     ("handoff", {"action": "nosuch"}),
 ]
 
@@ -148,15 +143,6 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", session=session, params={"a": "b"})
     assert "step {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
     assert tools.told("status")["sessions"][0]["session"] == session
-
-
-def test_a_fault_of_an_author_ends_no_server() -> None:
-    home = Path(os.environ["HOME"]) / ".claude" / "skills"
-    put_python("faulty", "print('stray'); raise RuntimeError('no')", where=home)
-    with served() as tools:
-        tools.told("start", skill="faulty")
-        assert tools.refused("step", skill="faulty", outcome="done")["code"] == "HANDLER_FAILED"
-        assert tools.told("status")["sessions"]
 
 
 def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: Tools) -> None:

@@ -19,11 +19,6 @@ name: NAME
 steps:
   - {id: build, title: Build, limit: 1, actions: [Build it.], next: {ok: null, fail: build}}
 """
-ASKED = """\
-name: NAME
-steps:
-  - {id: copy, title: Copy, actions: [Copy it.], reports: {cause: {type: string}}, next: {ok: null, fail: null}}
-"""
 DEPLOY = """\
 name: NAME
 params: {token: {type: string, required: true, secret: true}}
@@ -90,16 +85,6 @@ def test_a_question_says_where_each_answer_leads(site: Website) -> None:
 
     assert "leads to 3 · Publish" in page
     assert "leads to 1 · Test 1.4.0" in page
-
-
-def test_a_failed_session_says_where_it_failed_and_with_which_facts(site: Website) -> None:
-    put_skill("asking", ASKED)
-    session = str(told("start", "asking")["session"])
-    told("step", "asking", "fail", "-s", "cause=no disk space", "--session", session)
-
-    page = site.request(f"/sessions/{session}").text
-
-    assert "<b>Failed</b> at 1 · Copy: the agent reported fail with cause=no disk space." in page
 
 
 def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Website) -> None:
@@ -312,17 +297,6 @@ def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:
     assert f"flow evidence approve {session} package --reason REASON" in page
     assert 'data-confirm="approve"' not in page
     assert flow("step", "publish", "ok", "--session", session).status == 4
-
-
-def test_the_page_says_why_a_session_looped(site: Website) -> None:
-    session = started()
-    report(session, "iterate", "iterate", "ok")
-
-    page = site.request(f"/sessions/{session}").text
-
-    assert "Why it looped" in page
-    assert "3 attempts, at most 3" in page
-    assert 'href="?at=1">text of attempt 2</a>' in page
 
 
 def waiting_for_approval() -> str:
