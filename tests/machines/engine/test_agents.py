@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from support.workflows import AREAS, LATER, NOW, ended, fan, report, step, workflow
 
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch
+from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.dispatched_work import (
-    DispatchGoneError,
     JoinPendingError,
     TooManyDispatchesError,
 )
@@ -62,22 +61,6 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
     }
     assert second.vars["text"] == "y of T"
     assert (first.workflow, first.agent, first.model) == ("a/b", "explore", None)
-
-
-def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -> None:
-    flow = fan(next={"ok": "look", "fail": None, "skip": "last"})
-    session = start(flow)
-    old = [each.id for each in session.dispatches]
-
-    again = report(flow, ended(session, "ok", "ok", "ok"), "ok")
-
-    assert old == ["d0-1", "d0-2", "d0-3"]
-    assert [(each.id, each.status) for each in again.dispatches] == [
-        (f"d1-{number}", PENDING) for number in (1, 2, 3)
-    ]
-    with pytest.raises(DispatchGoneError) as caught:
-        dispatched_work.find_dispatch(again, "d0-2")
-    assert caught.value.exit_status == 4
 
 
 # --- when enough is back
@@ -179,22 +162,6 @@ def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: st
     dispatch = Dispatched("d0-1", "explore", status=status, outcome=outcome, expires_at=expires_at)
 
     assert dispatched_work.claimable(dispatch, NOW) is free
-
-
-# --- a Dispatch in place of a handler
-
-
-def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
-    handler = Dispatch(AgentRole.QUALITY_REVIEWER, "planner/plan-docs", context_vars={"plan": "$areas"})
-    flow = workflow(step("look", handler=handler, next={"ok": None, "fail": None}), params=AREAS)
-
-    (only,) = start(flow).dispatches
-
-    assert (only.agent, only.workflow) == ("quality-reviewer", "planner/plan-docs")
-    assert only.vars == {"plan": ("a", "b", "c")}
-    assert not flow.step("look").decides
-    with pytest.raises(JoinPendingError):
-        report(flow, start(flow), "ok")
 
 
 # --- results

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflows import MUCH_LATER, NOW, answered, asking_workflow, report, step, workflow, yes_no
+from support.workflows import NOW, answered, asking_workflow, report, step, workflow, yes_no
 
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Report
+from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion
 
 
 def question(*outcomes: str | None, **parts: Any) -> AskedQuestion:
@@ -99,29 +99,6 @@ def test_what_is_no_answer_is_refused(word: str) -> None:
         questions.answer_question(question(), [word], at=NOW, by="me")
 
     assert caught.value.exit_status == 2
-
-
-# --- a default, and its deadline
-
-LATE = Question(
-    "go",
-    "Go",
-    "Go on?",
-    (Option("Yes", outcome="ok"), Option("No", outcome="fail")),
-    default="No",
-    deadline=1800,
-)
-
-
-def test_a_report_after_the_deadline_takes_the_default() -> None:
-    flow = asking_workflow(LATE)
-    session = start(flow, now=NOW)
-
-    with pytest.raises(QuestionOpenError):
-        advance(flow, session, Report("done"), now=NOW)
-    after = advance(flow, session, Report("done"), now=MUCH_LATER)
-
-    assert (after.step, after.last.outcome if after.last else "") == ("plan", "fail")
 
 
 # --- beside the outcome

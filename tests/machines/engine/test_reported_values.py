@@ -10,13 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.workflows import linear, step, unchecked
 
-from flowrail.cli.options import named_values
-from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.parts import freeze
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.machines.definition.workflow import to_plain
-from flowrail.machines.engine.reports import ValuesError, check_params, read_values
+from flowrail.machines.engine.reports import ValuesError, check_params
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import fill, placeholders
 
@@ -157,23 +155,6 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     ]
     assert error.details["names"] == ["mode", "topic"]
     assert str(error.hint) == "give them: flow start dull -p 'topic=…'; see its parameters: flow show dull"
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["size"], "`-s size` is not NAME=VALUE"),
-        (["=3"], "`-s =3` is not NAME=VALUE"),
-        (["size=1", "size=2"], "`size` is set twice"),
-        (["size=x"], "`size` takes a whole number, not `x`"),
-    ],
-)
-def test_assignments_that_cannot_be_read_are_refused(texts: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        read_values(named_values(texts, "-s"), {"size": Arg(type="integer")})
-
-    assert caught.value.message == message
-    assert caught.value.exit_status == 2
 
 
 # --- words

@@ -13,7 +13,6 @@ from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import GateDecidesError, ReviewPendingError, verdict
 from flowrail.machines.engine.questions import BadAnswerError
 from flowrail.machines.engine.reviews import (
-    BadFindingError,
     RoundClosedError,
     UnknownFindingError,
 )
@@ -113,14 +112,6 @@ def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
     assert (two.version, two) == (2, again)
 
 
-@pytest.mark.parametrize(("severity", "text"), [("BAD", "x"), ("", "x"), ("MUST", ""), ("MUST", " \n")])
-def test_a_finding_that_says_nothing_is_refused(severity: str, text: str) -> None:
-    flow = review_loop()
-
-    with pytest.raises(BadFindingError):
-        reviews.record(flow, start(flow, now=NOW), severity=severity, text=text)
-
-
 # --- resolving
 
 
@@ -137,18 +128,6 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
     assert (again, same) == (session, settled)
     judged = verdict(flow.step("gate"), report(flow, session, "ok"))
     assert [each.id for each in judged.blocking] == ["F2"]
-
-
-def test_what_one_reviewer_found_another_does_not_take_back() -> None:
-    flow = review_loop()
-    session, found_ = reviews.record(
-        flow, report(flow, start(flow), "ok"), severity="MUST", text="wrong", by="ann"
-    )
-
-    with pytest.raises(reviews.RoundClosedError, match="recorded by `ann`, and only its author"):
-        reviews.resolve(flow, session, found_.id, by="bob")
-    _, settled = reviews.resolve(flow, session, found_.id, by="ann")
-    assert not settled.is_open
 
 
 def test_at_the_gate_nobody_takes_a_finding_away() -> None:

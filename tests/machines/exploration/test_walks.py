@@ -11,12 +11,11 @@ from support.random_workflows import workflows
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.graph import edges
-from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration.actions import Act, perform, starts
+from flowrail.machines.exploration.actions import perform, starts
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk, plan
 from flowrail.machines.sessions.session import Session
@@ -133,31 +132,11 @@ def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
     assert plan(made).missing == ()
 
 
-def test_a_report_that_is_refused_is_a_walk_too() -> None:
-    def decide(context: StepContext, sure: str) -> Outcome:
-        if sure == "low":
-            raise LookupError(sure)
-        return Outcome.OK
-
-    made = workflow(step("a", handler=decide, reports={"sure": HIGH}, next={"ok": None}))
-
-    (bad,) = (walk for walk in plan(made).walks if walk.error)
-    assert bad.error == "HANDLER_FAILED"
-    assert bad.acts[-1] == Act("done", {"sure": "low"})
-
-
 def test_a_way_that_nothing_decides_on_is_missing() -> None:
     rules = [("fail", "sure == 'high' and sure == 'low'"), ("ok", None)]
     made = workflow(step("a", rules=rules, reports={"sure": HIGH}, next={"ok": None, "fail": None}))
 
     assert plan(made).missing == (("a", "fail"),)
-
-
-def test_a_walk_without_an_end_is_told_so() -> None:
-    made = workflow(step("a", handler=lambda _: Outcome.ITERATE, next={"ok": None, "iterate": "a"}))
-
-    assert all(walk.loose for walk in plan(made).walks)
-    assert to_end(made, start(made)) is None
 
 
 @pytest.mark.parametrize("status", ["completed", "failed"])

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,8 @@ from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import NotPrivateError, WriteFailedError
-from flowrail.storage.journal import DamagedError, TooLargeError
+from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
-from flowrail.text import limits
 
 ID = "skill-abcdef"
 
@@ -210,53 +209,7 @@ def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> 
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
-# --- definition ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"[" * 9999, b"\xff", None])
-def test_a_damaged_definition_is_an_error(store: Store, content: bytes | None) -> None:
-    create(store)
-    path = Path(store.folder(ID), "definition.json")
-    path.unlink()
-    if content is not None:
-        path.write_bytes(content)
-
-    with pytest.raises(StorageError) as caught:
-        store.definition(ID)
-    assert caught.value.exit_status == 3
-
-
-# --- bounds -------------------------------------------------------------------------------------
-
-
-def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: Store) -> None:
-    create(store)
-    before = journal(store).read_bytes()
-    large = {f"text{number}": "x" * 9_999 for number in range(limits.RECORD_BYTES // 9_999 + 1)}
-
-    with pytest.raises(TooLargeError, match="are allowed"):
-        move(store, 1, state=large)
-    with pytest.raises(TooLargeError):
-        store.create(session("other-abcdef", state=large), {}, at="", by="")
-
-    assert journal(store).read_bytes() == before
-    assert store.ids() == [ID]
-
-
 # --- the disk -----------------------------------------------------------------------------------
-
-
-def failing_writes(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Let *after* bytes of each write arrive, then no more."""
-    real = os.write
-
-    def write(fd: int, data: bytes) -> int:
-        if len(data) <= after:
-            return real(fd, data)
-        real(fd, bytes(data)[:after])
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "write", write)
 
 
 def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,53 +226,3 @@ def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.Monke
 
     assert journal(store).read_bytes() == before
     assert store.read(ID).seq == 0
-
-
-def test_an_incomplete_record_is_removed_by_the_next_change(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(store)
-
-    def ftruncate(*_: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    with monkeypatch.context() as patch:
-        failing_writes(patch, 20)
-        patch.setattr(os, "ftruncate", ftruncate)
-        with pytest.raises(WriteFailedError):
-            move(store, 1)
-
-    assert store.incomplete_bytes(ID) == 20
-    assert move(store, 1).seq == 1
-    assert len(list(store.records(ID))) == 2
-
-
-@pytest.fixture
-def flushed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    names: list[str] = []
-    real = os.fsync
-
-    def fsync(fd: int) -> None:
-        names.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
-        real(fd)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    return names  # type: ignore[return-value]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="descriptors have no names here")
-def test_a_commit_flushes_the_journal_once_and_nothing_else(store: Store, flushed: list[str]) -> None:
-    create(store)
-    assert flushed.count("journal.jsonl") == 1
-    assert flushed[-2:] == [ID, "sessions"]
-    flushed.clear()
-
-    move(store, 1)
-
-    assert flushed == ["journal.jsonl"]
-
-
-# --- together -----------------------------------------------------------------------------------
-
-
-# --- whose it is
