@@ -5,16 +5,11 @@ The tests called `the engine …` show the trap on the engine alone, so that we 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from functools import partial
-
 import pytest
 from statemachine import StateChart
 from support.random_workflows import NAMES
-from support.workflows import linear, long, step, unchecked, workflow
+from support.workflows import linear, step, unchecked, workflow
 
-from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
@@ -70,54 +65,3 @@ def test_a_step_may_be_called_anything(name: str) -> None:
     for event, stands in [("ok", name), ("iterate", name), ("ok", "other"), ("ok", None)]:
         session = advance(definition, session, Report(event))
         assert session.step == stands
-
-
-# --- size
-
-
-def _all_limited(count: int) -> Workflow:
-    last = count - 1
-    return workflow(
-        *(
-            step(
-                f"s{each}",
-                limit=3,
-                next={
-                    "ok": f"s{each + 1}" if each < last else None,
-                    "fail": f"s{max(each - 1, 0)}",
-                    "iterate": f"s{each}",
-                },
-            )
-            for each in range(count)
-        )
-    )
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Return how many Python functions *work* calls."""
-    events: list[str] = []
-    before = sys.getprofile()
-    sys.setprofile(lambda _frame, event, _argument: events.append(event))
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return events.count("call")
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(long, id="linear"),
-        pytest.param(_all_limited, id="limited"),
-    ],
-)
-def test_checking_and_compiling_is_linear(make: Callable[[int], Workflow]) -> None:
-    small, large = make(100), make(500)
-    compile_workflow(make(2))  # what happens once has happened
-
-    checks = [calls_of(partial(check_workflow, each)) for each in (small, large)]
-    compiles = [calls_of(partial(compile_workflow, each)) for each in (small, large)]
-
-    assert checks[1] < 5.5 * checks[0]
-    assert compiles[1] < 5.5 * compiles[0]
