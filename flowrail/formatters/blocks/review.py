@@ -18,7 +18,14 @@ from flowrail.machines.definition.script_steps import (
     QRState,
     QRStatus,
 )
-from flowrail.machines.definition.step_parts import DEFAULT_POLICY, AgentRole, GateConfig, Policy, Severity
+from flowrail.machines.definition.step_parts import (
+    DEFAULT_POLICY,
+    AgentRole,
+    GateConfig,
+    Policy,
+    Severity,
+    blocking_severities,
+)
 from flowrail.text.safe_text import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5
@@ -84,7 +91,7 @@ def format_gate_actions(
     if qr.passed:
         banner = format_state_banner(gate.qr_name, qr.iteration, "passed", limit=limit)
         return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _GO_ON]
-    blocking = policy.blocking(qr.iteration)
+    blocking = blocking_severities(qr.iteration, policy)
     named = ", ".join(severity for severity in Severity if severity in blocking)
     others = "" if len(blocking) == len(Severity) else " Other findings are recorded and do not block."
     blocked = f"Findings that block in round {qr.iteration}: {named}.{others}"

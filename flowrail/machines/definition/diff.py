@@ -6,11 +6,11 @@ one that is gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.parts import keys_of
-from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, structure, to_plain
 
 IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
@@ -22,7 +22,8 @@ IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
     "new",
 )
 RENAMED = "renamed"
-_COMPARED_BY_VALUE = ("when", "limit")
+_SHOWN = ("when", "limit")
+"""Keys whose values a difference shows."""
 _BY_NAME = ("id", "next", "gate")
 """Keys that name steps, which may have other names now."""
 
@@ -64,69 +65,62 @@ def same_work(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool
 
 def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange:
     """Return the change of one step in *new*."""
-    now = names.get(step.id, step.id)
-    after = new.get(now)
+    to = names.get(step.id, step.id)
+    after = new.get(to)
     if after is None:
         return StepChange(step.id, GONE, None)
-    what = _differences(step, after, names)
+    old_shape, new_shape = _named(step, names), structure(after)
+    old_targets = {outcome: names.get(str(target), target) for outcome, target in step.ways.items()}
+    keys = [key for key in _compared_keys() if old_shape.get(key) != new_shape.get(key)]
+    what = [
+        *_transition_changes(old_targets, after.ways),
+        *(
+            f"`{key}` was {_shown(old_shape[key])}, is {_shown(new_shape[key])}"
+            if key in _SHOWN
+            else f"`{key}` is different"
+            for key in keys
+        ),
+    ]
+    if not what and old_shape != new_shape:
+        what = ["its transitions are written differently"]
     if what:
-        return StepChange(step.id, COMPATIBLE if _only_more(step, after, names) else CHANGED, now, what)
-    if now != step.id:
-        return StepChange(step.id, RENAMED, now)
-    return StepChange(step.id, IDENTICAL if _texts(step) == _texts(after) else TEXTS, now)
+        accepts_more = old_targets.items() <= after.ways.items() and _has_more_facts(old_shape, after)
+        is_compatible = accepts_more and set(keys) <= {"reports"}
+        return StepChange(step.id, COMPATIBLE if is_compatible else CHANGED, to, tuple(what))
+    if to != step.id:
+        return StepChange(step.id, RENAMED, to)
+    return StepChange(step.id, IDENTICAL if _texts(step) == _texts(after) else TEXTS, to)
 
 
 def _named(step: StepDef, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the structure of *step* with current names of steps."""
     shape = structure(step)
     shape["id"] = names.get(step.id, step.id)
-    shape["next"] = {way: names.get(to, to) if to else to for way, to in shape["next"].items()}
+    shape["next"] = {outcome: names.get(target, target) for outcome, target in shape["next"].items()}
     if "gate" in shape:
         review, *rest = shape["gate"]
         shape["gate"] = [names.get(review, review), *rest]
     return shape
 
 
-def _differences(before: StepDef, after: StepDef, names: Mapping[str, str]) -> tuple[str, ...]:
-    one, other = _named(before, names), structure(after)
-    found = list(_ways(before, after, names))
-    found += [
-        f"`{part}` was {_said(one[part])}, is {_said(other[part])}"
-        for part in _COMPARED_BY_VALUE
-        if one[part] != other[part]
-    ]
-    found += [f"`{part}` is different" for part in _other_parts() if one.get(part) != other.get(part)]
-    return tuple(found) if found or one == other else ("its transitions are written differently",)
+def _transition_changes(
+    old: Mapping[Outcome, str | None], new: Mapping[Outcome, str | None]
+) -> Iterator[str]:
+    yield from (f"`{outcome}` is gone" for outcome in old if outcome not in new)
+    yield from (
+        f"`{outcome}` is new, to {_shown(target)}" for outcome, target in new.items() if outcome not in old
+    )
+    for outcome, target in old.items():
+        if outcome in new and new[outcome] != target:
+            yield f"`{outcome}` led to {_shown(target)}, leads to {_shown(new[outcome])}"
 
 
-def _ways(before: StepDef, after: StepDef, names: Mapping[str, str]) -> list[str]:
-    one = {str(way): names.get(to, to) if to else to for way, to in before.ways.items()}
-    other = {str(way): to for way, to in after.ways.items()}
-    return [
-        *(f"`{way}` is gone" for way in one if way not in other),
-        *(f"`{way}` is new, to {_said(to)}" for way, to in other.items() if way not in one),
-        *(
-            f"`{way}` led to {_said(to)}, leads to {_said(other[way])}"
-            for way, to in one.items()
-            if way in other and other[way] != to
-        ),
-    ]
-
-
-def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool:
-    """Return whether all earlier outcomes and facts still exist with the same meaning."""
-    one, other = _named(before, names), structure(after)
-    ways = {way: names.get(to, to) if to else to for way, to in before.ways.items()}
-    if any(way not in after.ways or after.ways[way] != to for way, to in ways.items()):
-        return False
-    if any(
-        name not in other["reports"] or other["reports"][name] != arg for name, arg in one["reports"].items()
-    ):
-        return False
-    if any(after.reports[name].required for name in other["reports"].keys() - one["reports"].keys()):
-        return False
-    parts = (*_COMPARED_BY_VALUE, *_other_parts())
-    return all(one.get(part) == other.get(part) for part in parts if part != "reports")
+def _has_more_facts(old_shape: Mapping[str, Any], after: StepDef) -> bool:
+    """Return whether all earlier facts still exist with the same meaning, and no other is required."""
+    old, new = old_shape["reports"], structure(after)["reports"]
+    return old.items() <= new.items() and not any(
+        after.reports[name].required for name in new.keys() - old.keys()
+    )
 
 
 def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
@@ -141,17 +135,17 @@ def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[s
     return found
 
 
-def _other_parts() -> list[str]:
-    """Return the other keys of a step that decide where a session leads."""
-    named = {"id", "next", *_COMPARED_BY_VALUE}
-    return [name for name, declared in keys_of(StepDef).items() if declared.key.decides and name not in named]
+def _compared_keys() -> list[str]:
+    """Return the keys of a step that decide where a session leads, its transitions aside."""
+    deciding = [name for name, declared in keys_of(StepDef).items() if declared.key.decides]
+    return [*_SHOWN, *(name for name in deciding if name not in {"id", "next", *_SHOWN})]
 
 
 def _texts(step: StepDef) -> dict[str, object]:
     return {name: value for name, value in to_plain(step).items() if name not in _BY_NAME}
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "nothing"
     return "code" if isinstance(value, Mapping) else f"`{value}`"

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
+from flowrail.machines.definition.values import is_number, same
 from flowrail.text.safe_text import in_quotes
 
 LONGEST = 500
@@ -169,7 +170,7 @@ def _compare(kind: str, left: object, right: object) -> bool:
         return _contains(left, right)
     if left is None or right is None:
         return False
-    both_numbers = _is_number(left) and _is_number(right)
+    both_numbers = is_number(left) and is_number(right)
     if not both_numbers and not (isinstance(left, str) and isinstance(right, str)):
         raise RuleError(f"cannot tell whether {left!r} {kind} {right!r}")
     return _ORDER[kind](left, right)
@@ -183,15 +184,6 @@ def _contains(item: object, whole: object) -> bool:
     if isinstance(whole, (list, tuple)):
         return any(same(item, each) for each in whole)
     raise RuleError(f"cannot look for {item!r} in {whole!r}")
-
-
-def same(left: object, right: object) -> bool:
-    """Return whether two plain values are equal; true is not 1 here."""
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _comparisons(node: Node) -> list[tuple[str, str, object]]:

@@ -207,32 +207,25 @@ def raise_errors(name: str, findings: Sequence[Finding]) -> None:
 
 def without_suppressed(findings: Iterable[Finding], suppressions: Iterable["Suppression"]) -> list[Finding]:
     """Return *findings* without the suppressed ones, and what is wrong with the suppressions themselves."""
-    kept: dict[int, Finding] = {}
-    covered: dict[tuple[str, str | None], dict[int, Finding]] = {}
-    errors: set[tuple[str, str | None]] = set()
-
-    def put(number: int, finding: Finding) -> None:
-        kept[number] = finding
-        for key in {(finding.code, None), (finding.code, finding.step)}:
-            covered.setdefault(key, {})[number] = finding
-            if finding.severity == "error":
-                errors.add(key)
-
-    for number, finding in enumerate(findings):
-        put(number, finding)
-    for number, suppression in enumerate(suppressions, start=len(kept)):
+    listed = list(findings)
+    errors = {key for finding in listed if finding.severity == "error" for key in _keys(finding)}
+    keys = {key for finding in listed for key in _keys(finding)}
+    suppressed: set[tuple[str, str | None]] = set()
+    problems: list[Finding] = []
+    for suppression in suppressions:
         key = suppression.code, suppression.step
-        problem = _problem(suppression, is_error=key in errors, is_used=bool(covered.get(key)))
-        if problem is not None:
-            what, hint = problem
+        problem = _problem(suppression, is_error=key in errors, is_used=key in keys)
+        if problem is None:
+            suppressed.add(key)
+        else:
             place = Place.of(suppression.origin)
-            put(number, Finding("FR172", "warning", what, hint, place, suppression.step))
-            continue
-        for gone, finding in [*covered[key].items()]:
-            del kept[gone]
-            for other in {(finding.code, None), (finding.code, finding.step)}:
-                del covered[other][gone]
-    return [*kept.values()]
+            problems.append(Finding("FR172", "warning", *problem, place, suppression.step))
+    return [*(finding for finding in listed if suppressed.isdisjoint(_keys(finding))), *problems]
+
+
+def _keys(finding: Finding) -> set[tuple[str, str | None]]:
+    """Return what suppressions of *finding* name: its code, everywhere or in its step."""
+    return {(finding.code, None), (finding.code, finding.step)}
 
 
 def _problem(suppression: "Suppression", *, is_error: bool, is_used: bool) -> tuple[str, str] | None:

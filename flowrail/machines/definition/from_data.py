@@ -18,6 +18,7 @@ from flowrail.machines.definition.parts import (
     keys_of,
 )
 from flowrail.machines.definition.step import StepContext, StepDef
+from flowrail.machines.definition.values import is_number
 from flowrail.text.safe_text import Markup, in_quotes
 
 MOST_PROBLEMS = 5_000
@@ -199,7 +200,7 @@ class Reader:
             return self._note(problem)
         for name, (is_within, words) in _BOUNDS.items():
             bound = key.schema.get(name)
-            if bound is not None and _is_number(value) and not is_within(value, bound):
+            if bound is not None and is_number(value) and not is_within(value, bound):
                 remedy = f"write a number that is {words} {bound}"
                 return self._note(DocumentProblem(path, f"is {value}", remedy, code=key.code))
         return value
@@ -325,10 +326,6 @@ def _is_complete(markup: str) -> bool:
     return True
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _is_scalar(value: object) -> bool:
     return isinstance(value, (str, int, float, bool))
 
@@ -341,7 +338,7 @@ _BOUNDS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": _is_number,
+    "number": is_number,
     "boolean": lambda value: isinstance(value, bool),
     "scalar": _is_scalar,
     "value": _is_scalar,

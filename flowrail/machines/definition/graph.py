@@ -121,47 +121,38 @@ def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
 
 
 def components(nodes: Iterable[str], after: Neighbours) -> Iterator[list[str]]:
-    """Yield the strongly connected components that contain a cycle (Tarjan's algorithm, without recursion)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    for root in nodes:
-        if root in index:
-            continue
-        work = [(root, iter(after.get(root, ())))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            node, following = work[-1]
-            for step in following:
-                if step not in index:
-                    index[step] = low[step] = len(index)
-                    stack.append(step)
-                    on_stack.add(step)
-                    work.append((step, iter(after.get(step, ()))))
-                    break
-                if step in on_stack:
-                    low[node] = min(low[node], index[step])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    yield from _component(node, stack, on_stack, after)
+    """Yield the strongly connected components that contain a cycle (Kosaraju's algorithm, without recursion)."""
+    before: dict[str, list[str]] = {}
+    for node, following in after.items():
+        for step in following:
+            before.setdefault(step, []).append(node)
+    seen: set[str] = set()
+    for root in reversed(_postorder(nodes, after)):
+        if root not in seen:
+            seen.add(root)
+            members = [root]
+            for node in members:  # grows while it is read
+                fresh = [step for step in dict.fromkeys(before.get(node, ())) if step not in seen]
+                seen.update(fresh)
+                members += fresh
+            if len(members) > 1 or root in after.get(root, ()):
+                yield members
 
 
-def _component(node: str, stack: list[str], on_stack: set[str], after: Neighbours) -> Iterator[list[str]]:
-    members: list[str] = []
-    while True:
-        step = stack.pop()
-        on_stack.discard(step)
-        members.append(step)
-        if step == node:
-            break
-    if len(members) > 1 or node in after.get(node, ()):
-        yield members[::-1]
+def _postorder(nodes: Iterable[str], after: Neighbours) -> list[str]:
+    """Return every node that can be reached from *nodes*, each after the nodes that only it leads to."""
+    order: list[str] = []
+    seen: set[str] = set()
+    stack = [(node, False) for node in nodes]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(step, False) for step in after.get(node, ())]
+    return order
 
 
 def skip_outcome(step: StepDef) -> Outcome | None:

@@ -248,7 +248,7 @@ class DefinitionPart(FrozenObject):
 _known: dict[type[object], Mapping[str, DeclaredKey]] = {}
 
 
-def keys_of(part: type[object]) -> Mapping[str, DeclaredKey]:
+def keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
     """Return the keys that the fields of *part* declare, by the name in a file."""
     if part not in _known:
         _known[part] = _keys_of(part)

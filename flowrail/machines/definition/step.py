@@ -11,7 +11,9 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
+from functools import partial
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_type_hints
 
 from flowrail.errors import UsageError
 from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
@@ -249,13 +251,10 @@ class StepDef(DefinitionPart):
         put = object.__setattr__
         put(self, "id", str(self.id))
         put(self, "evidence", each_value(self.evidence, _checks))
-        targets = each_value(self.next, _step_or_end)
-        if isinstance(targets, Mapping):
-            targets = freeze({_outcome_or_as_written(key): target for key, target in targets.items()})
-        put(self, "next", targets)
+        put(self, "next", _transitions(self.next))
         put(self, "actions", _actions(self.actions))
-        put(self, "rules", _each_item(self.rules, _rule))
-        put(self, "variants", _each_item(self.variants, _variant))
+        put(self, "rules", _each_item(self.rules, partial(_by_position, Rule)))
+        put(self, "variants", _each_item(self.variants, partial(_by_position, Variant)))
         put(self, "questions", freeze_items(self.questions))
         put(self, "forbids", freeze_items(self.forbids))
         put(self, "reports", each_value(self.reports, arg_from))
@@ -334,10 +333,8 @@ def fact_args(step: StepDef, params: Collection[str] = ()) -> Mapping[str, Arg]:
 
     A value in *params*, given at the start, is not asked for again unless the step lists it in `reports`.
     """
-    if callable(step.handler):
-        taken = {name: arg for name, arg in handler_args(step).items() if name not in params}
-        return {**taken, **step.reports}
-    return step.reports
+    taken = {name: arg for name, arg in handler_args(step).items() if name not in params}
+    return {**taken, **step.reports} if taken else step.reports
 
 
 def accepts_any_fact(step: StepDef) -> bool:
@@ -350,100 +347,58 @@ def handler_signature(handler: object) -> dict[str, Arg | bool]:
 
     The value of a name is its `Arg`, or whether it has a default if it declares none.
     """
-    if not callable(handler):
-        return {}
-    import inspect
-    import typing
-
-    try:
-        parameters = list(inspect.signature(handler).parameters.values())[1:]
-    except (TypeError, ValueError):
-        return {}
-    try:
-        hints = typing.get_type_hints(handler, include_extras=True)
-    except Exception:  # noqa: BLE001 - an annotation is an author's code and may raise anything
-        hints = {}
+    parameters = (parameters_of(handler) or [])[1:]
+    hints = hints_of(handler) if parameters else {}
     found: dict[str, Arg | bool] = {}
     for parameter in parameters:
-        if parameter.kind in {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
-            continue
-        marks = getattr(hints.get(parameter.name), "__metadata__", ())
-        arg = next((mark for mark in marks if isinstance(mark, Arg)), None)
-        has_default = parameter.default is not inspect.Parameter.empty
-        found[parameter.name] = (
-            has_default if arg is None else _with_default(arg, parameter.default, hints[parameter.name])
-        )
+        if parameter.kind not in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}:
+            hint = hints.get(parameter.name)
+            arg = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Arg)), None)
+            has_default = parameter.default is not Parameter.empty
+            found[parameter.name] = (
+                has_default if arg is None else _with_default(arg, parameter.default, hint)
+            )
     return found
 
 
-_NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
-
-
-def function_problem(function: object, *, is_handler: bool) -> tuple[str, str] | None:
-    """Return why a step cannot call *function*, and what to do about it; `None` if it can, or if it is no function.
-
-    A step calls a handler with the context and its named parameters, any other function with the context alone.
-    """
-    if not callable(function):
-        return None
-    import inspect
-    import typing
-
-    called = getattr(function, "func", function)  # of a partial function
-    if getattr(function, "is_async", False) or any(
-        inspect.iscoroutinefunction(each) for each in (called, type(called).__call__)
-    ):
-        return "is `async`, and a step does not await it", "write `def` without `async`"
+def parameters_of(function: object) -> list[Parameter] | None:
+    """Return the parameters of *function*; `None` if it is no function, or its signature is unknown."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        return list(signature(function).parameters.values()) if callable(function) else None
     except (TypeError, ValueError):
         return None
-    empty, variable = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
-    if not parameters or parameters[0].kind not in {
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        variable,
-    }:
-        return "does not take the context", "let its first parameter be the context, as in `def decide(ctx)`"
-    needed = [parameter for parameter in parameters[1:] if parameter.default is empty]
-    if is_handler:
-        by_position = [each.name for each in needed if each.kind is inspect.Parameter.POSITIONAL_ONLY]
-        if by_position:
-            return f"takes `{by_position[0]}` by position only", "remove the `/`; values are given by name"
-        try:
-            returned = typing.get_type_hints(function).get("return", empty)
-        except Exception:  # noqa: BLE001 - an annotation is an author's code and may raise anything
-            return None
-        if (typing.get_origin(returned) or returned) in _NO_OUTCOMES:
-            name = getattr(returned, "__name__", str(returned)).replace("NoneType", "None")
-            return f"is declared to return `{name}`", "return an Outcome, or an Outcome and a dict"
-        return None
-    others = [each.name for each in needed if each.kind not in {variable, inspect.Parameter.VAR_KEYWORD}]
-    if others:
-        return f"needs `{others[0]}` besides the context", "give it a default; read values from the context"
-    return None
 
 
-def _with_default(arg: Arg, default: object, hint: object) -> Arg:
+def hints_of(function: object) -> dict[str, Any]:
+    """Return the annotations of *function* with their marks; none if they cannot be evaluated."""
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception:  # noqa: BLE001 - an annotation is an author's code and may raise anything
+        return {}
+
+
+def _with_default(arg: Arg, default: object, hint: Any) -> Arg:
     """Return *arg* with the default and the type that the handler's signature gives it."""
     kinds = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", tuple: "list"}
-    base = getattr(hint, "__origin__", None)
-    kind = arg.type or kinds.get(getattr(base, "__origin__", base) or object)
+    base = hint.__origin__
+    kind = arg.type or kinds.get(getattr(base, "__origin__", base))
     return replace(arg, type=kind, default=arg.default if arg.has_default else default)
 
 
-def _outcome_or_as_written(key: Any) -> object:
-    try:
-        return Outcome(key)
-    except ValueError:
-        return key
+def _transitions(targets: object) -> object:
+    """Return transitions by `Outcome`; an unknown outcome, or anything but a mapping, as it is, for the validation."""
+    if not isinstance(targets, Mapping):
+        return targets
+    outcomes = {str(outcome): outcome for outcome in Outcome}
+    return freeze(
+        {
+            outcomes.get(str(outcome), outcome): target if target is None else str(target)
+            for outcome, target in targets.items()
+        }
+    )
 
 
-def _step_or_end(target: object) -> str | None:
-    return target if target is None or isinstance(target, str) else str(target)
-
-
-def each_value(values: object, convert: Callable[[object], object]) -> object:
+def each_value(values: object, convert: Callable[[Any], object]) -> Any:
     """Return a mapping with each value converted; anything else as it is, for the validation."""
     if not isinstance(values, Mapping):
         return values
@@ -453,7 +408,7 @@ def each_value(values: object, convert: Callable[[object], object]) -> object:
 def _each_item(items: object, convert: Callable[[object], object]) -> object:
     """Return a list with each item converted; anything else as it is, for the validation."""
     listed = freeze_items(items)
-    return tuple(convert(item) for item in listed) if isinstance(listed, tuple) else items
+    return tuple(map(convert, listed)) if isinstance(listed, tuple) else items
 
 
 def _actions(actions: object) -> object:
@@ -467,16 +422,11 @@ def _checks(checks: object) -> object:
     return (checks,) if isinstance(checks, EvidenceCheck) else freeze_items(checks)
 
 
-def _rule(rule: object) -> object:
-    if isinstance(rule, (list, tuple)) and 1 <= len(rule) <= len(fields(Rule)):
-        rule = Rule(*rule)
-    return part_from(Rule, rule)
-
-
-def _variant(variant: object) -> object:
-    if isinstance(variant, (list, tuple)) and 1 <= len(variant) <= len(fields(Variant)):
-        return Variant(*variant)
-    return variant
+def _by_position(part: type[Any], value: object) -> object:
+    """Return a tuple of the arguments of *part*, or a mapping of them, as the part; anything else as it is."""
+    if isinstance(value, (list, tuple)) and 1 <= len(value) <= len(fields(part)):
+        return part(*value)
+    return part_from(part, value) if part is Rule else value
 
 
 def sys_caller(depth: int) -> str:

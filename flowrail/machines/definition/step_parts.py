@@ -5,7 +5,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from flowrail.machines.definition.evidence import EvidenceCheck
 from flowrail.machines.definition.parts import (
@@ -136,41 +136,26 @@ class Severity(StrEnum):
     COULD = "COULD"
 
 
-class Policy:
-    """Which severities block in which round; rounds beyond the table are judged as its last one."""
-
-    def __init__(self, name: str, rounds: Sequence[frozenset[Severity]]) -> None:
-        self.name = name
-        self.rounds = tuple(rounds)
-
-    def blocking(self, iteration: int) -> frozenset[Severity]:
-        """Return the severities that block in round *iteration*, counted from 1."""
-        if iteration < 1:
-            raise ValueError(f"rounds count from 1, not {iteration}")
-        return self.rounds[min(iteration, len(self.rounds)) - 1]
-
-
-_ALL = frozenset(Severity)
-_MOST = frozenset({Severity.MUST, Severity.SHOULD})
+Policy: TypeAlias = Sequence[frozenset[Severity]]
+"""The severities that block in each round; later rounds are judged as the last one."""
+_ALL, _MOST = frozenset(Severity), frozenset({Severity.MUST, Severity.SHOULD})
 _LEAST = frozenset({Severity.MUST})
-
 POLICIES: Mapping[str, Policy] = Frozen(
     {
-        policy.name: policy
-        for policy in (
-            Policy("1-2 / 3-4 / 5+", (_ALL, _ALL, _MOST, _MOST, _LEAST)),
-            Policy("1-3 / 4 / 5+", (_ALL, _ALL, _ALL, _MOST, _LEAST)),
-            Policy("1-2 / 3 / 4+", (_ALL, _ALL, _MOST, _LEAST)),
-            Policy("none / 1-4 / 5+", (_MOST, _MOST, _MOST, _MOST, _LEAST)),
-        )
+        "1-2 / 3-4 / 5+": (_ALL, _ALL, _MOST, _MOST, _LEAST),
+        "1-3 / 4 / 5+": (_ALL, _ALL, _ALL, _MOST, _LEAST),
+        "1-2 / 3 / 4+": (_ALL, _ALL, _MOST, _LEAST),
+        "none / 1-4 / 5+": (_MOST, _MOST, _MOST, _MOST, _LEAST),
     }
 )
 DEFAULT_POLICY = POLICIES["1-2 / 3-4 / 5+"]
 
 
 def blocking_severities(iteration: int, policy: Policy = DEFAULT_POLICY) -> frozenset[Severity]:
-    """Return the severities that still block in round *iteration*."""
-    return policy.blocking(iteration)
+    """Return the severities that still block in round *iteration*, counted from 1."""
+    if iteration < 1:
+        raise ValueError(f"rounds count from 1, not {iteration}")
+    return policy[min(iteration, len(policy)) - 1]
 
 
 class GateConfig(DefinitionPart):
@@ -309,43 +294,34 @@ def _problems(question: Question) -> Iterator[tuple[Path, str]]:
     if not QUESTION_ID.match(question.id):
         what = "no id" if question.id else "missing"
         yield ("id",), f"is {what}: a lower-case letter, then up to 31 of a-z, 0-9 and _"
-    yield from _line(("header",), question.header, LONGEST_HEADER)
-    yield from _text(("text",), question.text, LONGEST_TEXT)
+    yield from _text_problems(("header",), question.header, LONGEST_HEADER, is_line=True)
+    yield from _text_problems(("text",), question.text, LONGEST_TEXT)
     count = len(question.options)
     if not FEWEST_OPTIONS <= count <= MOST_OPTIONS:
         yield ("options",), f"are {count}; {FEWEST_OPTIONS} or {MOST_OPTIONS} are to choose from"
     for index, option in enumerate(question.options):
-        at: Path = ("options", index)
-        yield from _line((*at, "label"), option.label, LONGEST_LABEL)
+        path: Path = ("options", index, "label")
+        yield from _text_problems(path, option.label, LONGEST_LABEL, is_line=True)
         if option.label.casefold().startswith(OWN_WORDS):
-            yield (*at, "label"), f"begins with `{OWN_WORDS}`, which stands before the user's own words"
+            yield path, f"begins with `{OWN_WORDS}`, which marks an answer in the user's own words"
         if option.description:
-            yield from _text((*at, "description"), option.description, LONGEST_DESCRIPTION)
+            path = ("options", index, "description")
+            yield from _text_problems(path, option.description, LONGEST_DESCRIPTION)
     yield from _twice(
         (("options", index, "label"), visible(option.label).casefold(), "the label")
         for index, option in enumerate(question.options)
     )
-    yield from _default(question)
-
-
-def _default(question: Question) -> Iterator[tuple[Path, str]]:
     if question.default is not None and question.default not in {each.label for each in question.options}:
         yield ("default",), "is not the label of an option"
-    if question.deadline is None:
-        return
-    if not 0 < question.deadline <= LATEST_DEADLINE:
+    if question.deadline is not None and not 0 < question.deadline <= LATEST_DEADLINE:
         yield ("deadline",), f"is not from 1 to {LATEST_DEADLINE} seconds"
-    if question.default is None:
-        yield ("deadline",), "needs a default, which stands when it has passed"
+    if question.deadline is not None and question.default is None:
+        yield ("deadline",), "needs a default, which is the answer when it has passed"
 
 
-def _line(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
-    yield from _text(path, text, longest)
-    if "\n" in text or "\t" in text:
-        yield path, "is not one line"
-
-
-def _text(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
+def _text_problems(
+    path: Path, text: str, longest: int, *, is_line: bool = False
+) -> Iterator[tuple[Path, str]]:
     if not text:
         yield path, "is missing"
     if len(text) > longest:
@@ -353,6 +329,8 @@ def _text(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
     control = re.search(_CONTROL, text)
     if control:
         yield path, f"holds U+{ord(control.group()):04X}, a character that cannot be shown"
+    if is_line and ("\n" in text or "\t" in text):
+        yield path, "is not one line"
 
 
 def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]:

@@ -161,7 +161,7 @@ class Arg(DefinitionPart):
     def _is_choice(self, value: object) -> bool:
         if isinstance(value, _SCALAR):
             return (isinstance(value, bool), value) in self._scalars
-        return any(_same(value, choice) for choice in self.choices or ())
+        return any(same(value, choice) for choice in self.choices or ())
 
     @cached_property
     def _scalars(self) -> frozenset[tuple[bool, object]]:
@@ -179,8 +179,8 @@ class Arg(DefinitionPart):
         if self.kind == "integer" and isinstance(self.min, int) and isinstance(self.max, int):
             return BoundedInt(self.min, self.max) if self.max - self.min < LARGEST_DOMAIN else None
         if self.example is not None:
-            return Constant(_hashable(self.example))
-        return Constant(_hashable(self.default)) if self.has_default else None
+            return Constant(self.example)
+        return Constant(self.default) if self.has_default else None
 
     def sample(self) -> object:
         """Return one accepted value: the example, the default, or a simple one."""
@@ -228,17 +228,27 @@ def kind_of(value: object) -> str:
     return "string"
 
 
-def arg_from(spec: object) -> Any:
-    """Return a mapping as the `Arg` that it describes. Anything else is returned as it is, for the validation."""
-    return part_from(Arg, spec)
-
-
 def part_from(part: type[object], data: object) -> object:
-    """Return a mapping as the definition class *part* that it describes, and anything else as it is."""
+    """Return a mapping as the definition class *part* that it describes; anything else as it is, for the validation."""
     if not isinstance(data, Mapping):
         return data
     fields = {name: declared.field for name, declared in keys_of(part).items()}
     return part(**{fields.get(name, str(name)): value for name, value in data.items()})
+
+
+def arg_from(spec: object) -> Any:
+    """Return a mapping as the `Arg` that it describes."""
+    return part_from(Arg, spec)
+
+
+def same(left: object, right: object) -> bool:
+    """Return whether two plain values are equal; true is not 1 here."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def is_number(value: object) -> bool:
+    """Return whether *value* is a number; true and false are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _read_whole(text: str) -> int:
@@ -301,20 +311,12 @@ _A_KIND = {
 _IS_KIND: Mapping[str, Callable[[object], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "number": is_number,
     "list": lambda value: isinstance(value, (list, tuple)),
     "string": lambda value: isinstance(value, str),
 }
 
 
-def _same(left: object, right: object) -> bool:
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
-
-
 def _short(value: object, longest: int = 60) -> str:
     text = f"`{in_quotes(value)}`" if isinstance(value, str) else repr(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _hashable(value: object) -> object:
-    return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value

@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import field, is_dataclass, replace
 from functools import cached_property, lru_cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Never, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Never
 
 from flowrail.machines.definition.from_data import CODE, DECIDING, Reader
 from flowrail.machines.definition.parts import (
@@ -306,10 +306,6 @@ def _digest(value: object) -> str:
     return sha256_hex(text.encode())[:LENGTH]
 
 
-LARGEST_CACHED = 1_000_000
-"""A definition with more characters as JSON is not kept in memory."""
-
-
 def to_plain(part: object, *, sparse: bool = True) -> Any:
     """Return a definition, or a part of one, as plain data.
 
@@ -374,32 +370,18 @@ def has_functions(workflow: Workflow) -> bool:
 def from_plain(data: Mapping[str, object]) -> Workflow:
     """Return the workflow that `to_plain` made *data* from. It was validated before it was stored.
 
-    TypeError if *data* is not a workflow: it may come from a cloned repository. Equal data give the same
-    workflow object, so that its machine is compiled once.
+    TypeError if *data* is not a workflow. Equal data give the same workflow object, so that its machine is
+    compiled once.
     """
-    text = json.dumps(data, default=_refuse)
-    return _cached(text) if len(text) <= LARGEST_CACHED else _from_plain(data)
-
-
-def _refuse(value: object) -> NoReturn:
-    raise TypeError(f"a {type(value).__name__} is not plain data")
+    return _from_text(json.dumps(data))
 
 
 @lru_cache(maxsize=4)
-def _cached(text: str) -> Workflow:
-    return _from_plain(json.loads(text))
-
-
-def _from_plain(data: Mapping[str, object]) -> Workflow:
-    if not isinstance(data, Mapping):
-        raise TypeError("the workflow is not a mapping")
+def _from_text(text: str) -> Workflow:
     reader = Reader(is_stored=True)
-    workflow: Workflow = reader.part(data, Workflow, ())
+    workflow: Workflow = reader.part(json.loads(text), Workflow, ())
     if reader.problems:
         path, what, *_ = reader.problems[0]
         raise TypeError(f"`{'.'.join(str(part)[:60] for part in path)}` {what}")
-    for step in workflow.steps:
-        if any(target is not None and target not in workflow for target in step.next.values()):
-            raise TypeError(f"`next` of step `{step.id[:60]}` leads to an unknown step")
     workflow.derived["checked"] = True
     return workflow

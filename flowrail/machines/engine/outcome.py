@@ -31,7 +31,13 @@ from flowrail.machines.definition.step import (
     StepDef,
     handler_signature,
 )
-from flowrail.machines.definition.step_parts import DEFAULT_POLICY, POLICIES, GateConfig, Severity
+from flowrail.machines.definition.step_parts import (
+    DEFAULT_POLICY,
+    POLICIES,
+    GateConfig,
+    Severity,
+    blocking_severities,
+)
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import NOTES, RecordedFinding, Session, default_work_folder
@@ -354,7 +360,7 @@ def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[
     if session.granted(step_id).must_only:
         return frozenset({Severity.MUST})
     policy = POLICIES.get(gate.policy or "", DEFAULT_POLICY)
-    return frozenset(policy.blocking(max(1, session.visits.get(step_id, 1))))
+    return blocking_severities(max(1, session.visits.get(step_id, 1)), policy)
 
 
 def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:

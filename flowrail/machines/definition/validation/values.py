@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 from collections.abc import Iterator
+from inspect import Parameter
 
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.contents import StepCondition, conditions_of, texts_of
@@ -13,13 +15,16 @@ from flowrail.machines.definition.step import (
     REPORTABLE,
     VALUE_NAME,
     StepDef,
-    function_problem,
     handler_signature,
+    hints_of,
+    parameters_of,
 )
 from flowrail.machines.definition.validation.scope import Scope
-from flowrail.machines.definition.values import LARGEST_LEAST, Arg, kind_of, misfit
+from flowrail.machines.definition.values import LARGEST_LEAST, Arg, kind_of, misfit, same
 from flowrail.text import phrases
 from flowrail.text.safe_text import in_quotes
+
+_NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
 
 
 def _rules(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
@@ -57,10 +62,45 @@ def _functions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     ]
     functions += [(condition.path, condition.when) for condition in conditions_of(step)]
     for path, function in functions:
-        problem = function_problem(function, is_handler=path == ("handler",))
-        if problem is not None:
-            what = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem[0]}"
-            yield UnplacedFinding("FR128", path, what, problem[1])
+        for problem, remedy in _function_problems(function, is_handler=path == ("handler",)):
+            what = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem}"
+            yield UnplacedFinding("FR128", path, what, remedy)
+
+
+def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[str, str]]:
+    """Yield the first reason why a step cannot call *function*, and what to do about it.
+
+    A step calls a handler with the context and its named parameters, any other function with the context alone.
+    """
+    parameters = parameters_of(function)
+    if parameters is None:
+        return
+    called = getattr(function, "func", function)  # of a partial function
+    if getattr(function, "is_async", False) or any(
+        inspect.iscoroutinefunction(each) for each in (called, type(called).__call__)
+    ):
+        yield "is `async`, and a step does not await it", "write `def` without `async`"
+        return
+    positional = {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL}
+    if not parameters or parameters[0].kind not in positional:
+        yield "does not take the context", "let its first parameter be the context, as in `def decide(ctx)`"
+        return
+    variable = {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
+    needed = [
+        each for each in parameters[1:] if each.default is Parameter.empty and each.kind not in variable
+    ]
+    if not is_handler:
+        if needed:
+            remedy = "give it a default; read values from the context"
+            yield f"needs `{needed[0].name}` besides the context", remedy
+        return
+    by_position = [each.name for each in needed if each.kind is Parameter.POSITIONAL_ONLY]
+    returned = hints_of(function).get("return", Parameter.empty)
+    if by_position:
+        yield f"takes `{by_position[0]}` by position only", "remove the `/`; values are given by name"
+    elif (typing.get_origin(returned) or returned) in _NO_OUTCOMES:
+        name = getattr(returned, "__name__", str(returned)).replace("NoneType", "None")
+        yield f"is declared to return `{name}`", "return an Outcome, or an Outcome and a dict"
 
 
 def _handlers(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
@@ -77,12 +117,7 @@ def _handlers(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
 
 def _declared_outcomes(handler: object) -> list[str]:
     """Return the outcomes that a handler's return annotation names with ``Literal``."""
-    if not callable(handler):
-        return []
-    try:
-        hint = typing.get_type_hints(handler).get("return")
-    except Exception:  # noqa: BLE001 - an annotation is an author's code and may raise anything
-        return []
+    hint = hints_of(handler).get("return") if callable(handler) else None
     first = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple and typing.get_args(hint) else hint
     named = typing.get_args(first) if typing.get_origin(first) is typing.Literal else ()
     return [str(outcome) for outcome in named if outcome in REPORTABLE]
@@ -174,7 +209,7 @@ def _expression(
         if arg is None or literal is None or operator not in {"==", "!="} or _has_odd_bounds(arg):
             continue
         problem = arg.problem(literal)
-        if problem and not (arg.has_default and expressions.same(arg.default, literal)):
+        if problem and not (arg.has_default and same(arg.default, literal)):
             value = in_quotes(str(literal))
             what = f"{quoted} compares `{name}` with `{value}`, a value that it never has"
             yield UnplacedFinding("FR123", condition.path, what, f"it {problem}")
