@@ -24,7 +24,7 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import FolderResources, UnknownResourceError
 from flowrail.storage.ownership import Owner, configured_store, state_folder
-from flowrail.text.safe_text import can_be_typed
+from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
@@ -124,7 +124,7 @@ class Environment:
             return self.database.shown if self._store else None
         named = self._store or self._ambient_store
         path = os.path.abspath(os.path.join(self.cwd, named)) if named else None
-        if path and not can_be_typed(path):
+        if path and not is_shown(path):
             raise UsageError(
                 f"the store's path contains an invisible character: {path}",
                 hint="name a folder whose path has only visible characters",

@@ -36,11 +36,6 @@ def joined(texts: Sequence[str]) -> str:
     return ", ".join(shortened(text, 60) for text in texts[:_MOST_JOINED]) + more
 
 
-def section(title: str, lines: Sequence[str]) -> str:
-    """Return *lines* under a title, or nothing if there are no lines."""
-    return "\n".join([title, *lines]) if lines else ""
-
-
 def in_words(value: object) -> str:
     """Return a value as it reads in a sentence."""
     if value is None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
+from flowrail.text.safe_text import LONGEST_LINE, shortened
 
 
 class Style(StrEnum):
@@ -84,7 +84,7 @@ class Table(NamedTuple):
         """Yield the lines of the table as plain text."""
         head = [column.title for column in self.columns]
         rows = ([plain_part(cell) for cell in row] for row in self.rows)
-        yield from (f"{' ' * self.indent}{text}" for text in table_lines(head, rows))
+        yield from (f"{' ' * self.indent}{text}" for text in _table_lines(head, rows))
 
 
 Report: TypeAlias = Iterable[str | Line | Table]
@@ -175,27 +175,17 @@ def status(word: str, rest: str = "") -> Span:
     return Span(f"{word}{rest}", STATUS_STYLES.get(word, Style.WARNING))
 
 
-#: A column is at most this wide, so that one long cell does not fill every row with blanks.
 WIDEST_COLUMN = 120
-#: The width of the columns follows from the rows up to this many characters.
-MEASURED = 4_000_000
+"""A column is at most this wide, so that one long cell does not fill every row with blanks."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows under a head, in columns as wide as their longest cell."""
-    return "\n".join(table_lines(head, rows))
+    return "\n".join(_table_lines(head, rows))
 
 
-def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table, without holding a very long one in memory."""
-    cells = ([shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in chain([head], rows))
-    first: list[list[str]] = []
-    size = 0
+def _table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    cells = [[shortened(str(cell), LONGEST_LINE) for cell in row] for row in chain([head], rows)]
+    widths = [min(WIDEST_COLUMN, max(map(len, column))) for column in zip(*cells, strict=True)]
     for row in cells:
-        first.append(row)
-        size += sum(map(len, row))
-        if size > MEASURED:
-            break
-    widths = [min(WIDEST_COLUMN, max(len(row[column]) for row in first)) for column in range(len(head))]
-    for row in chain(first, cells):
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

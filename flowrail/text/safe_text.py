@@ -61,11 +61,6 @@ def is_shown(text: str) -> bool:
     return text.isprintable() and not hides(text)
 
 
-def can_be_typed(text: str) -> bool:
-    """Return whether *text* can be copied from a line unchanged: no hidden character, tab or line break."""
-    return not (hides(text) or any(character in text for character in "\t\n\r"))
-
-
 def visible(text: str) -> str:
     """Return *text* with every hidden character replaced by its code point.
 

@@ -28,7 +28,7 @@ from flowrail.formatters.guidance.content import (
     variables,
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
-from flowrail.text.phrases import duration, in_words, listed, section, size
+from flowrail.text.phrases import duration, in_words, listed, size
 from flowrail.text.report import (
     Line,
     Moment,
@@ -109,7 +109,7 @@ def _dispatches(guidance: Guidance, show: Show) -> Lines:
         lines.append(f"  {_dispatch(guidance, dispatch)}")
         is_done = dispatch.status == "done"
         if is_done and dispatch.result:
-            lines.append(f"    {shortened(one_line(example_text(dispatch.result)), 200)}")
+            lines.append(f"    {shortened(example_text(dispatch.result), 200)}")
         if not is_done or dispatch.again:
             lines += _command(command_of(dispatch, join, show))
     return lines
@@ -159,13 +159,13 @@ def _questions(guidance: Guidance, show: Show) -> Lines:
     return lines
 
 
-def _working_files(guidance: Guidance) -> str:
-    lines = [
+def _working_files(guidance: Guidance) -> Lines:
+    lines: Lines = [
         f"  {one_line(file.path.removeprefix(f'{guidance.work_folder}/'))}"
         f"  {size(file.bytes)}, changed {duration(file.seconds)} ago"
         for file in guidance.working_files
     ]
-    return section(f"Working files in {one_line(guidance.work_folder)}:", lines)
+    return [f"Working files in {one_line(guidance.work_folder)}:", *lines] if lines else []
 
 
 def _findings(guidance: Guidance, show: Show) -> Lines:
@@ -246,8 +246,7 @@ def state_report(guidance: Guidance, show: Show = str) -> Report:
     """Return the same for a terminal."""
     yield from _header(guidance)
     yield line("started ", Moment(one_line(guidance.started_at)), _params(guidance))
-    if files := _working_files(guidance):
-        yield files
+    yield from _working_files(guidance)
     if guidance.claim:
         yield one_line(guidance.claim)
     for lines in _details(guidance, show):
