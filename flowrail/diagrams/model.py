@@ -58,6 +58,11 @@ class Node(NamedTuple):
     run: str | None = None
 
     @property
+    def heading(self) -> str:
+        """The title, with the number of a step before it."""
+        return self.title if self.number is None else f"{self.number} · {self.title}"
+
+    @property
     def is_step(self) -> bool:
         """Whether the node is a step."""
         return self.kind not in MARKS

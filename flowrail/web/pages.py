@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from flowrail.command import Command
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import MEANING, Node, Picture
+from flowrail.diagrams.model import MEANING, Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError, StorageError
@@ -210,7 +210,7 @@ class Pages:
             rows=_path(shown.records),
             shown_steps=_shown_steps(shown),
             targets=_targets(shown),
-            titles={node.id: _title(node) for node in shown.picture.nodes},
+            titles={node.id: node.heading for node in shown.picture.nodes},
         )
 
     def handoffs(self) -> str:
@@ -332,14 +332,10 @@ def _facts(session: Session) -> list[ShownFact]:
     ]
 
 
-def _title(node: Node) -> str:
-    return f"{node.number} · {node.title}" if node.number else node.title
-
-
 def _shown_steps(shown: SessionPage) -> list[ShownStep]:
     newest = {record.to: record.seq for record in shown.records if record.to}
     return [
-        ShownStep(node.number, node.id, _title(node), newest[node.id])
+        ShownStep(node.number, node.id, node.heading, newest[node.id])
         for node in shown.picture.nodes
         if node.id in newest
     ]
@@ -351,7 +347,7 @@ def _targets(shown: SessionPage) -> Mapping[str, str]:
     questions = [question for question in shown.now.questions if question.is_open]
     if step is None or len(questions) != 1 or questions[0].source != BY_STEP:
         return {}
-    titles = {node.id: _title(node) for node in shown.picture.nodes}
+    titles = {node.id: node.heading for node in shown.picture.nodes}
     targets = {}
     for option in questions[0].options:
         if option.outcome is not None:

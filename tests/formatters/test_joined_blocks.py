@@ -14,7 +14,6 @@ from flowrail.formatters import (
     format_current_action,
     format_forbidden,
     format_gate_step,
-    format_step_output,
     format_subagent_dispatch,
 )
 
@@ -51,9 +50,6 @@ def test_blocks_joined_into_one_text_are_still_blocks() -> None:
     assert format_current_action(["\n".join(["Do < it.", format_forbidden(["a < b"])])]) == (
         f"<current_action>\n<![CDATA[Do < it.]]>\n{FORBIDDEN}\n</current_action>"
     )
-    assert FORBIDDEN in format_step_output(
-        "x.py", 1, 2, "T", [f"Do it: {format_forbidden(['a < b'])} and stop."]
-    )
 
 
 def test_blocks_joined_in_a_step_are_blocks_also_when_the_session_continues_without_the_code() -> None:
@@ -74,17 +70,6 @@ def test_blocks_that_a_function_joins_are_blocks_and_values_are_text() -> None:
 
     assert f"\n{FORBIDDEN}\n" in moved.out
     assert "<![CDATA[Now <forbidden>\n<action><![CDATA[b < b]]]]><![CDATA[>" in moved.out
-
-
-def test_blocks_of_a_step_whose_text_is_an_agents_prompt_are_blocks() -> None:
-    text = BLOCKS.replace("MORE", "").replace('"SECOND"', "None")
-    text = text.replace("[BEFORE],", "[BEFORE], Dispatch('explore'),").replace(
-        "import Outcome", "import Dispatch, Outcome"
-    )
-    put_skill("joined", text, where=home_skills(), file="workflow.py")
-    session = told("start", "joined")["session"]
-
-    assert FORBIDDEN in process("claim", session, "d0-1", "--format", "xml").out
 
 
 # --- commands in blocks

@@ -44,8 +44,7 @@ def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
         return Box(2 * MARK, 2 * MARK, (), ())
     if node.kind in ENDS:
         return Box(2 * MARK, 2 * MARK, (node.title,), ())
-    numbered = f"{node.number} · {node.title}" if node.number is not None else node.title
-    title = balanced(numbered, TITLE, WIDEST, rows=3, bold=True)
+    title = balanced(node.heading, TITLE, WIDEST, rows=3, bold=True)
     notes = [row for note in picture.notes(node) for row in balanced(note, NOTE, WIDEST, rows=2)]
     text = max(
         [width(row, TITLE, bold=True) for row in title] + [width(row, NOTE) for row in notes], default=0.0

@@ -62,7 +62,7 @@ def _lines(picture: Picture) -> Iterator[str]:
             yield f"    subgraph p{number}[{quoted(phase)}]"
         for node in nodes:
             before, after = _SHAPES[node.kind]
-            yield f"    {names[node.id]}{before}{quoted(*_label(picture, node))}{after}"
+            yield f"    {names[node.id]}{before}{quoted(node.heading, *picture.notes(node))}{after}"
         if phase is not None:
             yield "    end"
     for arrow in picture.arrows:
@@ -73,11 +73,6 @@ def _lines(picture: Picture) -> Iterator[str]:
         if marked:
             yield f"    {definition}"
             yield f"    class {','.join(marked)} {name}"
-
-
-def _label(picture: Picture, node: Node) -> list[str]:
-    title = f"{node.number} · {node.title}" if node.number is not None else node.title
-    return [title, *picture.notes(node)]
 
 
 def _arrow(picture: Picture, arrow: Arrow, names: Mapping[str, str]) -> str:

@@ -129,6 +129,5 @@ def _text(name: str, rows: Sequence[str], x: float, y: float, high: float) -> It
 
 
 def _tooltip(picture: Picture, node: Node) -> str:
-    if node.number is None:
-        return "; ".join([node.title, *picture.notes(node)])
-    return "; ".join([f"{node.number} · {node.title}", *picture.notes(node), MEANING[node.kind]])
+    meaning = [] if node.number is None else [MEANING[node.kind]]
+    return "; ".join([node.heading, *picture.notes(node), *meaning])

@@ -62,21 +62,6 @@ def test_what_is_wrong_in_a_workflow_is_shown_and_not_hidden() -> None:
     assert drawn.endswith("| 1 | One (when computed) | ok → nowhere? |")
 
 
-def test_skills_are_listed_with_a_link_to_each_card() -> None:
-    (row,) = skills_table(
-        [
-            {
-                "name": "a-skill",
-                "total_steps": 2,
-                "workflows": ["a-skill/look"],
-                "description": "Looks\n*around*",
-            }
-        ]
-    ).splitlines()[2:]
-
-    assert row == "| [a-skill](flowrail/bundled/a-skill/SKILL.md) | 2 | 1 more | Looks \\*around\\* |"
-
-
 def test_the_table_of_skills_in_the_readme_is_the_generated_one() -> None:
     assert in_golden_block(ROOT / "README.md", "skills", skills_table(items(())))
 
