@@ -1,8 +1,4 @@
-"""Write a project with sessions in every state that the web page shows: `python tests/support/demo_store.py FOLDER`.
-
-It contains a session that loops and then asks, one whose evidence was refused, one that needs an approval, one that
-stalled with its agents, one that runs, and one whose work was handed over. `flow ui` in the printed folder shows them.
-"""
+"""Write a project with sessions in every state that the web page shows: `python tests/support/demo_store.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -79,44 +74,46 @@ steps:
 """
 
 
-class DemoSessions(NamedTuple):
-    """The ids of the sessions in the store."""
+def write_demo() -> list[str]:
+    """Write skills and sessions into the project of the current folder, and return the ids of the sessions.
 
-    asks: str
-    lacks_evidence: str
-    needs_approval: str
-    stalled: str
-    running: str
-    handed_over: str
-    sent: str
-
-
-def write_demo() -> DemoSessions:
-    """Write skills and sessions into the project of the current folder."""
+    The sessions: one that looped and asks a question, one with refused evidence, one that needs an approval, one that
+    stalled with its agents, one that runs, and two whose work was handed over, received and not.
+    """
     put_skill("release", RELEASE)
     put_skill("search", SEARCH, texts={"steps/area.md": "Look at $area.\n"})
     target("fix-it")
     with minutes_ago(300):
-        handed_over = handed_over_session("slow logout", received=True)
+        received = handed_over("slow logout", is_received=True)
     with minutes_ago(50):
-        sent = handed_over_session("slow search", received=False)
+        sent = handed_over("slow search", is_received=False)
     with minutes_ago(95):
         stalled = searched("slow login", "src", "tests", "docs", finished=1)
     with minutes_ago(40):
-        asks = asking_session()
+        asks = asking()
     with minutes_ago(20):
-        lacks_evidence = refused_session()
+        lacks_evidence = started("1.5.0")
+        report(lacks_evidence, "done", "-s", "result=green")
+        write("CHANGELOG.md", "## 1.5.0\n\n### Fixed\n\n- login, in 1.5.0\n")
+        for _ in range(3):
+            wait(30)
+            refused(lacks_evidence)
     with minutes_ago(12):
-        needs_approval = session_at_publish("1.6.0")
+        needs_approval = started("1.6.0")
+        report(needs_approval, "done", "-s", "result=green")
+        describe("1.6.0")
+        report(needs_approval, "ok")
+        told("answer", needs_approval, "go=Yes")
+        report(needs_approval, "done")
         write("dist/app-1.6.0.txt", "the package\n")
-        refused_report(needs_approval)
+        refused(needs_approval)
     with minutes_ago(4):
         running = started("1.7.0")
         report(running, "done", "-s", "result=red", "-s", "failing=test_login")
-    return DemoSessions(asks, lacks_evidence, needs_approval, stalled, running, handed_over, sent)
+    return [asks, lacks_evidence, needs_approval, stalled, running, received, sent]
 
 
-def asking_session() -> str:
+def asking() -> str:
     """Return a session that looped, was refused once, and asks a question now."""
     session = started("1.4.0")
     for failing in ("test_login, test_session", "test_session", "test_session"):
@@ -124,37 +121,15 @@ def asking_session() -> str:
         report(session, "done", "-s", "result=red", "-s", f"failing={failing}")
     wait(400)
     report(session, "done", "-s", "result=green", "--found", "test_session needed a longer timeout")
-    refused_report(session)
+    refused(session)
     describe("1.4.0")
     wait(60)
     report(session, "ok", "--remember", "publish from the main branch only")
     return session
 
 
-def refused_session() -> str:
-    """Return a session that claimed its changelog three times without writing the notes."""
-    session = started("1.5.0")
-    report(session, "done", "-s", "result=green")
-    describe("1.5.0", notes=False)
-    for _ in range(3):
-        wait(30)
-        refused_report(session)
-    return session
-
-
-def session_at_publish(version: str) -> str:
-    """Return a session whose last step waits for nothing but its report."""
-    session = started(version)
-    report(session, "done", "-s", "result=green")
-    describe(version)
-    report(session, "ok")
-    told("answer", session, "go=Yes")
-    report(session, "done")
-    return session
-
-
 def searched(topic: str, *areas: str, finished: int) -> str:
-    """Return a session whose first agents have *finished*; the next one has only claimed its work."""
+    """Return a session whose first agents have *finished*; the next one has claimed its work."""
     session = str(told("start", "search", "-p", f"topic={topic}")["session"])
     told("step", "search", "ok", "--session", session, "-s", f"areas={json.dumps(areas)}")
     for number, dispatch in enumerate(told("status", session)["dispatches"][: finished + 1]):
@@ -166,23 +141,18 @@ def searched(topic: str, *areas: str, finished: int) -> str:
     return session
 
 
-def handed_over_session(topic: str, *, received: bool) -> str:
-    """Return a session that ended, and whose work was sent to another skill, which may have received it."""
+def handed_over(topic: str, *, is_received: bool) -> str:
+    """Return a session that ended, and whose work was sent to another skill."""
     session = searched(topic, "src", "tests", finished=2)
-    told("step", "search", "ok", "--session", session)
-    wait(200)
-    told("step", "search", "ok", "--session", session)
-    words = (
-        "--reason",
-        "the cause is found",
-        "-s",
-        "synthesis_summary=Each logout asks for the session twice.",
-    )
-    sent = told("handoff", "send", "fix-it", "--session", session, *words)
+    for _ in range(2):
+        told("step", "search", "ok", "--session", session)
+        wait(100)
+    summary = "synthesis_summary=Each logout asks for the session twice."
+    words = ["fix-it", "--session", session, "--reason", "the cause is found", "-s", summary]
+    sent = told("handoff", "send", *words)
     wait(90)
-    if received:
-        taken = flow(*sent["receive_command"].split()[1:], "--json")
-        assert taken.status == 0, taken
+    if is_received:
+        told(*sent["receive_command"].split()[1:])
     return session
 
 
@@ -192,21 +162,20 @@ def started(version: str) -> str:
 
 
 def report(session: str, *words: str) -> None:
-    """Report an outcome."""
+    """Report an outcome of a release."""
     told("step", "release", *words, "--session", session)
 
 
-def refused_report(session: str) -> None:
-    """Report `ok` where the evidence is missing."""
-    refused = flow("step", "release", "ok", "--session", session)
-    assert refused.status == 4, refused
+def refused(session: str) -> None:
+    """Report `ok` without the evidence."""
+    ran = flow("step", "release", "ok", "--session", session)
+    assert ran.status == 4, ran
 
 
-def describe(version: str, *, notes: bool = True) -> None:
-    """Write the evidence that the changelog step demands."""
+def describe(version: str) -> None:
+    """Write the evidence for the changelog step."""
     write("CHANGELOG.md", f"## {version}\n\n### Fixed\n\n- login, in {version}\n")
-    if notes:
-        write(f"notes/{version}.md", f"Notes of version {version}, for the announcement.\n")
+    write(f"notes/{version}.md", f"Notes of version {version}, for the announcement.\n")
 
 
 def write(path: str, text: str) -> None:
@@ -215,44 +184,32 @@ def write(path: str, text: str) -> None:
     Path(path).write_text(text, encoding="utf-8")
 
 
-class Clock:
-    """The time at which the commands run."""
-
-    def __init__(self) -> None:
-        self._real = time.time
-        self.behind = 0.0
-
-    def time(self) -> float:
-        """Return the seconds since 1970."""
-        return self._real() - self.behind
-
-
-CLOCK = Clock()
+_behind = [0.0]
+"""By how many seconds the clock of the commands is behind."""
 
 
 @contextmanager
 def minutes_ago(minutes: float) -> Iterator[None]:
-    """Run commands as they would have run some minutes ago; `wait` lets time pass."""
-    CLOCK.behind = 60 * minutes
-    with patch("time.time", CLOCK.time):
+    """Run commands as some minutes ago; `wait` lets time pass."""
+    now = time.time
+    _behind[0] = 60 * minutes
+    with patch("time.time", lambda: now() - _behind[0]):
         yield
 
 
 def wait(seconds: float) -> None:
-    """Let the clock of the commands run ahead."""
-    CLOCK.behind -= seconds
+    """Move the clock of the commands forward."""
+    _behind[0] -= seconds
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1]).resolve()
-    (folder / "home").mkdir(parents=True)
-    (folder / "shop" / ".git").mkdir(parents=True)
-    os.environ.update(HOME=str(folder / "home"), XDG_STATE_HOME=str(folder / "home" / "state"), USER="maria")
+    home, shop = folder / "home", folder / "shop"
+    home.mkdir(parents=True)
+    (shop / ".git").mkdir(parents=True)
+    os.environ.update(HOME=str(home), XDG_STATE_HOME=str(home / "state"), USER="maria")
     for variable in ("FLOW_STORE", "CLAUDE_CODE_SESSION_ID"):
         os.environ.pop(variable, None)
-    os.chdir(folder / "shop")
-    sessions = write_demo()
-    home = folder / "home"
-    sys.stdout.write(
-        f"{sessions}\ncd {folder / 'shop'}; HOME={home} XDG_STATE_HOME={home / 'state'} flow ui\n"
-    )
+    os.chdir(shop)
+    write_demo()
+    sys.stdout.write(f"cd {shop}; HOME={home} XDG_STATE_HOME={home / 'state'} flow ui\n")
