@@ -1,4 +1,4 @@
-"""Workflows to be drawn: of two hundred steps, and as odd as Hypothesis makes them."""
+"""Workflows to draw: a large one, and random ones with texts that try to break out."""
 
 from __future__ import annotations
 
@@ -13,55 +13,40 @@ PHASES = ("prepare", "look around", "design", "build", "verify", "review", "docu
 
 
 def sprawling(count: int = 200) -> Workflow:
-    """Return a workflow of many steps, with loops, gates, agents, questions, branches and phases."""
+    """Return a workflow with many steps: loops, gates, dispatches, questions, branches and phases."""
     return Workflow(
         "sprawling", *[_sprawled(number, count) for number in range(1, count + 1)], validate=False
     )
-
-
-def tangled(count: int = 200) -> Workflow:
-    """Return a workflow with ways from nearly everywhere to somewhere else, far ahead and far back."""
-    steps = []
-    for at in range(count):
-        ways: dict[str, str | None] = {"ok": f"s{at + 1}" if at + 1 < count else None}
-        if at % 5 < 2:
-            ways["skip"] = f"s{min(count - 1, at + 2 + at * 37 % 59)}"
-        if at % 7 < 3:
-            ways["fail"] = f"s{max(0, at - at * 41 % 61)}"
-        if at % 11 < 2:
-            ways["iterate"] = f"s{at * 97 % count}"
-        steps.append(StepDef(f"s{at}", f"Step {at} does a thing", ["Do it."], next=ways, limit=3))
-    return Workflow("tangled", *steps, validate=False)
 
 
 def _sprawled(number: int, count: int) -> StepDef:
     def named(at: int) -> str | None:
         return f"s{at}" if at <= count else None
 
-    ways: dict[str, str | None] = {"ok": named(number + 1)}
+    targets: dict[str, str | None] = {"ok": named(number + 1)}
     more: dict[str, object] = {}
     if number % 9 == 4:
-        ways |= {"iterate": named(number)}
+        targets |= {"iterate": named(number)}
         more = {"limit": 5, "rules": [Rule("ok", "visit > 1"), Rule("iterate")]}
     elif number % 9 == 7:
-        ways |= {"fail": named(number - 3)}
+        targets |= {"fail": named(number - 3)}
         more = {"gate": GateConfig("Review", review=f"s{number - 1}", limit=3)}
     elif number % 9 == 6:
         more = {"dispatch": Dispatch("explore", script="sprawling/look", over="areas", join="at least 2")}
-        ways |= {"fail": named(number + 1)}
+        targets |= {"fail": named(number + 1)}
     elif number % 9 == 2:
         options = (Option("Yes", outcome="ok"), Option("No", outcome="skip"))
         more = {"questions": [Question("go", "Go", "Should it?", options)]}
-        ways |= {"skip": named(number + 4)}
+        targets |= {"skip": named(number + 4)}
     elif number % 31 == 5:
-        ways |= {"fail": None}
+        targets |= {"fail": None}
     phase = PHASES[(number - 1) * len(PHASES) // count]
     title = f"{phase.title()} part {number} of the whole"
-    return StepDef(f"s{number}", title, ["Do it."], next=ways, phase=phase, **more)  # type: ignore[arg-type]
+    return StepDef(f"s{number}", title, ["Do it."], next=targets, phase=phase, **more)  # type: ignore[arg-type]
 
 
 FEW = settings(max_examples=10, deadline=None)
-"""For the normal run; long forms look at thousands."""
+"""For the normal run; the long forms try thousands."""
 
 TEXTS = st.text(max_size=60) | st.sampled_from(
     [
@@ -123,7 +108,7 @@ def _steps(draw: st.DrawFn) -> StepDef:
 
 @st.composite
 def odd(draw: st.DrawFn) -> Workflow:
-    """Return a workflow that nobody checked: ids from other languages, texts that break out, ways to nowhere."""
+    """Return an invalid workflow: ids of other languages, texts that break out, transitions to missing steps."""
     return Workflow(
         draw(TEXTS), *draw(st.lists(_steps(), max_size=7)), validate=False, description=draw(TEXTS)
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from support import skills
 from support.sandbox import flow, put_skill
 
 WORKFLOW = """\
@@ -25,16 +25,7 @@ steps:
 
 def git(*words: str, folder: Path | None = None) -> str:
     """Run git and return what it prints."""
-    names = ("-c", "user.email=a@example.org", "-c", "user.name=A")
-    done = subprocess.run(
-        ["git", *names, *words],  # noqa: S607 - the git of the tests
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    )
-    return done.stdout
+    return skills.git(folder or Path.cwd(), *words)
 
 
 def repository() -> None:

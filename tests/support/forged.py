@@ -1,4 +1,4 @@
-"""Journals changed by hand, with hashes that are right."""
+"""Journals that were changed by hand, with correct hashes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def folder_of(session: str) -> Path:
 
 
 def disown(session: str) -> None:
-    """Make a session one that came with a clone: without the mark of its user."""
+    """Remove the owner mark of a session, as if it came with a clone."""
     (folder_of(session) / "owner").unlink()
 
 
 def sealed(record: Mapping[str, Any]) -> bytes:
-    """Return *record* as a line of a journal whose hash is right, as anybody can make it."""
+    """Return *record* as a line of a journal with a correct hash."""
     text = json.dumps(record, separators=(",", ":")).encode()[:-1]
     return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
 
 
 def forged_behind(session: str, /, **parts: Any) -> None:
-    """Put a record behind the last one of a session, which has *parts* of its own; the copy goes."""
+    """Append a copy of the last record with *parts* replaced, and delete the snapshot."""
     journal = folder_of(session) / "journal.jsonl"
     last = json.loads(journal.read_bytes().splitlines()[-1])
     inner = {**last["session"], **parts.pop("session", {})}

@@ -1,4 +1,4 @@
-"""Skills that hand over and take over, and sessions with something to hand over."""
+"""Skills that send and receive handoffs, and sessions with work to hand off."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ steps:
     next: {ok: tell}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
 """
-"""A workflow of ours with enough in its defaults to be handed over."""
+"""A workflow whose defaults are enough for a handoff."""
 
 
 def card(name: str, *, categories: str = "[research]", **more: str) -> str:
-    """Return the SKILL.md of a skill that takes over work; *more* are lines of its handoff block."""
+    """Return the SKILL.md of a skill that receives handoffs; *more* are lines of its handoff block."""
     lines = {"accepts_from": '["*"]', "schema_version": '"3.0"', "handoff_description": "Digs deeper", **more}
     block = "".join(f"  {key}: {value}\n" for key, value in lines.items() if value)
     return head(name, f"categories: {categories}", f"handoff:\n{block}")
 
 
 def target(name: str, where: Path | None = None, **more: Any) -> Path:
-    """Write a skill that is no workflow of ours and takes over work; return its SKILL.md."""
+    """Write a skill without a workflow that receives handoffs; return its SKILL.md."""
     return put(where or home_skills(), name, card(name, **more))
 
 
 def ours(name: str, text: str = WORK, *, where: Path | None = None, **more: str) -> Path:
-    """Write a workflow that takes over work; return its folder."""
+    """Write a skill with a workflow that receives handoffs; return its folder."""
     return put_skill(name, text, where=where or home_skills(), texts={"SKILL.md": card(name, **more)})
 
 
@@ -57,7 +57,7 @@ def session(skill: str = "source", *report: str) -> str:
 
 
 def send(name: str, session_id: str, *words: str) -> dict[str, Any]:
-    """Hand over, and return where the handoff stands."""
+    """Send a handoff and return the answer."""
     sent: dict[str, Any] = told("handoff", "send", name, "--session", session_id, *words)
     return sent
 
@@ -73,7 +73,7 @@ def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def receive(sent: dict[str, Any], *words: str) -> Ran:
-    """Receive what was sent, by the command that was printed."""
+    """Receive a handoff with the printed command."""
     return flow(*sent["receive_command"].split()[1:], *words, "--json")
 
 
@@ -88,14 +88,8 @@ def phases(handoff_id: str) -> list[str]:
     return [json.loads(line)["kind"] for line in lines]
 
 
-def journal_of(handoff_id: str) -> list[dict[str, Any]]:
-    """Return the records of a handoff, in order."""
-    lines = (handoffs_folder() / handoff_id / "journal.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
-
-
 def forged(number: int, records: Iterable[dict[str, Any]]) -> str:
-    """Put *records* where a handoff of that number is kept, the chain of hashes right; return its id."""
+    """Write *records* as the journal of a handoff, with correct hashes, and return its id."""
     handoff_id = f"handoff-{number:06d}"
     folder, before = handoffs_folder() / handoff_id, ""
     folder.mkdir()
