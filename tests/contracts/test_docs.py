@@ -1,7 +1,7 @@
-"""Everything shown in README and docs runs: console blocks, workflows; Python is run by doctest.
+"""The console blocks and workflows in README and docs work. Doctest runs the Python.
 
-A block below a line that holds nothing but a path and a colon, `` `.claude/skills/x/SKILL.md`: ``, is that file:
-it is written before the commands below it run.
+A block below a line with a path and a colon, such as `` `.claude/skills/x/SKILL.md`: ``, is that file. It is written
+before the commands below it run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def name(page: Path) -> str:
 def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
     ids: dict[str, str] = {}
 
-    if blocks(page, "transcript"):  # it shows what comes of the files before it shows the files
+    if blocks(page, "transcript"):  # its commands are shown before its files
         for block in fences(page):
             write(block)
     for block in fences(page):
@@ -69,7 +69,7 @@ def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)
-def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
+def test_every_workflow_shown_has_no_findings(page: Path) -> None:
     for block in blocks(page, "yaml"):
         document = yaml_text.load(block, source=page.name)
         if isinstance(document.value, dict) and "steps" in document.value:
@@ -104,7 +104,7 @@ def test_every_guide_begins_with_what_the_reader_can_do_afterwards(page: Path) -
 
 
 def headings(page: Path) -> set[str]:
-    """Return the places of a page that can be linked to, named as GitHub and MyST do."""
+    """Return the anchors of a page as GitHub and MyST name them."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", each.strip().lower()).replace(" ", "-") for each in found}
@@ -119,7 +119,7 @@ def write(block: re.Match[str]) -> None:
 
 
 def replay(transcript: str, ids: dict[str, str]) -> None:
-    """Do what the agent does in a transcript: `● Bash(COMMAND)` prints what is shown, `● Write(FILE)` writes it."""
+    """Run the calls of a transcript: `● Bash(COMMAND)` prints what is shown, `● Write(FILE)` writes it."""
     turns = re.findall(r"^● (Bash|Write)\((.*)\)\n((?:  .*\n)*)", transcript, re.MULTILINE)
     assert len(turns) == transcript.count("●")
     for tool, argument, answer in turns:
@@ -138,9 +138,9 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 def run(command: str, ids: dict[str, str]) -> str:
-    """Run one shown command, ids and tokens shown in it replaced by those that were really given.
+    """Run a command with the real ids and tokens in place of the shown ones.
 
-    Variables may be set before it, and a file be read by it, as in a shell.
+    Variables before the command and `< FILE` work as in a shell.
     """
     words = shlex.split(SHOWN.sub(lambda found: ids.get(found.group(), found.group()), command))
     given = [word.partition("=")[::2] for word in takewhile(lambda word: "=" in word, words)]
@@ -170,7 +170,7 @@ def run(command: str, ids: dict[str, str]) -> str:
 
 
 def matches(shown: str, printed: str, ids: dict[str, str]) -> bool:
-    """Return whether *printed* is what is *shown*: `…` matches anything, an id always the same real id.
+    """Return whether *printed* matches *shown*: `…` matches anything, and an id always the same real id.
 
     *ids* maps the ids of the page to the real ones.
     """
@@ -194,27 +194,6 @@ def matches(shown: str, printed: str, ids: dict[str, str]) -> bool:
     if found is not None:
         ids.update({text: found[name] for text, name in names.items()})
     return found is not None
-
-
-def test_the_site_shows_flags_as_they_are_typed(tmp_path: Path) -> None:
-    pytest.importorskip("myst_parser", reason="the site is built with the group `docs`")
-    (tmp_path / "index.md").write_text('# Page\n\nUse --format, "quoted".\n', encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-c",
-        str(ROOT / "docs"),
-        str(tmp_path),
-        str(tmp_path / "out"),
-    ]
-
-    subprocess.run(command, capture_output=True, check=True)
-
-    assert "Use --format, &quot;quoted&quot;." in (tmp_path / "out" / "index.html").read_text(
-        encoding="utf-8"
-    )
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:

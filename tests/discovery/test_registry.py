@@ -163,7 +163,7 @@ def test_an_entry_whose_skill_is_gone_is_told(home: Path) -> None:
 
     assert [(each.skill, each.code, each.line) for each in found(home).skipped] == [
         ("programming-pm", "REGISTRY_STALE", 5),
-        ("skill-editor", "REGISTRY_STALE", 32),
+        ("skill-editor", "REGISTRY_STALE", 22),
     ]
 
 
@@ -226,8 +226,8 @@ def install(home: Path) -> None:
         ('version: "1.0"', 'version: "2.0"', 1),
         ('updated_at: "2026-02-07T18:30:00Z"', "updated_at: yesterday", 2),
         ('accepts_from: ["*"]', 'accepts_from: "*"', 10),
-        ('schema_version: "3.0"', 'schema_version: "7.0"', 15),
-        ("autonomous: false", "autonomous: sometimes", 30),
+        ('schema_version: "3.0"', 'schema_version: "7.0"', 12),
+        ("autonomous: false", "autonomous: sometimes", 20),
         ('name: "programming-pm"', 'name: ""', 5),
     ],
 )
@@ -259,9 +259,9 @@ def test_what_differs_from_the_skills_is_told(home: Path) -> None:
     told = check(discover(str(home / "project"), str(home), {}))
 
     assert [(note.code, note.line) for note in told] == [
-        ("REGISTRY_STALE", 32),
+        ("REGISTRY_STALE", 22),
         ("REGISTRY_MISSES", 0),
         ("REGISTRY_DIFFERS", 5),
-        ("REGISTRY_COUNT", 58),
+        ("REGISTRY_COUNT", 40),
     ]
     assert told[2].reason == "`programming-pm` declares other values: categories"

@@ -78,22 +78,12 @@ workflows:
     skill_path: "~/.claude/skills/programming-pm/SKILL.md"
     handoff:
       accepts_from: ["*"]
-      provides_to:
-        - "senior-developer"
-        - "junior-developer"
-        - "systems-architect"
+      provides_to: ["senior-developer", "junior-developer", "systems-architect"]
       schema_version: "3.0"
       schema_type: "universal"
-    categories:
-      - "implementation"
-      - "architecture"
-    input_requirements:
-      - "specification"
-      - "requirements"
-    output_types:
-      - "implementation"
-      - "code"
-      - "tests"
+    categories: ["implementation", "architecture"]
+    input_requirements: ["specification", "requirements"]
+    output_types: ["implementation", "code", "tests"]
     meta:
       estimated_duration: "days-to-weeks"
       complexity: "high"
@@ -105,20 +95,12 @@ workflows:
     skill_path: "~/.claude/skills/skill-editor/SKILL.md"
     handoff:
       accepts_from: ["*"]
-      provides_to:
-        - "programming-pm"
-        - "technical-pm"
+      provides_to: ["programming-pm", "technical-pm"]
       schema_version: "3.0"
       schema_type: "universal"
-    categories:
-      - "skill-development"
-      - "workflow-creation"
-    input_requirements:
-      - "specification"
-      - "skill-request"
-    output_types:
-      - "skill"
-      - "agent-configuration"
+    categories: ["skill-development", "workflow-creation"]
+    input_requirements: ["specification", "skill-request"]
+    output_types: ["skill", "agent-configuration"]
     meta:
       estimated_duration: "hours"
       complexity: "high"
