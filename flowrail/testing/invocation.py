@@ -16,7 +16,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
 from flowrail.machines.engine.reports import check_facts, check_params
 from flowrail.machines.exploration.actions import with_results
-from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
+from flowrail.machines.exploration.inputs import ITERATION, RESERVED, STEP, TOTAL
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session
 
@@ -109,22 +109,18 @@ def _parted(
     state: dict[str, object] = {}
     facts: dict[str, object] = {}
     fixed = workflow.params.keys() - workflow.handler_params - step.reports.keys()
-    taken = fact_args(step)
-    for name, value in values.items():
-        if name in {STEP, TOTAL, ITERATION}:
-            continue
-        if name in fixed:
-            params[name] = value
-        elif name in taken:
-            facts[name] = value
+    reported = fact_args(step).keys() - fixed
+    for name in values.keys() - RESERVED:
+        if name in reported:
+            group = facts
         elif name in workflow.params:
-            params[name] = value
-        elif name in workflow.reported or not accepts_any_fact(step):
-            state[name] = value
+            group = params
+        elif name in workflow.reported:
+            group = state
+        elif accepts_any_fact(step):
+            group = facts
         else:
-            facts[name] = value
-    unknown = [name for name in state if name not in workflow.reported]
-    if unknown:
-        what = f"no step or parameter is called `{unknown[0][:60]}`"
-        raise UsageError(what, hint="use values that `generate_inputs` yields")
+            what = f"no step or parameter is called `{name[:60]}`"
+            raise UsageError(what, hint="use values that `generate_inputs` yields")
+        group[name] = values[name]
     return params, state, facts

@@ -52,11 +52,6 @@ def loop(limit: int | None = 3, **parts: Any) -> Workflow:
     return workflow(step("look", next=again, limit=limit, **parts), step("last"))
 
 
-def long(count: int, **parts: Any) -> Workflow:
-    """Return a linear workflow of *count* steps."""
-    return linear(*(f"step{number}" for number in range(1, count + 1)), name="long", **parts)
-
-
 # --- dispatches, questions and gates
 
 AREAS = {"areas": Arg(type="list", default=["a", "b", "c"])}

@@ -25,7 +25,6 @@ from flowrail.machines.definition.diff import (
     same_work,
 )
 from flowrail.machines.definition.parts import Frozen, freeze_deep
-from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
@@ -70,7 +69,7 @@ class MigrationPlan(NamedTuple):
 
     def having(self, change: str) -> list[str]:
         """Return the steps with that change."""
-        return [each.step for each in self.steps if each.change == change]
+        return [step.step for step in self.steps if step.change == change]
 
 
 def plan(
@@ -83,7 +82,8 @@ def plan(
 ) -> MigrationPlan:
     """Return the plan for *session* whose workflow was *old* (`None` if lost) and is *new* now."""
     given = dict(given or {})
-    known = {*session.visits, *([session.step] if session.step else []), *(step.id for step in _steps(old))}
+    steps_before = old.steps if old is not None else ()
+    known = {*session.visits, *([session.step] if session.step else []), *(step.id for step in steps_before)}
     _check_names(given, known, new)
     found = recognised(old, new) if old is not None else {}
     taken = set(given.values())
@@ -92,7 +92,9 @@ def plan(
     at = session.step if session.is_open else None
     to = names.get(at, at) if at is not None else None
     to = to if to is None or to in new else None
-    change = _here(session, old, new, at, to, names)
+    change = _change_of_current_step(session, old, new, at, to, names)
+    before, after = old.get(at) if old is not None else None, new.get(to)
+    keeps_work = before is not None and after is not None and same_work(before, after, names)
     steps = compare(old, new, names) if old is not None else ()
     values, problems = _params(session, new, params or {})
     asked = [name for name in guessed if name in session.visits or name == at]
@@ -115,7 +117,7 @@ def plan(
         problems=tuple(problems),
         params=values,
         moves=change == CHANGED,
-        fresh=change == CHANGED and not _same_work(old, new, at, to, names),
+        fresh=change == CHANGED and not keeps_work,
     )
 
 
@@ -226,7 +228,7 @@ def _check_names(given: Mapping[str, str], known: Iterable[str], new: Workflow) 
             )
 
 
-def _here(
+def _change_of_current_step(
     session: Session,
     old: Workflow | None,
     new: Workflow,
@@ -241,27 +243,10 @@ def _here(
         return GONE
     if to == at and step_fingerprint(new, to) == session.step_fingerprint:
         return IDENTICAL
-    before = _as_printed(old, at, session.step_fingerprint)
-    if before is None:
+    before = old.get(at) if old is not None else None
+    if old is None or before is None or step_fingerprint(old, at) != session.step_fingerprint:
         return CHANGED
     return became(before, new, names).change
-
-
-def _steps(workflow: Workflow | None) -> tuple[StepDef, ...]:
-    return workflow.steps if workflow is not None else ()
-
-
-def _as_printed(old: Workflow | None, at: str, here: str) -> StepDef | None:
-    """Return the step as it was when the session recorded its fingerprint, if that version is stored."""
-    step = old.get(at) if old is not None else None
-    return step if step is not None and old is not None and step_fingerprint(old, at) == here else None
-
-
-def _same_work(
-    old: Workflow | None, new: Workflow, at: str | None, to: str | None, names: Mapping[str, str]
-) -> bool:
-    before, after = old.get(at) if old is not None else None, new.get(to)
-    return before is not None and after is not None and same_work(before, after, names)
 
 
 def _verdict(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail.machines.definition.step import (
     BUILT_IN,
@@ -78,12 +78,11 @@ class FunctionReads:
                 facts.setdefault(name, Fact(tuple(texts), required=default is _MISSING))
 
 
-class Fact:
+class Fact(NamedTuple):
     """An undeclared fact that a handler reads: the texts to try, and whether the handler needs it."""
 
-    def __init__(self, texts: tuple[str, ...], *, required: bool) -> None:
-        self.texts = texts
-        self.required = required
+    texts: tuple[str, ...]
+    required: bool
 
 
 def reads_of(workflow: Workflow) -> FunctionReads:

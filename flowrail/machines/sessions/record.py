@@ -1,6 +1,6 @@
 """One line of a session's journal: what happened, when, by whom, and the whole session after it.
 
-Sessions and definitions of earlier formats are upgraded when they are read: one pure function for each format.
+Sessions and definitions of the first format are upgraded when they are read.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -17,8 +17,6 @@ from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import DamagedError, Encoding, too_large
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import limits
-
-Upgrade = Callable[[dict[str, object]], dict[str, object]]
 
 
 def _with_typed_parts(session: dict[str, Any]) -> dict[str, object]:
@@ -39,10 +37,6 @@ def _with_typed_parts(session: dict[str, Any]) -> dict[str, object]:
         "received": received or None,
         "host": host or None,
     }
-
-
-SESSION_UPGRADES: dict[int, Upgrade] = {1: _with_typed_parts}
-"""For each earlier format of a session, the function that turns it into the next one."""
 
 
 def _with_named_rules_and_variants(data: dict[str, object]) -> dict[str, object]:
@@ -66,10 +60,6 @@ def _step_with_names(step: object) -> object:
     return named
 
 
-DEFINITION_UPGRADES: dict[int, Upgrade] = {1: _with_named_rules_and_variants}
-"""For each earlier format of a stored definition, the function that turns it into the next one."""
-
-
 class NewerFormatError(StorageError):
     """A later version of flowrail wrote the file."""
 
@@ -78,16 +68,17 @@ class NewerFormatError(StorageError):
 
 def session_of_today(data: dict[str, Any]) -> dict[str, object]:
     """Return a session as it was written, in the newest format."""
-    return upgraded(data, SESSION_UPGRADES, FORMAT, "session")
+    return _with_typed_parts(data) if _format_of(data, FORMAT, "session") == 1 else data
 
 
 def definition_of_today(data: dict[str, object]) -> dict[str, object]:
     """Return what a session keeps of its workflow, in the newest format."""
-    return upgraded(data, DEFINITION_UPGRADES, DEFINITION_FORMAT, "definition")
+    is_first = _format_of(data, DEFINITION_FORMAT, "definition") == 1
+    return _with_named_rules_and_variants(data) if is_first else data
 
 
-def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, what: str) -> dict[str, object]:
-    """Return *data* in format *newest*; data without a format is of the first."""
+def _format_of(data: Mapping[str, object], newest: int, what: str) -> int:
+    """Return the format of *data*, the first if none is given; refuse one that is later than the *newest* known."""
     number = data.get("format", 1)
     if type(number) is not int or not 1 <= number <= newest:
         shown = str(number)[:20] if isinstance(number, (int, float, str)) else type(number).__name__
@@ -96,10 +87,7 @@ def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, wh
             hint="use the version of flowrail that wrote it, or a later one",
             format=number if type(number) is int else shown,
         )
-    while number < newest:
-        data = table[number](data)
-        number += 1
-    return data
+    return number
 
 
 TEXTS_FOLDER = "texts"
