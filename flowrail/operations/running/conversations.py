@@ -99,17 +99,18 @@ def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: 
 def choose(
     world: World, address: str, params: Mapping[str, object] | None = None
 ) -> tuple[Record | None, tuple[Record, ...]]:
-    """Return the session of a skill that the caller means, if any, and the other open ones of the skill.
+    """Return the session of a skill that the caller means, if any, and the other open ones, newest first.
 
     That is the caller's own, or one without an owner if no other is open. With *params* the caller may start
     another session, so several without an owner are no reason to refuse a conversation.
     """
-    candidates = [*_open_sessions(world, address)]
+    open_ones = _open_sessions(world, address)
+    candidates = sorted(open_ones, key=lambda record: record.session.moved_at, reverse=True)
     pool = _eligible(world, candidates)
     if len(pool) > 1 and not (params and world.host and not _owns(world, pool[0])):
-        raise _several_open(world, pool, f" of `{address}`", _resume_command(world))
+        raise _several_open(world, pool, f" of `{address}`")
     chosen = pool[0] if len(pool) == 1 else None
-    return chosen, tuple(stored for stored in candidates if stored is not chosen)
+    return chosen, tuple(record for record in candidates if record is not chosen)
 
 
 def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> Record:
@@ -122,7 +123,7 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
     if not pool and world.host is None and len(candidates) == 1:
         pool = candidates  # the user looks at the only session
     if len(pool) > 1:
-        raise _several_open(world, pool, "", command or _resume_command(world))
+        raise _several_open(world, pool, "", command)
     if pool:
         return pool[0]
     if candidates:
@@ -160,12 +161,6 @@ def just_ended(world: World) -> Record | None:
     return None
 
 
-def may_be_meant(world: World, session: Session, address: str) -> bool:
-    """Return whether the only session of a skill is the one that a command without an id means."""
-    is_candidate = session.is_open and not session.parent and session.skill == address
-    return is_candidate and (session.owner is None or world.host == session.owner)
-
-
 def mention(world: World, address: str, others: Sequence[Record]) -> tuple[str, ...]:
     """Return a note about the open sessions of a skill that a new one was started beside."""
     if not others:
@@ -180,8 +175,7 @@ def no_open_session(world: World, address: str, others: Sequence[Record]) -> NoO
         return NoOpenSessionError(
             f"no session of `{address}` is open", hint=Hint("start one: ", start), skill=address
         )
-    newest = _newest_first(others)[0].session.id
-    resume = Command("resume", newest, take_over=True, store=world.shown_store)
+    resume = Command("resume", others[0].session.id, take_over=True, store=world.shown_store)
     return NoOpenSessionError(
         f"no session of `{address}` is open in this conversation; {_described_all(world, others)}",
         hint=Hint("start one: ", start, "; only if the user asks to continue another one: ", resume),
@@ -233,41 +227,38 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
         except StorageError as error:
             if world.store.had_ended(session_id):
                 continue  # damaged, but nothing will continue it
-            raise _damaged(world, session_id, address, error) from None
+            history = Command("history", session_id, store=world.shown_store)
+            start = Command("start", address, store=world.shown_store)
+            error.hint = Hint(
+                error.hint, "; see the readable part: ", history, "; start another session: ", start
+            )
+            error.details["session"] = session_id
+            raise
         session = stored.session
         if session.is_open and not session.parent and session.skill == address:
             yield stored
 
 
-def _damaged(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
-    """Return the refusal of a damaged session that may be the one that is meant."""
-    history = Command("history", session_id, store=world.shown_store)
-    start = Command("start", address, store=world.shown_store)
-    error.hint = Hint(error.hint, "; see the readable part: ", history, "; start another session: ", start)
-    error.details["session"] = session_id
-    return error
-
-
 def _several_open(
-    world: World, stored: Sequence[Record], of: str, command: Callable[[str], Command]
+    world: World, newest: Sequence[Record], of: str, command: Callable[[str], Command] | None = None
 ) -> SeveralOpenError:
-    newest = _newest_first(stored)
-    commands = [command(kept.session.id) for kept in newest]
+    commands = [
+        command(record.session.id)
+        if command is not None
+        else Command("resume", record.session.id, store=world.shown_store)
+        for record in newest
+    ]
     parts: list[str | Command] = []
-    for kept, line in zip(newest[:MOST_NAMED], commands, strict=False):
-        parts += [" or ", line, f" ({described(world, kept)})"]
+    for record, line in zip(newest[:MOST_NAMED], commands, strict=False):
+        parts += [" or ", line, f" ({described(world, record)})"]
     if len(newest) > MOST_NAMED:
         parts += [f"; list all {len(newest)}: ", Command("sessions", store=world.shown_store)]
     return SeveralOpenError(
         f"{len(newest)} sessions{of} are open",
         hint=Hint("choose one: ", *parts[1:]),
-        sessions=[kept.session.id for kept in newest],
+        sessions=[record.session.id for record in newest],
         commands=[str(line) for line in commands],
     )
-
-
-def _resume_command(world: World) -> Callable[[str], Command]:
-    return lambda session_id: Command("resume", session_id, store=world.shown_store)
 
 
 def _other_conversation(world: World, kept: Record) -> OtherConversationError:
@@ -290,27 +281,24 @@ def _other_conversation(world: World, kept: Record) -> OtherConversationError:
 
 def _own_session(world: World, skill: str) -> Record | None:
     """Return the caller's own open session that moved last, one of *skill* if there is one."""
-    own = _newest_first([kept for kept in _open_top_level(world) if _owns(world, kept)])
-    return next((kept for kept in own if kept.session.skill == skill), own[0] if own else None)
+    own = [record for record in _open_top_level(world) if _owns(world, record)]
+    return next((record for record in own if record.session.skill == skill), own[0] if own else None)
 
 
 def _open_top_level(world: World) -> list[Record]:
-    """Return the open sessions of the store that do not work for another one."""
-    stored = [summary.kept for summary in summaries(world.store) if summary.kept]
-    return [kept for kept in stored if not kept.session.parent]
+    """Return the open sessions of the store that do not work for another one, newest first."""
+    records = [summary.kept for summary in summaries(world.store) if summary.kept]
+    return [record for record in records if not record.session.parent]
 
 
-def _described_all(world: World, stored: Sequence[Record]) -> str:
-    newest = _newest_first(stored)
-    named = "; ".join(
-        f"{kept.session.id} ({described(world, kept)}{'' if kept.session.owner is None else ', of another conversation'})"
-        for kept in newest[:MOST_NAMED]
-    )
-    return f"{named}; and {len(newest) - MOST_NAMED} more" if len(newest) > MOST_NAMED else named
-
-
-def _newest_first(stored: Sequence[Record]) -> list[Record]:
-    return sorted(stored, key=lambda kept: kept.session.moved_at, reverse=True)
+def _described_all(world: World, newest: Sequence[Record]) -> str:
+    parts = []
+    for record in newest[:MOST_NAMED]:
+        of = "" if record.session.owner is None else ", of another conversation"
+        parts.append(f"{record.session.id} ({described(world, record)}{of})")
+    if len(newest) > MOST_NAMED:
+        parts.append(f"and {len(newest) - MOST_NAMED} more")
+    return "; ".join(parts)
 
 
 def _active_at(world: World, kept: Record) -> str:

@@ -303,7 +303,8 @@ def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionC
             raise
         return None
     session = change.kept.session
-    if conversations.may_be_meant(world, session, address) and (is_only or session.owner == host):
+    is_meant = session.is_open and not session.parent and session.skill == address
+    if is_meant and (session.owner == host or (is_only and session.owner is None)):
         return change
     lock.close()
     return None
