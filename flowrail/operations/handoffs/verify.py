@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
-from flowrail.handoff.checks import missing_parts
+from flowrail.handoff.checks import missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.handoff import INVOCATION, Handoff
-from flowrail.handoff.payload.document import NEWEST_PAYLOAD, PAYLOAD_FOLDER, digest_of
-from flowrail.handoff.store import PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
+from flowrail.handoff.handoff import INVOCATION
+from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of
+from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError
 from flowrail.machines.guidance.guide import now_at
-from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
@@ -47,74 +46,62 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
     store, handoffs = context.store, context.handoffs
     found: list[HandoffFinding] = []
     session_ids = store.ids()
-    records = payloads = 0
+    sessions = number = records = payloads = 0
     sent: dict[str, str] = {}
-    readable: set[str] = set()
-    sessions = 0
     for session_id in session_ids:
-        read = _session_records(store, session_id, sent)
-        sessions += read is not None
-        if read:
-            readable.add(session_id)
-            records += len(read)
-            if received := read[-1].session.received:
-                payloads += 1
-                found += _received(store, session_id, received)
+        try:
+            journal = list(store.records(session_id))
+        except UnknownSessionError:
+            continue
+        except FlowError:  # verifying the session names what is wrong with it
+            sessions += 1
+            continue
+        sessions += bool(journal)
+        records += len(journal)
+        sent.update(
+            (str(record.note.get("handoff")), str(record.note.get("sha256")))
+            for record in journal
+            if record.kind == "handoff"
+        )
+        if journal and (received := journal[-1].session.received):
+            payloads += 1
+            found += _received(store, session_id, received)
     digests: set[str] = set()
-    number = 0
     for handoff_id in handoffs.ids():
-        entries = _handoff_records(handoffs, handoff_id, found)
-        number += entries is not None
+        try:
+            entries = list(handoffs.records(handoff_id))
+        except UnknownHandoffError:
+            continue
+        except FlowError as error:
+            found.append(HandoffFinding(handoff_id, error.code, error.message))
+            number += 1
+            continue
         if not entries:
             continue
+        number += 1
         records += len(entries)
-        handoff = entries[-1].handoff
-        digests.add(handoff.digest)
-        parts = [part for part in missing_parts(context.store, handoff) if part.name != "payload"]
-        found += [HandoffFinding(handoff_id, f"{part.name.upper()}_GONE", part.message) for part in parts]
-        if any(entry.handoff.phase == INVOCATION for entry in entries):
-            payloads += 1
-            pruned = not handoff.is_open and any(entry.kind == PRUNED for entry in entries)
-            path = handoff.payload
-            if handoff.session in readable and not handoff.foreign:
-                path = now_at(path, os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER))
-            found += _payload(handoff, path, sent.get(handoff.id), pruned=pruned)
+        digests.add(entries[-1].handoff.digest)
+        payloads += any(entry.handoff.phase == INVOCATION for entry in entries)
+        found += _handoff(store, entries, sent)
     for session_id in session_ids:
         found += _newest_payload(store.folder(session_id), session_id, digests)
     return VerifiedHandoffs(number, sessions, records, payloads, tuple(found))
 
 
-def _session_records(store: Store, session_id: str, sent: dict[str, str]) -> list[Record] | None:
-    """Return the records of a session, `None` if it never began, and add the payloads it handed over to *sent*."""
-    try:
-        records = list(store.records(session_id))
-    except UnknownSessionError:
-        return None
-    except FlowError:
-        return []  # verifying the session names what is wrong with it
-    if not records:
-        return None
-    for record in records:
-        if record.kind == "handoff":
-            sent[str(record.note.get("handoff"))] = str(record.note.get("sha256"))
-    return records
-
-
-def _handoff_records(
-    handoffs: Handoffs, handoff_id: str, found: list[HandoffFinding]
-) -> list[HandoffRecord] | None:
-    try:
-        return list(handoffs.records(handoff_id)) or None
-    except UnknownHandoffError:
-        return None
-    except FlowError as error:
-        found.append(HandoffFinding(handoff_id, error.code, error.message))
-        return []
-
-
-def _payload(handoff: Handoff, path: str, sent: str | None, *, pruned: bool) -> Iterator[HandoffFinding]:
+def _handoff(
+    store: Store, entries: Sequence[HandoffRecord], sent: Mapping[str, str]
+) -> Iterator[HandoffFinding]:
+    """Yield what is wrong with a handoff; *sent* are the digests of payloads as the journals of sessions have them."""
+    handoff = entries[-1].handoff
+    for part in missing_parts(store, handoff):
+        if part.name != "payload":
+            yield HandoffFinding(handoff.id, f"{part.name.upper()}_GONE", part.message)
+    if all(entry.handoff.phase != INVOCATION for entry in entries):
+        return
+    path = payload_path(store, handoff)
     digest = digest_of(path)
-    if not handoff.foreign and sent is not None and sent != handoff.digest:
+    pruned = not handoff.is_open and any(entry.kind == PRUNED for entry in entries)
+    if not handoff.foreign and sent.get(handoff.id, handoff.digest) != handoff.digest:
         message = "the session's journal has another digest of the payload than the handoff's"
         yield HandoffFinding(handoff.id, "DIGESTS_DIFFER", message)
     if not digest and not handoff.foreign and not pruned:  # of a received payload, the receiver has a copy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -169,23 +168,17 @@ def position_in(store: Store, session: Session) -> Position | None:
     """Return where *session* is in its stored workflow, or `None` if it has ended."""
     if session.step is None:
         return None
-    try:
-        return position_of(session, store.definition(session.id)["workflow"]["steps"])
-    except (FlowError, KeyError, TypeError, ValueError, StopIteration):
-        return Position(session.step, session.step, 0, 0, session.visit, None)
-
-
-def position_of(session: Session, steps: list[Mapping[str, object]]) -> Position:
-    """Return where *session* is among the *steps* of its stored workflow."""
-    index = next(number for number, step in enumerate(steps) if step["id"] == session.step)
-    step = steps[index]
-    limit = step.get("limit")
-    title = str(step.get("title") or step["id"])
     session = session.shown
+    try:
+        steps = store.definition(session.id)["workflow"]["steps"]
+        number, step = next((n, step) for n, step in enumerate(steps, start=1) if step["id"] == session.step)
+    except (FlowError, KeyError, TypeError, StopIteration):
+        return Position(str(session.step), str(session.step), 0, 0, session.visit, None)
+    limit = step.get("limit")
     values = {**session.params, **session.state, "visit": session.visit, "limit": limit or ""}
-    title = shortened(fill(title, values))
-    bound = session.allowed(str(step["id"]), limit) if isinstance(limit, int) else None
-    return Position(str(step["id"]), title, index + 1, len(steps), session.visit, bound)
+    title = shortened(fill(str(step.get("title") or step["id"]), values))
+    bound = session.allowed(step["id"], limit) if isinstance(limit, int) else None
+    return Position(step["id"], title, number, len(steps), session.visit, bound)
 
 
 def _entry(record: Record, position: Position | None) -> BoardEntry:
