@@ -18,26 +18,19 @@ from sqlalchemy import ClauseElement, Connection, Engine, Transaction, create_en
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPICursor, DBAPIModule
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import schema
-from flowrail.storage.file_store import Listener
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.schema import SCHEMA_VERSION
 
 DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
-CHANNEL = "flowrail"
-"""PostgreSQL's channel on which changes are announced."""
 WAIT_SECONDS = 10.0
 """How long a change waits for a lock, if the operation does not say."""
 _IDLE_SECONDS = 0.1
 """A connection that was not used for so long is tried first: the server may have restarted."""
-_LONGEST_SILENCE = 10.0
-"""After so many seconds without an announcement the store is looked at anyway."""
-_GATHER_SECONDS = 0.1
-"""Changes within this time are one announcement."""
 _SECRETS = ("password", "sslpassword")
 """Parameters of an address that are never shown."""
 _CONNECTION = {
@@ -180,15 +173,6 @@ class Database:
         if version != SCHEMA_VERSION:
             raise self._schema_error(version)
 
-    def listening(self) -> PoolProxiedConnection:
-        """Return a connection of its own on which PostgreSQL announces changes."""
-        with self._errors():
-            connection = self._checked().raw_connection()
-            driver: Any = connection.driver_connection
-            driver.autocommit = True
-            driver.execute(f"LISTEN {CHANNEL}")
-        return connection
-
     def close(self) -> None:
         """Close all connections."""
         if self._engine is not None:
@@ -293,44 +277,6 @@ class Database:
             ) from None
 
 
-class DatabaseListener(Listener):
-    """Waits for changes that PostgreSQL announces."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._connection: PoolProxiedConnection | None = None
-        self._looked_at = 0.0
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most so long for a change, and return whether the store may have changed."""
-        if self._connection is None:
-            self._connection = self._database.listening()
-            return True  # changes before this moment were not announced here
-        announced = self._announced(self._connection.driver_connection, seconds)
-        if announced or time.monotonic() - self._looked_at > _LONGEST_SILENCE:
-            self._looked_at = time.monotonic()
-            return True
-        return False
-
-    def _announced(self, driver: Any, seconds: float) -> bool:
-        """Return whether something was announced; a connection that is lost counts."""
-        try:
-            if not list(driver.notifies(timeout=seconds, stop_after=1)):
-                return False
-            time.sleep(_GATHER_SECONDS)
-            list(driver.notifies(timeout=0))
-        except self._database.driver_error:
-            self.close()
-        return True
-
-    def close(self) -> None:
-        """Stop listening."""
-        if self._connection is not None:
-            self._connection.invalidate()  # it listens, so it is not used for anything else
-            self._connection.close()
-            self._connection = None
-
-
 _databases: dict[str, Database] = {}
 
 
@@ -418,16 +364,6 @@ def _prepare_postgresql(engine: Engine) -> None:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error as error:
                 raise DisconnectionError from error  # the pool opens another one
-
-    def commit(connection: Any) -> None:
-        """Commit and announce the change in one message.
-
-        The announcement is no part of the transaction, because PostgreSQL commits transactions with announcements one
-        after the other.
-        """
-        connection.execute(f"COMMIT; NOTIFY {CHANNEL}")
-
-    engine.dialect.do_commit = commit  # type: ignore[assignment]
 
 
 def _prepare_sqlite(engine: Engine) -> None:

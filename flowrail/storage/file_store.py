@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -238,26 +237,11 @@ class Kind(NamedTuple, Generic[T]):
     labels: Callable[[T], Mapping[str, str]] = lambda _: {}
 
 
-class Listener:
-    """Waits for changes of a store: lets it be looked at each time."""
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most so long for a change, and return whether the store may have changed."""
-        time.sleep(seconds)
-        return True
-
-    def close(self) -> None:
-        """Stop waiting."""
-
-
 class Backend(Protocol):
     """Where the records of a store are: in the files of a folder, or in a database."""
 
     def records(self, kind: Kind[T]) -> RecordStore[T]:
         """Return all sessions, or all handoffs."""
-
-    def listener(self) -> Listener:
-        """Return what waits for changes of the store by any process."""
 
 
 class FolderFiles:
@@ -544,10 +528,6 @@ class FileBackend:
     def records(self, kind: Kind[T]) -> RecordStore[T]:
         """Return all sessions, or all handoffs."""
         return FileStore(self._path, kind, self._owner)
-
-    def listener(self) -> Listener:
-        """Return what waits for changes of the store by any process."""
-        return Listener()
 
 
 def remove_folder(path: str) -> None:

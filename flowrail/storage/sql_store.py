@@ -30,12 +30,11 @@ from sqlalchemy import (
 
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.storage import journal
-from flowrail.storage.database import WAIT_SECONDS, Database, DatabaseListener, open_database
+from flowrail.storage.database import WAIT_SECONDS, Database, open_database
 from flowrail.storage.file_store import (
     NO_LABELS,
     HeldEntry,
     Kind,
-    Listener,
     RecordStore,
     Stamp,
     WrittenRecords,
@@ -366,7 +365,3 @@ class SqlBackend:
     def records(self, kind: Kind[T]) -> SqlStore[T]:
         """Return all sessions, or all handoffs."""
         return SqlStore(self.database, kind)
-
-    def listener(self) -> Listener:
-        """Return what waits for changes of the store by any process."""
-        return Listener() if self.database.is_sqlite else DatabaseListener(self.database)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from importlib.resources import files
@@ -197,13 +198,11 @@ def _events(pages: Pages, activity: Activity) -> Callable[[Request], Awaitable[R
 
     async def changes(request: Request) -> AsyncIterator[str]:
         activity.open_pages += 1
-        listener = pages.world.store.backend.listener()
         try:
             seen = await run_in_threadpool(pages.stamps)
             yield "retry: 1000\n\n"
             while not activity.stopping and not await request.is_disconnected():
-                if not await run_in_threadpool(listener.wait, POLL_SECONDS):
-                    continue
+                await run_in_threadpool(time.sleep, POLL_SECONDS)
                 stamps = await run_in_threadpool(pages.stamps)
                 changed = sorted(
                     key for key in stamps.keys() | seen.keys() if stamps.get(key) != seen.get(key)
@@ -212,7 +211,6 @@ def _events(pages: Pages, activity: Activity) -> Callable[[Request], Awaitable[R
                 if changed:
                     yield f"data: {json.dumps(changed)}\n\n"
         finally:
-            listener.close()
             activity.open_pages -= 1
             activity.seen()
 

@@ -7,20 +7,17 @@ import os
 import re
 import signal
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support.databases import Server
 
 pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.errors import FlowError, StorageError, UsageError
-from flowrail.storage.database import Database, DatabaseListener, SchemaError
+from flowrail.storage.database import Database, SchemaError
 from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles, WrittenRecords
 from flowrail.storage.journal import DamagedError, Encoding, JournalFullError
 from flowrail.storage.ownership import Owner
@@ -274,25 +271,6 @@ def write(open_store: Open, key: str, log: Path) -> None:
                 held.append(Entry(number, held.newest.hash, key, "x"))
             file.write(f"{number}\n")
             file.flush()
-
-
-def test_a_change_of_another_process_is_announced(
-    postgresql: Server, database: Callable[[str], Database]
-) -> None:
-    address = postgresql.fresh_database()
-    database(address).init()
-    key = started(SqlStore(database(address), kind()))
-    with closing(DatabaseListener(database(address))) as listener:
-        assert listener.wait(0)  # from now on, changes are announced
-        assert listener.wait(0)  # the first look
-        heard: list[bool] = []
-        waiting = threading.Thread(target=lambda: heard.append(listener.wait(60)))
-        waiting.start()
-
-        add(SqlStore(database(address), kind()), key, "second")
-        waiting.join(timeout=30)
-
-        assert heard == [True]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

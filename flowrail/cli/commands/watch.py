@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import click
 from rich.live import Live
@@ -57,18 +57,16 @@ def watch_command(call: Call, session_id: str | None) -> None:
 
 
 def _boards(here: Environment, session_id: str | None) -> Boards:
-    """Yield the board when the store may have changed, and `None` at least once a second if it is the same."""
+    """Yield the board once a second, or `None` if it is the same."""
     board = Board(here.store)
     shown: list[BoardEntry] | None = None
-    with closing(here.store.backend.listener()) as listener:
-        while True:
-            entries = board.refresh(here.now)
-            if session_id is not None:
-                entries = [entry for entry in entries if session_id in {entry.session, entry.parent}]
-            yield None if entries == shown else entries
-            shown = entries
-            while not listener.wait(POLL_SECONDS):
-                yield None
+    while True:
+        entries = board.refresh(here.now)
+        if session_id is not None:
+            entries = [entry for entry in entries if session_id in {entry.session, entry.parent}]
+        yield None if entries == shown else entries
+        shown = entries
+        time.sleep(POLL_SECONDS)
 
 
 def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> None:
