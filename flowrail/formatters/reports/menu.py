@@ -55,7 +55,9 @@ def report(
         known += [note for candidate in discovery.candidates for note in candidate.notes]
     else:
         parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else [])
-        wrong = [skill for skill in discovery.skipped if _is_shown_in_full(skill)]
+        wrong = [
+            skill for skill in discovery.skipped if skill.severity == ERROR or skill.code in _SHOWN_IN_FULL
+        ]
         parts.append(skipped_section(wrong, "Cannot take over"))
         parts.append(_counted([skill for skill in discovery.skipped if skill not in wrong], command))
         known = [note for note in known if note.severity != INFO and note.code not in _ONLY_WITH_ALL]
@@ -178,10 +180,9 @@ def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> Report:
     if ranked.score is not None:
         lines.append(f"   why: {_reasons(ranked.score)}")
     version = shortened(candidate.schema_version, 20)
-    lines += [
-        f"   payload {version} · {_duration(candidate)} · {_whereabouts(candidate)}",
-        f"   for {joined(candidate.categories)}",
-    ]
+    duration = f"takes {shortened(candidate.duration, 60)}" if candidate.duration else "duration unknown"
+    where = f"remote{position(candidate.path)}" if candidate.remote else candidate.scope.value
+    lines += [f"   payload {version} · {duration} · {where}", f"   for {joined(candidate.categories)}"]
     if candidate.input_requirements:
         lines.append(f"   needs {joined(candidate.input_requirements)}")
     return lines
@@ -196,18 +197,6 @@ def _reasons(score: Score) -> str:
         f"{part.rule} {part.points:+d} ({shortened(part.reason, 120)})" for part in score.parts if part.points
     ]
     return "; ".join(given) or "no points"
-
-
-def _is_shown_in_full(skill: Skipped) -> bool:
-    return skill.severity == ERROR or skill.code in _SHOWN_IN_FULL
-
-
-def _duration(candidate: Candidate) -> str:
-    return f"takes {shortened(candidate.duration, 60)}" if candidate.duration else "duration unknown"
-
-
-def _whereabouts(candidate: Candidate) -> str:
-    return f"remote{position(candidate.path)}" if candidate.remote else candidate.scope.value
 
 
 def _nothing(nothing: EmptyMenu, discovery: Discovery) -> Report:
@@ -243,17 +232,11 @@ def _cache(cache: CacheUse | None) -> Report:
     if cache is None:
         return []
     if not cache.used:
-        return [
-            line(
-                f"Searched again, because {cache.reason}; cached for this session in ",
-                FilePath(cache.path),
-                ".",
-            )
-        ]
+        why = f"Searched again, because {cache.reason}; cached for this session in "
+        return [line(why, FilePath(cache.path), ".")]
     when = f"{cache.timestamp:%Y-%m-%d %H:%M:%S %Z}"
-    return [
-        line(f"Cached for this session at {when} in ", FilePath(cache.path), "; `--rescan` searches again.")
-    ]
+    head = f"Cached for this session at {when} in "
+    return [line(head, FilePath(cache.path), "; `--rescan` searches again.")]
 
 
 def _item(ranked: Ranked, asked: MenuRequest, shown: bool, misses: Sequence[str] = ()) -> dict[str, object]:

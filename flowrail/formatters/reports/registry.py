@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 def report(registry: Registry, workflows: Sequence[RegistryRow]) -> Report:
     """Return the workflows of the registry, where they are, and where each field comes from."""
     if not registry.exists:
-        return [
-            line(
-                "No registry at ",
-                FilePath(registry.path),
-                ". It is optional: `flow registry sync` makes one.",
-            )
-        ]
+        hint = ". It is optional: `flow registry sync` makes one."
+        return [line("No registry at ", FilePath(registry.path), hint)]
     head = line(FilePath(registry.path), f" · {count(len(workflows), 'workflow')}")
     return paragraphs([head], *map(_workflow, workflows), notes(registry.notes))
 
@@ -133,18 +128,13 @@ def _kept(sync: Sync) -> list[str]:
         lines.append(
             f"Not added again, because you removed them: {joined(sync.removed)} (`--replace SKILL` adds one)."
         )
-    return [*lines, *_stale(sync)]
+    if sync.stale:
+        stale = joined(sync.stale)
+        lines.append(f"Kept, though the skill is gone: {stale}. Remove the entry, or fix its `skill_path`.")
+    return lines
 
 
 def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return shortened(f"[{', '.join(map(str, value))}]", 120)
     return "(nothing)" if value is None else shortened(str(value), 120)
-
-
-def _stale(sync: Sync) -> list[str]:
-    if not sync.stale:
-        return []
-    return [
-        f"Kept, though the skill is gone: {joined(sync.stale)}. Remove the entry, or fix its `skill_path`."
-    ]
