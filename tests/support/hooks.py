@@ -1,4 +1,4 @@
-"""What hosts send to hooks, in the form that they document, and hooks called with it."""
+"""The documented input of hooks, and calls of hooks with it."""
 
 from __future__ import annotations
 
@@ -25,104 +25,78 @@ EVENTS = {
     "post-tool-use": "PostToolUse",
     "post-tool-use-failure": "PostToolUseFailure",
 }
+STOPPED = {"stop_hook_active": False, "last_assistant_message": "Done."}
+ENDED = {**STOPPED, "agent_id": "a1b2c3d", "agent_type": "general-purpose", "agent_transcript_path": ""}
+PUSH, LIST, TEST = (
+    {"tool_name": "Bash", "tool_input": {"command": command, "description": description}, "tool_use_id": use}
+    for command, description, use in (
+        ("git push", "Push", "toolu_01"),
+        ("ls", "List", "toolu_02"),
+        ("npm test", "Run test suite", "toolu_03"),
+    )
+)
+LISTED = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
+OF_CLAUDE_CODE: dict[str, dict[str, Any]] = {
+    "session-start": {"source": "startup", "model": "claude-sonnet-5"},
+    "session-end": {"reason": "prompt_input_exit"},
+    "stop": STOPPED,
+    "subagent-stop": ENDED,
+    "pre-tool-use": PUSH,
+    "post-tool-use": {**LIST, "tool_response": LISTED, "duration_ms": 12},
+    "post-tool-use-failure": {
+        **TEST,
+        "error": "Command exited with non-zero status code 1",
+        "is_interrupt": False,
+    },
+}
+OF_CODEX: dict[str, dict[str, Any]] = {
+    "session-start": {"source": "startup"},
+    "session-end": {"reason": "other"},
+    "stop": {**STOPPED, "last_assistant_message": None},
+    "subagent-stop": {
+        **ENDED,
+        "agent_type": "default",
+        "agent_transcript_path": None,
+        "last_assistant_message": None,
+    },
+    "pre-tool-use": {**PUSH, "tool_input": {"command": "git push"}},
+    "post-tool-use": {**LIST, "tool_input": {"command": "ls"}, "tool_response": ""},
+}
 
 
 def claude_code(event: str, session: str = A, **more: Any) -> dict[str, Any]:
-    """Return what Claude Code sends."""
-    common = {
-        "session_id": session,
-        "transcript_path": f"/home/me/.claude/projects/p/{session}.jsonl",
-        "cwd": os.getcwd(),
-        "permission_mode": "default",
-        "hook_event_name": EVENTS[event],
-    }
-    own: dict[str, dict[str, Any]] = {
-        "session-start": {"source": "startup", "model": "claude-sonnet-5"},
-        "session-end": {"reason": "prompt_input_exit"},
-        "stop": {"stop_hook_active": False, "last_assistant_message": "Done."},
-        "subagent-stop": {
-            "stop_hook_active": False,
-            "agent_id": "a1b2c3d",
-            "agent_type": "general-purpose",
-            "agent_transcript_path": "",
-            "last_assistant_message": "Done.",
-        },
-        "pre-tool-use": {
-            "tool_name": "Bash",
-            "tool_input": {"command": "git push", "description": "Push"},
-            "tool_use_id": "toolu_01",
-        },
-        "post-tool-use": {
-            "tool_name": "Bash",
-            "tool_input": {"command": "ls", "description": "List"},
-            "tool_response": {"stdout": "", "stderr": "", "interrupted": False, "isImage": False},
-            "tool_use_id": "toolu_02",
-            "duration_ms": 12,
-        },
-        "post-tool-use-failure": {
-            "tool_name": "Bash",
-            "tool_input": {"command": "npm test", "description": "Run test suite"},
-            "tool_use_id": "toolu_03",
-            "error": "Command exited with non-zero status code 1",
-            "is_interrupt": False,
-        },
-    }
-    return {**common, **own[event], **more}
+    """Return the input of a hook from Claude Code."""
+    transcript = f"/home/me/.claude/projects/p/{session}.jsonl"
+    return {**_common(event, session), "transcript_path": transcript, **OF_CLAUDE_CODE[event], **more}
 
 
 def codex(event: str, session: str = A, **more: Any) -> dict[str, Any]:
-    """Return what Codex sends."""
-    common = {
-        "session_id": session,
-        "turn_id": "turn-1",
-        "transcript_path": None,
-        "cwd": os.getcwd(),
-        "hook_event_name": EVENTS[event],
-        "model": "gpt-5",
-        "permission_mode": "default",
-    }
-    own: dict[str, dict[str, Any]] = {
-        "session-start": {"source": "startup"},
-        "session-end": {"reason": "other"},
-        "stop": {"stop_hook_active": False, "last_assistant_message": None},
-        "subagent-stop": {
-            "stop_hook_active": False,
-            "agent_id": B,
-            "agent_type": "default",
-            "agent_transcript_path": None,
-            "last_assistant_message": None,
-        },
-        "pre-tool-use": {
-            "tool_name": "Bash",
-            "tool_input": {"command": "git push"},
-            "tool_use_id": "call-1",
-        },
-        "post-tool-use": {
-            "tool_name": "Bash",
-            "tool_input": {"command": "ls"},
-            "tool_response": "",
-            "tool_use_id": "call-2",
-        },
-    }
-    return {**common, **own[event], **more}
+    """Return the input of a hook from Codex."""
+    own = {"turn_id": "turn-1", "transcript_path": None, "model": "gpt-5"}
+    return {**_common(event, session), **own, **OF_CODEX[event], **more}
+
+
+def _common(event: str, session: str) -> dict[str, Any]:
+    name = EVENTS[event]
+    return {"session_id": session, "cwd": os.getcwd(), "permission_mode": "default", "hook_event_name": name}
 
 
 HOSTS = {
     "claude-code": (claude_code, "CLAUDE_CODE_SESSION_ID"),
     "codex": (codex, "CODEX_THREAD_ID"),
 }
-"""Each known host: what it sends, and the variable that names the conversation in its shell."""
+"""The hosts: the input of their hooks, and the variable with the conversation in their shells."""
 
 
 @contextmanager
 def conversation(session: str | None, variable: str = "CLAUDE_CODE_SESSION_ID") -> Iterator[None]:
-    """Let commands be run as a host's shell runs them."""
+    """Run commands as in a host's shell."""
     with patch.dict(os.environ, {} if session is None else {variable: session}):
         yield
 
 
 def within(session: str | None, *words: str, variable: str = "CLAUDE_CODE_SESSION_ID") -> Any:
-    """Run a command in a conversation's shell and return its JSON."""
+    """Return the JSON of a command in a conversation's shell."""
     with conversation(session, variable):
         ran = flow(*words, "--json")
     assert ran.status == 0, ran
@@ -130,7 +104,7 @@ def within(session: str | None, *words: str, variable: str = "CLAUDE_CODE_SESSIO
 
 
 def hook(event: str, said: Mapping[str, Any] | bytes) -> dict[str, Any]:
-    """Call a hook and return its answer, which is always one short object."""
+    """Call a hook and return its answer after checking its form."""
     ran = raw(event, said)
     assert (ran.status, ran.err) == (0, ""), ran
     answer = ran.data
@@ -146,28 +120,28 @@ def raw(event: str, said: Mapping[str, Any] | bytes) -> Ran:
 
 
 def reason(answer: Mapping[str, Any]) -> str:
-    """Return why an agent was held; empty where it was let go."""
+    """Return why an agent must continue, or an empty text."""
     assert answer == {} or set(answer) == {"decision", "reason"}
     assert answer.get("decision", "block") == "block"
     return str(answer.get("reason", ""))
 
 
 def denied(answer: Mapping[str, Any]) -> str:
-    """Return why a tool was denied; empty where it was not."""
+    """Return why a tool was denied, or an empty text."""
     if not answer:
         return ""
-    told = answer["hookSpecificOutput"]
-    assert (told["hookEventName"], told["permissionDecision"]) == ("PreToolUse", "deny")
-    return str(told["permissionDecisionReason"])
+    output = answer["hookSpecificOutput"]
+    assert (output["hookEventName"], output["permissionDecision"]) == ("PreToolUse", "deny")
+    return str(output["permissionDecisionReason"])
 
 
 def context(answer: Mapping[str, Any]) -> str:
-    """Return the text that a conversation gets when it begins."""
+    """Return the text for a new conversation."""
     if not answer:
         return ""
-    told = answer["hookSpecificOutput"]
-    assert (set(answer), told["hookEventName"]) == ({"hookSpecificOutput"}, "SessionStart")
-    return str(told["additionalContext"])
+    output = answer["hookSpecificOutput"]
+    assert (set(answer), output["hookEventName"]) == ({"hookSpecificOutput"}, "SessionStart")
+    return str(output["additionalContext"])
 
 
 def _texts(value: Any) -> Iterator[str]:
