@@ -8,8 +8,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from support import handoffs
 from support.chromium import Tab, browser
-from support.demo_store import write_demo
+from support.dispatching_skill import put_lead
+from support.handoffs import target
 from support.sandbox import flow, put_skill, told
 from support.web import APPROVAL, PUBLISH, website
 
@@ -97,11 +99,29 @@ def test_the_slider_replays_the_session(tab: Tab) -> None:
     assert tab.run("document.activeElement.id") == "at"
 
 
+def one_of_each_kind() -> list[str]:
+    """Return sessions that ask, lack an approval, wait for agents, and sent a handoff."""
+    asks = started()
+    for outcome in ("iterate", "ok"):
+        told("step", "release", outcome, "--session", asks)
+    put_skill("publish", PUBLISH)
+    lacks_approval = str(told("start", "publish")["session"])
+    Path("package.txt").write_text("the package\n")
+    assert flow("step", "publish", "ok", "--session", lacks_approval).status == 4
+    put_lead()
+    dispatches = told("start", "lead")
+    told(*dispatches["dispatches"][0]["command"].split()[1:])
+    target("fix-it")
+    source = handoffs.session()
+    handoffs.send("fix-it", source)
+    return [asks, lacks_approval, dispatches["session"], source]
+
+
 def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab) -> None:
-    demo = write_demo()
+    put_skill("release", APPROVAL)
     axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
-    sessions = [f"/sessions/{session}" for session in demo]
-    pages = ["/", *sessions, f"{sessions[0]}?at=2", "/handoffs", "/skills/release", "/skills/search"]
+    sessions = [f"/sessions/{session}" for session in one_of_each_kind()]
+    pages = ["/", *sessions, f"{sessions[0]}?at=2", "/handoffs", "/skills/release", "/skills/lead"]
 
     with website(at_terminal=True) as running:
         chromium.open(running.address)
