@@ -81,7 +81,7 @@ def _run(words: list[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         output.tell(f"{error.format_message()}\n")
         return UsageError.exit_status
-    except (FlowError, click.ClickException) as error:
+    except (FlowError, click.UsageError) as error:
         return _refused(error, words)
     except (KeyboardInterrupt, click.Abort):
         return 130
@@ -90,12 +90,10 @@ def _run(words: list[str]) -> int:
         raise
 
 
-def _refused(error: FlowError | click.ClickException, words: Sequence[str]) -> int:
+def _refused(error: FlowError | click.UsageError, words: Sequence[str]) -> int:
     """Print why the command line *words* was refused, and return the exit status."""
     if isinstance(error, click.UsageError):
         error = _wrong_use(error, words)
-    elif isinstance(error, click.ClickException):
-        error = UsageError(error.format_message(), hint="see --help")
     if isinstance(error.hint, Hint):
         with suppress(OSError):  # the current folder may be gone
             error.hint = error.hint.with_store(_named_store(words))

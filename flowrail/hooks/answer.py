@@ -35,8 +35,6 @@ from flowrail.machines.definition.tool_rules import SHELLS, ToolUse, forbidding
 
 #: A hook that opens a database says nothing after so many seconds; hosts end hooks after 10.
 DATABASE_SECONDS = 5.0
-#: At most this many sessions of one conversation are read, newest first.
-MOST_OWN = 50
 _BEFORE_AND_AFTER_TOOLS = (PRE_TOOL_USE, POST_TOOL_USE, POST_TOOL_USE_FAILURE)
 _FORBIDS = b'"forbids"'
 _RUN, _RUN_WORD = b'"run"', "'run'"
@@ -225,7 +223,7 @@ def _own(hook: Hook) -> list[SessionGlance]:
         for folder in _session_folders(hook)
         for glance in _lookup(folder).sessions_of(folder, hook.input.conversations)
     ]
-    return sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_OWN]
+    return sorted(found, key=lambda glance: glance.moved_at, reverse=True)
 
 
 def _worked_on(hook: Hook) -> list[SessionGlance]:

@@ -21,8 +21,6 @@ from flowrail.storage.ownership import configured_store
 from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
-#: At most this many bytes of snapshots are read for one answer; other sessions are ignored.
-MOST_READ = 64_000_000
 _SNAPSHOT = "session.json"
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
@@ -148,14 +146,10 @@ def _snapshots(
         names = sorted(name for name in os.listdir(sessions) if _ID.match(name))[:MOST_SESSIONS]
     except (OSError, FlowError):
         return
-    unread = MOST_READ
     for name in names:
-        if unread < 0:
-            return
         with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
             path = os.path.join(sessions, name, _SNAPSHOT)
             data = files.read_bounded(path, limit=limits.RECORD_BYTES, what="the session's snapshot")
-            unread -= len(data)
             if not any(mark in data for mark in marks):
                 continue
             session = json.loads(data)["session"]
