@@ -242,17 +242,3 @@ def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its
     assert within(B, "step", "long", "ok")["revision"] == 1
     assert owner(session) == B
     assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": A}
-
-
-def test_migrating_and_cancelling_in_the_session_of_another_conversation_are_refused() -> None:
-    session = begin(A)
-    put_skill("long", LONG.replace("title: Two", "title: Second"))
-    put_lead("lead")
-    lead = within(A, "start", "lead")["session"]
-
-    migrated = refused_within(B, "session", "migrate", session)
-    cancelled = refused_within(B, "finish", lead, "d0-1", "--cancel")
-
-    assert (migrated["code"], cancelled["code"]) == ("OTHER_CONVERSATION", "OTHER_CONVERSATION")
-    within(A, "session", "migrate", session)
-    within(A, "finish", lead, "d0-1", "--cancel")

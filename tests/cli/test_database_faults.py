@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from support.databases import Server, postgres
 from support.dispatching_skill import put_lead
-from support.handoffs import send, session, target
 from support.interruptions import at_moment, killed_at_statement, together
 from support.sandbox import flow, put_skill, told
 
@@ -99,26 +98,6 @@ def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride:
 
     assert flow("session", "verify").status == 0
     assert flow("audit", "verify").status == 0
-
-
-@databases
-@every(17)
-def test_a_handoff_that_is_killed_at_a_statement_is_continued(stride: int) -> None:
-    target("digger")
-    handoffs: list[str] = []
-    at, killed = 1, True
-
-    while killed:
-        sender = session()
-        killed = killed_at_statement(["handoff", "send", "digger", "--session", sender], at)
-        sent = send("digger", sender)
-        assert sent["phase"] == "invocation"
-        handoffs.append(sent["handoff"])
-        at += stride
-
-    stored = {each["handoff"]: each["phase"] for each in told("handoff", "status", "--all")["handoffs"]}
-    assert stored == dict.fromkeys(handoffs, "invocation")
-    assert told("audit", "verify")["findings"] == []
 
 
 @pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True)

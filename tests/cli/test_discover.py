@@ -60,27 +60,6 @@ def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ((), ["builder", "reader"]),
-        (("--category", "research"), ["reader"]),
-        (("--category", "research", "--category", "architecture"), ["builder", "reader"]),
-        (("--from", "builder"), ["reader"]),
-        (("--schema", "3.0"), ["builder"]),
-        (("--schema", "2.0"), ["builder", "reader"]),
-        (("--input", "specification"), ["builder"]),
-        (("--text", "specified BUILDS"), ["builder"]),
-        (("--text", "specif"), []),
-    ],
-)
-def test_what_is_asked_for_decides_who_fits(words: tuple[str, ...], found: list[str]) -> None:
-    put(home_skills(), "builder", builder())
-    put(home_skills(), "reader")
-
-    assert names(*words) == found
-
-
 # --- nothing to offer -----------------------------------------------------------------------------
 
 

@@ -200,14 +200,6 @@ class TestAgentsThatWorkForOthers:
         assert self.subagent_stop("two")
         assert flow("session", "verify").status == 0
 
-    def test_one_that_continues_for_another_is_known_by_the_session_it_names(self) -> None:
-        within(A, "step", "lead")
-        child = self.claim(0, "gone")
-
-        shell(f"flow resume {child} --store {Path.cwd() / '.flow'}", "new")
-
-        assert child in self.subagent_stop("new")
-
     def test_neither_a_mention_in_a_transcript_nor_being_the_only_one_makes_an_agent_ours(
         self, tmp_path: Path
     ) -> None:
@@ -289,16 +281,6 @@ class TestAgentsThatWorkForOthers:
             within(A, "step", "lead/one", "ok", "--session", self.claimed(number)[1])
         assert "You are not finished" in stop()
 
-    def test_a_lease_that_has_expired_keeps_the_lead_working(self) -> None:
-        put_skill("fan", PROMPTED.replace("over:", "lease: 1, over:"), texts=LOOK)
-        session = within(A, "start", "fan")["session"]
-        for number in (1, 2):
-            within(A, "claim", session, f"d0-{number}")
-        assert stop() == ""
-
-        with at_a_later_time(minutes=5):
-            assert "2 claimed 5 min ago with an expired lease" in stop()
-
     def test_progress_of_a_sub_agent_begins_the_count_again(self) -> None:
         within(A, "step", "lead")
         assert [bool(stop()) for _ in range(4)] == [True, True, True, False]
@@ -317,12 +299,6 @@ class TestAgentsThatWorkForOthers:
         assert "`lead/one`" in use("Edit", agent_id="one")
         assert use("Edit") == ""
         assert use("Edit", agent_id="two") == "", "its work is not known"
-
-    def test_its_session_is_not_told_to_whoever_begins(self) -> None:
-        parent, child = self.claimed()
-
-        assert parent in begin()
-        assert child not in begin()
 
 
 LOOK = {"steps/look.agent.md": "Look at $item.\n"}

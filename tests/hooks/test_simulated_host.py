@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from support.hooks import A, B
 from support.sandbox import BUNDLED, flow, params_of, told
-from support.simulated_hosts import Host
+from support.simulated_hosts import ForgetfulHost, Host
 
 
 def records() -> Counter[tuple[str, str, int]]:
@@ -35,6 +35,15 @@ def test_a_skill_ends_though_its_context_is_lost_after_every_step(kind: str) -> 
     held = {key[2]: times for key, times in records().items() if key[1] == "held"}
     assert host.compacted == len(held) == 9
     assert set(held.values()) == {1}, "one try at each step is held once"
+
+
+@pytest.mark.parametrize("skill", ["perspective-swarm", "planner"])
+def test_a_run_ends_though_contexts_are_compacted_and_sub_agents_die(skill: str) -> None:
+    host = ForgetfulHost()
+    walk(host, skill)
+
+    assert host.compacted >= 3
+    assert host.died >= 1
 
 
 def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> None:

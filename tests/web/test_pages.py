@@ -14,11 +14,6 @@ from support.web import APPROVAL, PUBLISH, Website, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
-LOOPING = """\
-name: NAME
-steps:
-  - {id: build, title: Build, limit: 1, actions: [Build it.], next: {ok: null, fail: build}}
-"""
 DEPLOY = """\
 name: NAME
 params: {token: {type: string, required: true, secret: true}}
@@ -323,22 +318,3 @@ def test_a_secret_is_on_no_page(site: Website) -> None:
         assert "hunter2-hunter2" not in page
         assert "one-time-4711" not in page
     assert "Log in with [secret]" in site.request(f"/sessions/{session}").text
-
-
-def test_accepting_the_risk_at_a_limit_takes_a_reason(site: Website) -> None:
-    put_skill("looping", LOOPING)
-    session = str(told("start", "looping")["session"])
-    told("step", "looping", "fail", "--session", session)
-    question = told("status", session)["questions"][0]
-    answer = {"revision": 0, "answers": {question["id"]: ["Accept the risk"]}}
-
-    page = site.request(f"/sessions/{session}").text
-    refused = site.change(f"/sessions/{session}/answer", answer)
-    accepted = site.change(f"/sessions/{session}/answer", {**answer, "reason": "the release cannot wait"})
-
-    assert "Reason, to accept the risk" in page
-    assert "Another answer" not in page
-    assert refused.status == 400
-    assert "needs a reason" in refused.data["message"]
-    assert accepted.status == 200
-    assert told("step", "looping", "done", "--session", session)["status"] == "completed"
