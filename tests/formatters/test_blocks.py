@@ -54,13 +54,13 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "QRState | None": st.none() | STATES,
     "QRStatus | str": TEXTS,
     "tuple[QRStatus | str, str] | None": st.none() | st.tuples(TEXTS, TEXTS),
-    "Policy": st.sampled_from(list(POLICIES.values())),
+    "policy": st.sampled_from(list(POLICIES)),
     "GateConfig": st.builds(
         GateConfig, TEXTS, NUMBERS, st.none() | NUMBERS, TEXTS, st.booleans(), st.none() | ROLES
     ),
     "NextCommand": st.none() | st.builds(FlatCommand, TEXTS) | st.builds(BranchCommand, TEXTS, TEXTS),
 }
-"""Values at random for each type that a formatter takes."""
+"""Values at random for each type, or name, of an argument that a formatter takes."""
 
 
 ROSTER = ("agent", "shared_context", "tasks", "join")
@@ -74,7 +74,9 @@ def calls(name: str) -> st.SearchStrategy[Any]:
     function = getattr(formatters, name)
     parameters = inspect.signature(function).parameters
     names = ROSTER if name == "format_roster_dispatch" else tuple(parameters)
-    return st.builds(function, **{each: VALUES[parameters[each].annotation] for each in names})
+    return st.builds(
+        function, **{each: VALUES.get(each, VALUES.get(parameters[each].annotation)) for each in names}
+    )
 
 
 def _template(names: list[str], values: list[str], rest: str) -> str:

@@ -22,7 +22,6 @@ from flowrail.machines.definition.step_parts import (
     DEFAULT_POLICY,
     AgentRole,
     GateConfig,
-    Policy,
     Severity,
     blocking_severities,
 )
@@ -78,7 +77,7 @@ def format_qr_file_output(passed: bool, report_path: str | None = None, gate_com
 
 
 def format_gate_actions(
-    qr: QRState, gate: GateConfig, *, limit: int = LIMIT, policy: Policy = DEFAULT_POLICY
+    qr: QRState, gate: GateConfig, *, limit: int = LIMIT, policy: str = DEFAULT_POLICY
 ) -> list[str]:
     """Return the actions of a gate: the state of the loop, the blocking findings, who fixes them, what is forbidden."""
     if qr.status is None:
@@ -112,7 +111,7 @@ def format_gate_step(
     phase: str | None = None,
     *,
     limit: int = LIMIT,
-    policy: Policy = DEFAULT_POLICY,
+    policy: str = DEFAULT_POLICY,
 ) -> Markup:
     """Return a whole gate step: it fixes nothing and prints the one next command.
 

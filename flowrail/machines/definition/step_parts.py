@@ -5,7 +5,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from flowrail.machines.definition.evidence import EvidenceCheck
 from flowrail.machines.definition.parts import (
@@ -136,11 +136,9 @@ class Severity(StrEnum):
     COULD = "COULD"
 
 
-Policy: TypeAlias = Sequence[frozenset[Severity]]
-"""The severities that block in each round; later rounds are judged as the last one."""
 _ALL, _MOST = frozenset(Severity), frozenset({Severity.MUST, Severity.SHOULD})
 _LEAST = frozenset({Severity.MUST})
-POLICIES: Mapping[str, Policy] = Frozen(
+POLICIES: Mapping[str, Sequence[frozenset[Severity]]] = Frozen(
     {
         "1-2 / 3-4 / 5+": (_ALL, _ALL, _MOST, _MOST, _LEAST),
         "1-3 / 4 / 5+": (_ALL, _ALL, _ALL, _MOST, _LEAST),
@@ -148,14 +146,16 @@ POLICIES: Mapping[str, Policy] = Frozen(
         "none / 1-4 / 5+": (_MOST, _MOST, _MOST, _MOST, _LEAST),
     }
 )
-DEFAULT_POLICY = POLICIES["1-2 / 3-4 / 5+"]
+"""For each policy, the severities that block in each round; later rounds are judged as the last one."""
+DEFAULT_POLICY = "1-2 / 3-4 / 5+"
 
 
-def blocking_severities(iteration: int, policy: Policy = DEFAULT_POLICY) -> frozenset[Severity]:
-    """Return the severities that still block in round *iteration*, counted from 1."""
+def blocking_severities(iteration: int, policy: str = DEFAULT_POLICY) -> frozenset[Severity]:
+    """Return the severities that still block in round *iteration*, counted from 1, under a named policy."""
     if iteration < 1:
         raise ValueError(f"rounds count from 1, not {iteration}")
-    return policy[min(iteration, len(policy)) - 1]
+    rounds = POLICIES[policy]
+    return rounds[min(iteration, len(rounds)) - 1]
 
 
 class GateConfig(DefinitionPart):

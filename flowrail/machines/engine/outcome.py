@@ -33,7 +33,6 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.step_parts import (
     DEFAULT_POLICY,
-    POLICIES,
     GateConfig,
     Severity,
     blocking_severities,
@@ -359,8 +358,7 @@ def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[
     """Return the severities that block in the current round."""
     if session.granted(step_id).must_only:
         return frozenset({Severity.MUST})
-    policy = POLICIES.get(gate.policy or "", DEFAULT_POLICY)
-    return blocking_severities(max(1, session.visits.get(step_id, 1)), policy)
+    return blocking_severities(max(1, session.visits.get(step_id, 1)), gate.policy or DEFAULT_POLICY)
 
 
 def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:
