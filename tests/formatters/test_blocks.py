@@ -74,9 +74,8 @@ def calls(name: str) -> st.SearchStrategy[Any]:
     function = getattr(formatters, name)
     parameters = inspect.signature(function).parameters
     names = ROSTER if name == "format_roster_dispatch" else tuple(parameters)
-    return st.builds(
-        function, **{each: VALUES.get(each, VALUES.get(parameters[each].annotation)) for each in names}
-    )
+    keys = {each: each if each in VALUES else parameters[each].annotation for each in names}
+    return st.builds(function, **{each: VALUES[key] for each, key in keys.items()})
 
 
 def _template(names: list[str], values: list[str], rest: str) -> str:
