@@ -148,11 +148,10 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
 def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) -> tuple[CheckResult, ...]:
     """Refuse a chain that is too long, and a payload that the target does not accept."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    given = checks.GuardInput(context, handoff._replace(draft=content), context.discover())
     shown, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
     too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {shown}"
     answers = (
-        *checks.check_target(given),
+        *checks.check_target(context, handoff._replace(draft=content), context.discover()),
         checks.GuardAnswer("chain_allowed", within_limit, shown if within_limit else too_far),
         checks.GuardAnswer("payload_valid", True, "complete, valid and not expired"),
     )

@@ -244,7 +244,7 @@ def _handoff_timeline(store: Store, records: Sequence[HandoffRecord]) -> Handoff
         payload=handoff.payload or None,
         sha256=handoff.digest or None,
         payload_hash=handoff.payload_hash or None,
-        missing=tuple(part.message for part in missing_parts(store, handoff)),
+        missing=tuple(missing_parts(store, handoff).values()),
         started_at=first.at,
         ended_at=last.at,
         seconds=_seconds(first, last),

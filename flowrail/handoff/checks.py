@@ -27,7 +27,7 @@ from flowrail.handoff.errors import (
 )
 from flowrail.handoff.handoff import UNSENT, CheckResult, Handoff
 from flowrail.handoff.lifecycle import CHECKS
-from flowrail.handoff.payload import convert, integrity, validate
+from flowrail.handoff.payload import integrity, validate
 from flowrail.handoff.payload.build import META, fact_for
 from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, digest_of, get, read, render
 from flowrail.handoff.request import skill_file_digest
@@ -59,17 +59,11 @@ class GuardAnswer(NamedTuple):
 
 
 class GuardInput(NamedTuple):
-    """What the guards look at: the handoff, and the skills that discovery finds."""
+    """What the guards look at: the handoff, and its target as discovery finds it."""
 
     context: HandoffContext
     handoff: Handoff
-    discovery: Discovery
-
-    @property
-    def target(self) -> Candidate | None:
-        """The target as discovery finds it. `skill/workflow` is found by its skill."""
-        skill = self.handoff.target.partition("/")[0]
-        return next((found for found in self.discovery.candidates if found.skill == skill), None)
+    target: Candidate
 
     @property
     def payload(self) -> Payload:
@@ -78,23 +72,35 @@ class GuardInput(NamedTuple):
         return read(data, source=f"the payload for {self.handoff.target}")
 
 
-def check_all(given: GuardInput) -> tuple[GuardAnswer, ...]:
-    """Return the answer of every check, in order."""
-    return tuple(_GUARDS[name](given) for name in CHECKS)
+def check_all(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[GuardAnswer, ...]:
+    """Return the answer of every check, in order. Without the target, none holds."""
+    target = _target(handoff, discovery)
+    if target is None:
+        missing = f"the target `{handoff.target}` no longer exists"
+        return tuple(GuardAnswer(name, False, missing) for name in CHECKS)
+    return tuple(_GUARDS[name](GuardInput(context, handoff, target)) for name in CHECKS)
 
 
-def check_target(given: GuardInput) -> tuple[GuardAnswer, ...]:
+def check_target(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[GuardAnswer, ...]:
     """Return what the target says about a payload that no sender of ours checked."""
-    if given.target is not None:
+    target = _target(handoff, discovery)
+    if target is not None:
+        given = GuardInput(context, handoff, target)
         return (_source_accepted(given), _version_supported(given), _requirements_met(given))
-    skill = given.handoff.target.partition("/")[0]
-    skipped = next((s for s in given.discovery.skipped if s.skill == skill and s.is_skill), None)
+    skill = handoff.target.partition("/")[0]
+    skipped = next((s for s in discovery.skipped if s.skill == skill and s.is_skill), None)
     if skipped is None:
         return ()
     if skipped.code == _DECLINES_HANDOFFS:
         message = f"`{skill}` does not accept handoffs: {skipped.reason}"
         return (GuardAnswer("source_accepted", False, message, False),)
-    return (_version_answer(given.handoff.schema, skipped.schema_version or given.handoff.schema),)
+    return (_version_answer(handoff.schema, skipped.schema_version or handoff.schema),)
+
+
+def _target(handoff: Handoff, discovery: Discovery) -> Candidate | None:
+    """Return the target as discovery finds it. `skill/workflow` is found by its skill."""
+    skill = handoff.target.partition("/")[0]
+    return next((candidate for candidate in discovery.candidates if candidate.skill == skill), None)
 
 
 def refusal(
@@ -104,50 +110,43 @@ def refusal(
     failed = [answer for answer in answers if not answer.holds]
     names = {answer.name for answer in failed}
     missing = [field.removeprefix("handoff.") for answer in failed for field in answer.missing]
+    messages = list(dict.fromkeys(answer.message for answer in failed))
     recoverable = all(answer.fixable for answer in failed)
     return _kind_of_refusal(names, missing)(
-        f"the handoff to `{handoff.target}` is refused: {'; '.join(answer.message for answer in failed)}",
+        f"the handoff to `{handoff.target}` is refused: {'; '.join(messages)}",
         hint=_how_to_fix(failed, retry)
         if recoverable
         else Hint("this cannot be fixed; ", _alternative(names)),
         recoverable=recoverable,
         preserved=preserved,
         missing_fields=list(dict.fromkeys(missing)),
-        validation_errors=[answer.message for answer in failed],
+        validation_errors=messages,
         target_skill=handoff.target,
         handoff=handoff.id,
     )
 
 
-class MissingPart(NamedTuple):
-    """A part of a handoff that no longer exists: its payload, session or target."""
+def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
+    """Return what no longer exists of a handoff: `payload`, `session` or `target`, each with a message.
 
-    name: str
-    message: str
-
-
-def missing_parts(store: Store, handoff: Handoff) -> tuple[MissingPart, ...]:
-    """Return what no longer exists of a handoff. The target and the session only matter while it is open."""
-    parts: list[MissingPart] = []
+    The target and the session only matter while the handoff is open.
+    """
+    parts: dict[str, str] = {}
     path = payload_path(store, handoff)
     if handoff.phase not in UNSENT and path and not handoff.foreign:
         digest = digest_of(path)
         if digest != handoff.digest:
             what = "has changed since it was written" if digest else "is gone"
-            parts.append(MissingPart("payload", f"the payload {path} {what}"))
+            parts["payload"] = f"the payload {path} {what}"
     if handoff.is_open and handoff.session:
         try:
             store.read(handoff.session)
         except UnknownSessionError:
-            parts.append(MissingPart("session", f"the session `{handoff.session}` is gone"))
-    if (
-        handoff.is_open
-        and not handoff.foreign
-        and not os.path.exists(handoff.target_path)
-        and _is_local(handoff)
-    ):
-        parts.append(MissingPart("target", f"the target `{handoff.target}` is gone: {handoff.target_path}"))
-    return tuple(parts)
+            parts["session"] = f"the session `{handoff.session}` is gone"
+    is_local = bool(handoff.target_digest)  # a remote target has none
+    if handoff.is_open and not handoff.foreign and is_local and not os.path.exists(handoff.target_path):
+        parts["target"] = f"the target `{handoff.target}` is gone: {handoff.target_path}"
+    return parts
 
 
 def payload_path(store: Store, handoff: Handoff) -> str:
@@ -156,11 +155,6 @@ def payload_path(store: Store, handoff: Handoff) -> str:
         return handoff.payload
     folder = os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER)
     return now_at(handoff.payload, folder)
-
-
-def _is_local(handoff: Handoff) -> bool:
-    """Whether the target has a SKILL.md here; a remote one has no digest."""
-    return bool(handoff.target_digest)
 
 
 def is_written(handoff: Handoff) -> bool:
@@ -198,8 +192,6 @@ def _alternative(names: Collection[str]) -> Hint:
 
 def _target_exists(given: GuardInput) -> GuardAnswer:
     name, target, chosen = "target_exists", given.target, given.handoff.target_path
-    if target is None:
-        return GuardAnswer(name, False, f"the target `{given.handoff.target}` no longer exists")
     if os.path.realpath(target.path) != os.path.realpath(chosen) and not target.remote:
         return GuardAnswer(name, False, f"the target was {chosen} and is now {target.path}")
     return GuardAnswer(name, True, f"found at {target.path}")
@@ -207,8 +199,6 @@ def _target_exists(given: GuardInput) -> GuardAnswer:
 
 def _target_unchanged(given: GuardInput) -> GuardAnswer:
     name, target = "target_unchanged", given.target
-    if target is None:
-        return GuardAnswer(name, False, "a missing target cannot be compared")
     if target.remote:
         return GuardAnswer(name, True, "a remote target is not compared")
     unchanged = skill_file_digest(target) == given.handoff.target_digest
@@ -233,23 +223,20 @@ def _chain_allowed(given: GuardInput) -> GuardAnswer:
 
 def _source_accepted(given: GuardInput) -> GuardAnswer:
     target, source = given.target, given.handoff.source
-    accepted = target is not None and target.admits(source)
-    says = f"accepts work from {', '.join(target.accepts_from)}" if target else "no longer exists"
-    message = f"`{given.handoff.target}` {says}; the source is `{source}`"
-    return GuardAnswer("source_accepted", accepted, message, fixable=target is None)
+    accepted = ", ".join(target.accepts_from)
+    message = f"`{given.handoff.target}` accepts work from {accepted}; the source is `{source}`"
+    return GuardAnswer("source_accepted", target.admits(source), message, fixable=False)
 
 
 def _version_supported(given: GuardInput) -> GuardAnswer:
-    declared = given.target.schema_version if given.target else given.handoff.target_schema
-    return _version_answer(given.handoff.schema, normal_version(declared))
+    return _version_answer(given.handoff.schema, normal_version(given.target.schema_version))
 
 
 def _version_answer(sent: str, reads: str) -> GuardAnswer:
     """Return whether a payload of version *sent* can be converted to the one that the target *reads*."""
     fit = compatibility(sent, reads)
-    possible = fit.possible and bool(convert.path(sent, reads))
     message = f"{sent} to {reads}: {fit.verdict.value}, {fit.reason}"
-    return GuardAnswer("version_supported", possible, message, fixable=False)
+    return GuardAnswer("version_supported", fit.possible, message, fixable=False)
 
 
 def _payload_valid(given: GuardInput) -> GuardAnswer:
@@ -286,7 +273,7 @@ def _is_reported(field: str) -> bool:
 
 
 def _requirements_met(given: GuardInput) -> GuardAnswer:
-    required = given.target.requires if given.target else ()
+    required = given.target.requires
     missing = tuple(path for path in required if not _has_value(given.handoff.draft, path))
     if missing:
         names = ", ".join(f"`{path}`" for path in missing)
@@ -310,8 +297,6 @@ def _health_check_passed(given: GuardInput) -> GuardAnswer:
     name = "health_check_passed"
     if not given.handoff.health:
         return GuardAnswer(name, True, "not requested")
-    if given.target is None:
-        return GuardAnswer(name, False, "a missing target has no health check")
     if given.target.health_check and not given.target.remote:
         try:
             health_check.require_approval(given.target, given.context.state, given.context.trusted_roots)

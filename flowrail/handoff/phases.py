@@ -105,7 +105,7 @@ class OutgoingHandoff:
     def _validate(self) -> None:
         handoff, discovery = self.handoff, self._context.discover()
         try:
-            answers = checks.check_all(checks.GuardInput(self._context, handoff, discovery))
+            answers = checks.check_all(self._context, handoff, discovery)
         except DocumentError as error:  # the reported facts cannot be written as a payload
             refusal: HandoffRefusedError = InvalidPayloadError(
                 error.message, hint=error.hint, recoverable=True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.handoff.chain import format_chain
-from flowrail.handoff.checks import MissingPart, missing_parts
+from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     HandoffClosedError,
@@ -78,7 +78,8 @@ def retry(context: HandoffContext, handoff_id: str, request: HandoffRequest = SA
     if handoff.phase in ENDED:
         raise _closed(handoff, Hint("send it again: ", _send_command(context, handoff)))
     needed = {"session", "target"} if handoff.phase == INVOCATION else {"session"}
-    if gone := [part for part in missing_parts(context.store, handoff) if part.name in needed]:
+    missing = missing_parts(context.store, handoff)
+    if gone := {name: message for name, message in missing.items() if name in needed}:
         raise _gone(context, handoff, gone)
     session_lock = (
         context.store.change(handoff.session, wait=context.wait) if handoff.session else nullcontext()
@@ -140,11 +141,11 @@ def _continue(
     sending = OutgoingHandoff(context, change, session_change)
     handoff, notes = sending.handoff, list[str]()
     if handoff.phase == INVOCATION:
-        lost = [part.message for part in missing_parts(context.store, handoff) if part.name == "payload"]
-        if not lost:
+        lost = missing_parts(context.store, handoff).get("payload")
+        if lost is None:
             return SentHandoff(handoff, replayed=True)
-        notes += [f"{message}; it was written again" for message in lost]
-        error = PayloadGoneError(lost[0], hint="write it again", recoverable=True, handoff=handoff.id)
+        notes.append(f"{lost}; it was written again")
+        error = PayloadGoneError(lost, hint="write it again", recoverable=True, handoff=handoff.id)
         handoff = record_failure(context, change, handoff, error, "lose", {"payload_lost": True})
     if handoff.phase == FAILED:
         target = choose_target(context.discover(), handoff.target)
@@ -159,10 +160,10 @@ def _closed(handoff: Handoff, hint: Hint | Command) -> HandoffClosedError:
     )
 
 
-def _gone(context: HandoffContext, handoff: Handoff, gone: Sequence[MissingPart]) -> HandoffRefusedError:
-    kind = SessionGoneError if any(part.name == "session" for part in gone) else TargetNotFoundError
+def _gone(context: HandoffContext, handoff: Handoff, gone: Mapping[str, str]) -> HandoffRefusedError:
+    kind = SessionGoneError if "session" in gone else TargetNotFoundError
     return kind(
-        f"handoff `{handoff.id}` cannot continue: {'; '.join(part.message for part in gone)}",
+        f"handoff `{handoff.id}` cannot continue: {'; '.join(gone.values())}",
         hint=Hint("close it: ", context.command("handoff cancel", handoff.id)),
         handoff=handoff.id,
         target_skill=handoff.target,

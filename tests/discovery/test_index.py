@@ -61,20 +61,6 @@ def test_the_nearest_folder_of_a_name_hides_the_others(home: Path, project: Path
     assert codes(found) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
 
 
-def test_a_folder_that_accepts_nothing_hides_one_that_would_and_that_is_told(
-    home: Path, project: Path
-) -> None:
-    put(project / ".claude/skills", "both", head("both"))
-    far = put(home / ".claude/skills", "both")
-
-    found = discover(str(project), str(home), {})
-
-    assert found.candidates == ()
-    assert [each.path for each in found.hidden] == [str(far)]
-    assert [each.code for each in found.skipped] == ["NO_HANDOFF", "SHADOWED"]
-    assert codes(found) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
-
-
 def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
     put(home / ".claude/skills", "one", head("shared", ACCEPTING))
     put(home / ".claude/skills", "two", head("shared", ACCEPTING))

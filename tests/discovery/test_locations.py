@@ -127,15 +127,6 @@ def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None
     ]
 
 
-def test_a_worktree_is_a_root_of_its_own_even_inside_another_repository(tree: Path) -> None:
-    outer, main = repository(tree / "outer"), repository(tree / "main")
-    git(main, "worktree", "add", "-q", str(outer / "tree"))
-
-    places = look(str(outer / "tree"), "/nowhere", {})
-
-    assert (places.git_root, places.superproject) == (str(outer / "tree"), None)
-
-
 def test_a_submodule_with_a_git_folder_of_its_own_is_not_taken_for_a_clone(tree: Path) -> None:
     outer = repository(tree / "outer")
     inner, clone = repository(outer / "an inner"), repository(outer / "clone")
@@ -144,18 +135,6 @@ def test_a_submodule_with_a_git_folder_of_its_own_is_not_taken_for_a_clone(tree:
     assert (inner / ".git").is_dir()
     assert look(str(inner), "/nowhere", {}).superproject == str(outer)
     assert look(str(clone), "/nowhere", {}).superproject is None
-
-
-def test_a_git_file_that_points_nowhere_still_marks_the_root(tree: Path) -> None:
-    folders(tree / "outer/.git", tree / "outer/inner/.claude/skills")
-    pointer = tree / "outer/inner/.git"
-
-    for text in ("gitdir: ../nowhere", "not a pointer", ""):
-        pointer.write_text(text)
-
-        places = look(str(tree / "outer/inner"), "/nowhere", {})
-
-        assert (places.git_root, places.superproject) == (str(tree / "outer/inner"), None)
 
 
 def test_the_project_root_is_the_nearest_folder_with_a_store_or_a_repository(tree: Path) -> None:

@@ -127,18 +127,12 @@ BUILD = "We should build it"
 MANY = ("a", "b", "c")
 RELEVANCE_CASES: list[tuple[Synthesis, tuple[str, ...], str, int]] = [
     (Synthesis(), ("research",), "global", 0),
-    (Synthesis(), ("research",), "project", 1),
     (Synthesis("strategic"), ("research",), "global", 3),
-    (Synthesis("strategic"), ("architecture", "x"), "git-root", 3),
     (Synthesis("strategic"), ("implementation",), "global", 0),
-    (Synthesis("creative"), ("creative",), "project", 4),
-    (Synthesis("decision"), ("architecture",), "global", 0),
     (Synthesis("odd"), ("research",), "global", 0),
     (Synthesis("analytical", "", MANY), ("research",), "global", 5),
     (Synthesis("analytical", "", MANY[:2]), ("research",), "global", 3),
     (Synthesis("analytical", "", ("a", "a", "a")), ("research",), "global", 5),
-    (Synthesis("analytical", "", MANY), ("analysis",), "global", 3),
-    (Synthesis("", BUILD), ("implementation",), "global", 2),
     (Synthesis("", "The implementation is open"), ("implementation",), "global", 2),
     (Synthesis("", "She builds, he creates"), ("implementation",), "global", 2),
     (Synthesis("", "Barcodes and recreation"), ("implementation",), "global", 0),
@@ -146,16 +140,8 @@ RELEVANCE_CASES: list[tuple[Synthesis, tuple[str, ...], str, int]] = [
     (Synthesis("", BUILD), ("research",), "global", 0),
     (Synthesis("", "", (), "low"), ("research",), "global", 2),
     (Synthesis("", "", (), "none"), ("research",), "extra", 2),
-    (Synthesis("", "", (), "medium"), ("research",), "global", 0),
-    (Synthesis("", "", (), "low"), ("analysis",), "global", 0),
-    (Synthesis("strategic", BUILD, MANY, "low"), ("research",), "global", 7),
-    (Synthesis("strategic", BUILD, MANY, "low"), ("research", "implementation"), "global", 9),
     (Synthesis("strategic", BUILD, MANY, "none"), ("research", "implementation"), "project", 10),
-    (Synthesis("decision", BUILD, MANY, "high"), ("verification",), "project", 4),
-    (Synthesis("verification"), ("analysis",), "global", 3),
-    (Synthesis("research"), ("verification",), "global", 0),
     (Synthesis("research", "Software exists", MANY), ("research", "implementation"), "global", 7),
-    (Synthesis("creative", "", MANY, "low"), ("research",), "project", 8),
 ]
 """A synthesis, categories and scope of a candidate, and the relevance as computed by hand."""
 
@@ -173,28 +159,19 @@ QUERY_CASES: list[tuple[Query, dict[str, Any], int]] = [
     (RESEARCH, {"schema_version": "3.0"}, 60),
     (RESEARCH, {"schema_version": "2.0", "schema_type": "universal"}, 50),
     (RESEARCH, {"categories": ("x",)}, 0),
-    (RESEARCH, {"categories": ("x",), "schema_version": "3.0"}, 20),
     (BOTH, {}, 20),
     (BOTH, {"categories": ("analysis", "research")}, 40),
     (RESEARCH, {"autonomous": False}, 50),
-    (RESEARCH, {"autonomous": True}, 40),
     (RESEARCH._replace(supervised=False), {"autonomous": True}, 50),
-    (RESEARCH._replace(supervised=False), {"autonomous": False}, 40),
     (RESEARCH._replace(history=("a-skill",)), {}, 50),
-    (RESEARCH._replace(history=("other",)), {}, 40),
     (RESEARCH._replace(chain=("a-skill",)), {}, 10),
-    (RESEARCH._replace(chain=("other",)), {}, 40),
     (Query(inputs=("spec",)), {"input_requirements": ("spec",)}, 20),
     (Query(inputs=("spec", "code")), {"input_requirements": ("spec",)}, 10),
     (Query(inputs=("spec",)), {}, 0),
-    (Query(inputs=("spec",)), {"input_requirements": ("spec",), "schema_version": "3.0"}, 40),
-    (Query(schema_version="2.0"), {"schema_version": "2.0"}, 20),
     (Query(schema_version="2.0"), {"schema_version": "3.0"}, 20),
     (Query(schema_version="3.0"), {"schema_version": "2.0"}, 0),
     (Query(schema_version="3.0"), {"schema_version": "2.0", "schema_type": "universal"}, 10),
-    (Query(text="digs"), {"schema_version": "3.0"}, 20),
     (Query(chain=("a-skill",)), {}, -30),
-    (Query(chain=("a-skill",)), {"schema_version": "3.0", "autonomous": False}, 0),
     (
         Query(("implementation",)),
         {"categories": ("implementation",), "schema_version": "3.0", "autonomous": False},
@@ -210,7 +187,6 @@ QUERY_CASES: list[tuple[Query, dict[str, Any], int]] = [
         {"schema_version": "3.0", "input_requirements": ("spec",), "autonomous": False},
         70,
     ),
-    (BOTH._replace(inputs=("spec", "x")), {"input_requirements": ("x",), "schema_version": "3.0"}, 50),
 ]
 """A query, the fields of a candidate, and the score as computed by hand."""
 
@@ -222,34 +198,18 @@ def test_a_query_scores_what_the_document_says(query: Query, fields: dict[str, A
     assert score_query(query, candidate("a-skill", **fields)) == expected
 
 
-def test_without_a_question_there_is_no_score() -> None:
-    skills = [candidate("beta"), candidate("alpha"), candidate("near", scope=Scope.PROJECT)]
-
-    ranked = rank_for(skills, Query(source="someone"))
-
-    assert [(entry.candidate.skill, entry.score) for entry in ranked] == [
-        ("near", None),
-        ("alpha", None),
-        ("beta", None),
-    ]
-
-
 # --- order and queries ----------------------------------------------------------------------------
 
 
-def skills(ranked: list[Ranked]) -> list[str]:
-    return [each.candidate.skill for each in ranked]
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_nearer_scope_wins_a_tie_then_the_name(asked: bool) -> None:
+    scopes = {"beta": Scope.GLOBAL, "alpha": Scope.GLOBAL, "zeta": Scope.GIT_ROOT, "eta": Scope.EXTRA}
+    some = [candidate(skill, scope=scope) for skill, scope in scopes.items()]
 
+    ranked = rank(some, synthesis=Synthesis("strategic")) if asked else rank_for(some, Query(source="x"))
 
-def test_the_nearer_scope_wins_a_tie_then_the_name() -> None:
-    some = [
-        candidate("beta", scope=Scope.GLOBAL),
-        candidate("alpha", scope=Scope.GLOBAL),
-        candidate("zeta", scope=Scope.GIT_ROOT),
-        candidate("eta", scope=Scope.EXTRA),
-    ]
-
-    assert skills(rank(some, synthesis=Synthesis("strategic"))) == ["zeta", "alpha", "beta", "eta"]
+    assert [entry.candidate.skill for entry in ranked] == ["zeta", "alpha", "beta", "eta"]
+    assert [entry.score is None for entry in ranked] == [not asked] * 4
 
 
 def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
@@ -265,19 +225,14 @@ def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
     ("query", "expected"),
     [
         (Query(), True),
-        (Query(("research",)), True),
         (Query(("research", "x")), True),
         (Query(("x",)), False),
-        (Query(source="friend"), True),
         (Query(source="stranger"), False),
         (Query(source="a-skill"), False),
-        (Query(inputs=("specification",)), True),
         (Query(inputs=("x",)), False),
-        (Query(schema_version="2.0"), True),
         (Query(schema_version="v2"), True),
         (Query(schema_version="3.0"), False),
         (Query(text="DIGS deeper"), True),
-        (Query(text="dig"), False),
         (Query(text="tagged research"), True),
     ],
 )
@@ -305,13 +260,9 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
         ("3.0", "1.2", CompatibilityLevel.NO),
         ("2.0", "3.0", CompatibilityLevel.YES),
         ("1.2", "3.0", CompatibilityLevel.ADAPTER),
-        ("2.0", "2.0", CompatibilityLevel.YES),
         ("1.0", "2.0", CompatibilityLevel.ADAPTER),
-        ("1.0", "3.0", CompatibilityLevel.ADAPTER),
-        ("3.0", "1.0", CompatibilityLevel.NO),
         ("2.0", "1.2", CompatibilityLevel.NO),
         ("9.0", "9.0", CompatibilityLevel.YES),
-        ("9.0", "3.0", CompatibilityLevel.NO),
     ],
 )
 def test_which_version_may_talk_to_which(source: str, target: str, verdict: CompatibilityLevel) -> None:
@@ -326,12 +277,9 @@ def test_which_version_may_talk_to_which(source: str, target: str, verdict: Comp
     ("written", "normal"),
     [
         ("3.0", "3.0"),
-        ("3", "3.0"),
         ("v2", "2.0"),
         (" V1.2 ", "1.2"),
-        ("2.0.0", "2.0"),
         ("x.y", "x.y"),
-        ("", ""),
     ],
 )
 def test_versions_have_one_form(written: str, normal: str) -> None:

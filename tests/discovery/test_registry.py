@@ -75,13 +75,9 @@ def test_the_example_of_the_document_is_read(home: Path) -> None:
     ("asked", "expected"),
     [
         ({}, ["programming-pm", "skill-editor"]),
-        ({"category": ["skill-development", "x"]}, ["skill-editor"]),
         ({"input": "specification"}, ["programming-pm", "skill-editor"]),
-        ({"input": "requirements"}, ["programming-pm"]),
         ({"accepts_from": "programming-pm"}, ["skill-editor"]),
-        ({"schema_version": "3.0"}, ["programming-pm", "skill-editor"]),
         ({"schema_version": "1.2"}, []),
-        ({"text": "software project"}, ["programming-pm"]),
     ],
 )
 def test_the_index_is_asked_in_each_of_the_ways(
@@ -137,8 +133,6 @@ def test_remote_workflows_are_offered_last(home: Path) -> None:
     [
         ("", True),
         ("git@host:x/y", True),
-        ("ssh://host/x", True),
-        ("/x/y/SKILL.md", False),
         ("x/y/SKILL.md", False),
     ],
 )
@@ -146,25 +140,6 @@ def test_what_has_no_path_here_is_remote(home: Path, path: str, remote: bool) ->
     (entry,) = read(home, REMOTE.replace("https://example.org/far-away/SKILL.md", path)).entries
 
     assert entry.remote is remote
-
-
-def test_an_entry_without_a_path_is_about_the_local_skill_of_its_name(home: Path) -> None:
-    put(home / ".agents/skills", "far-away", head("far-away"))
-    registry(home, "\n".join(line for line in REMOTE.splitlines() if "skill_path" not in line))
-
-    (candidate,) = found(home).candidates
-
-    assert not candidate.remote
-    assert candidate.tags == ("remote", "slow")
-
-
-def test_an_entry_whose_skill_is_gone_is_told(home: Path) -> None:
-    registry(home, REGISTRY)
-
-    assert [(each.skill, each.code, each.line) for each in found(home).skipped] == [
-        ("programming-pm", "REGISTRY_STALE", 5),
-        ("skill-editor", "REGISTRY_STALE", 22),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -223,12 +198,10 @@ def install(home: Path) -> None:
     ("old", "new", "line"),
     [
         ('version: "1.0"', "version: 1.0", 1),
-        ('version: "1.0"', 'version: "2.0"', 1),
         ('updated_at: "2026-02-07T18:30:00Z"', "updated_at: yesterday", 2),
         ('accepts_from: ["*"]', 'accepts_from: "*"', 10),
         ('schema_version: "3.0"', 'schema_version: "7.0"', 12),
         ("autonomous: false", "autonomous: sometimes", 20),
-        ('name: "programming-pm"', 'name: ""', 5),
     ],
 )
 def test_every_mistake_is_named_with_its_line(home: Path, old: str, new: str, line: int) -> None:
@@ -236,17 +209,6 @@ def test_every_mistake_is_named_with_its_line(home: Path, old: str, new: str, li
     registry(home, REGISTRY.replace(old, new, 1))
 
     assert ("REGISTRY_ENTRY_INVALID", line) in checked(home)
-
-
-def test_all_mistakes_are_named_at_once_and_a_persons_own_keys_are_none(home: Path) -> None:
-    install(home)
-    text = REGISTRY.replace('accepts_from: ["*"]', "accepts_from: x").replace(
-        "autonomous: true", "autonomous: 1"
-    )
-
-    registry(home, f"{text}mine: {{anything: goes}}\n")
-
-    assert [code for code, _ in checked(home)] == ["REGISTRY_ENTRY_INVALID"] * 3
 
 
 def test_what_differs_from_the_skills_is_told(home: Path) -> None:

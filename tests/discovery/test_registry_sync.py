@@ -86,18 +86,6 @@ def test_where_there_is_none_a_registry_is_made_of_the_skills_in_home(home: Path
     assert check(discover(str(home), str(home), {})) == []
 
 
-def test_a_second_sync_changes_nothing(home: Path) -> None:
-    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
-    first = synced(home)
-
-    planned = sync(home)
-    apply(planned)
-
-    assert not planned.changes
-    assert planned.difference == ""
-    assert file_of(home).read_text() == first
-
-
 EDITED = (
     REGISTRY.replace("workflows:\n", "# what I use\nworkflows:\n")
     .replace(
@@ -183,21 +171,6 @@ def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
 
     assert file_of(home).is_symlink()
     assert '"new"' in real.read_text()
-
-
-def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
-    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
-    entry = "    description: x\n    handoff: {accepts_from: ['*']}\n    categories: [a]\n"
-    file_of(home).write_text(
-        f"version: '1.0'\nworkflows:\n  - name: a-skill\n{entry}"
-        f"  - name: a-skill\n    remote: true\n    skill_path: /there/a-skill/SKILL.md\n{entry}"
-        f"  - name: other\n    skill_path: alone\n{entry}"
-    )
-
-    planned = sync(home)
-
-    assert [change.field for change in planned.edited] == ["description", "categories"]
-    assert planned.after == planned.before
 
 
 @pytest.mark.parametrize("more", ["", "    remote: true\n", "    skill_path: https://a.example/SKILL.md\n"])

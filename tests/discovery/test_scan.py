@@ -26,18 +26,6 @@ def codes(found: ScanResult) -> dict[str, str]:
     return {each.skill: each.code for each in found.skipped}
 
 
-def test_each_folder_with_a_skill_file_is_found_by_name(tree: Path) -> None:
-    put(tree, "zeta")
-    put(tree, "alpha")
-
-    found = scanned(tree)
-
-    assert names(found) == ["alpha", "zeta"]
-    assert found.found[0].path == str(tree / "alpha/SKILL.md")
-    assert found.found[0].reading.declared["categories"] == ("research",)
-    assert found.skipped == ()
-
-
 def test_what_is_no_skill_is_passed_over_with_its_reason(tree: Path) -> None:
     put(tree, ".hidden")
     put(tree, "grouped/inner")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -59,7 +58,7 @@ def test_the_audit_shows_every_phase_of_a_handoff() -> None:
 
 
 @pytest.mark.every_store
-def test_the_audit_shows_sessions_too() -> None:
+def test_the_audit_shows_and_verifies_sessions_too() -> None:
     _, sessions = a_chain()
 
     found = told("audit", "--all")["sessions"]
@@ -69,9 +68,11 @@ def test_the_audit_shows_sessions_too() -> None:
     assert found[0]["events"][1]["outcome"] == "ok"
     assert found[1]["handoff"]
     assert "received handoff-" in flow("audit").out
+    proof = told("audit", "verify")
+    assert (proof["handoffs"], proof["sessions"], proof["payloads"], proof["findings"]) == (2, 3, 4, [])
 
 
-def test_the_audit_can_be_limited_to_one_id() -> None:
+def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
     sent, sessions = a_chain()
 
     assert [each["handoff"] for each in told("audit", sent[0]["handoff"])["handoffs"]] == [sent[0]["handoff"]]
@@ -79,39 +80,13 @@ def test_the_audit_can_be_limited_to_one_id() -> None:
     assert [each["session"] for each in alone["sessions"]] == [sessions[1]]
     assert [each["handoff"] for each in alone["handoffs"]] == [each["handoff"] for each in sent]
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
-
-
-def test_the_audit_can_be_limited_to_recent_changes() -> None:
-    a_chain()
-
     assert len(told("audit", "--since", "5m")["handoffs"]) == 2
-    assert len(told("audit", "--since", "2000-01-01")["handoffs"]) == 2
     assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
-    assert refused("audit", "--since", "soon")[0] == 2
-    assert refused("audit", "--all", "--handoffs")[0] == 2
-    assert refused("audit", "verify", "--since", "1h")[0] == 2
     assert flow("audit", "--since", "2999-01-01").out == "no handoffs and no sessions\n"
+    assert refused("audit", "--all", "--handoffs")[0] == refused("audit", "verify", "--since", "1h")[0] == 2
 
 
-@pytest.mark.parametrize(
-    "when",
-    [
-        "999999w",
-        "999999999w",
-        "9" * 5000 + "s",
-        "-5d",
-        "--5d",
-        "\u0665d",
-        "\uff15d",
-        "5\uff44",
-        "2026-13-01",
-        "nan",
-        "",
-        " ",
-        "0001-01-01T00:00:00+23:59",
-        "9999-12-31T23:59:59-23:59",
-    ],
-)
+@pytest.mark.parametrize("when", ["999999w", "9" * 5000 + "s", "-5d", "2026-13-01", "nan", ""])
 def test_an_invalid_time_is_refused(when: str) -> None:
     status, error = refused("audit", f"--since={when}")
 
@@ -124,12 +99,15 @@ def test_damaged_and_foreign_journals_are_listed() -> None:
     damaged, foreign = send("digger", session())["handoff"], send("digger", session())["handoff"]
     (handoffs_folder() / damaged / "journal.jsonl").write_text("<b>\n")
     (handoffs_folder() / foreign / "owner").unlink()
+    (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
+    sound = send("digger", session())["handoff"]
 
     ran = flow("audit")
 
     assert ran.status == 1
     assert f"{damaged} cannot be read" in ran.out
     assert f"{foreign} is foreign" in ran.out
+    assert sound in ran.out
 
 
 @pytest.mark.parametrize("moved", [True, False])
@@ -151,18 +129,6 @@ def test_a_moved_or_copied_store_can_be_verified(moved: bool) -> None:
     found = flow("audit", "verify", "--store", "other", "--json").data["findings"]
     assert {each["code"] for each in found} == {"PAYLOAD_CHANGED"}
     assert len(found) == 3
-
-
-@pytest.mark.every_store
-def test_everything_is_verified() -> None:
-    a_chain()
-
-    proof = told("audit", "verify")
-
-    assert (proof["handoffs"], proof["sessions"], proof["payloads"], proof["findings"]) == (2, 3, 4, [])
-    assert flow("audit", "verify").out == (
-        f"2 handoffs, 3 sessions, {proof['records']} records, 4 payloads: unchanged since they were written\n"
-    )
 
 
 def evidence() -> list[Path]:
@@ -204,44 +170,3 @@ def test_an_edited_byte_is_found_in_every_file() -> None:
         assert flow("audit", "verify").status == 1, path
         path.write_bytes(data)
     assert flow("audit", "verify").status == 0
-
-
-def test_missing_lines_are_found() -> None:
-    sent, sessions = a_chain()
-    for journal in (handoffs_folder() / sent[0]["handoff"], sessions_folder() / sessions[0]):
-        path = journal / "journal.jsonl"
-        data = path.read_bytes()
-        path.write_bytes(b"".join(data.splitlines(keepends=True)[:-1]))
-
-        proof = json.loads(flow("audit", "verify", "--json").out)
-
-        assert proof["findings"][0]["code"] == "LINES_LOST"
-        path.write_bytes(data)
-
-
-def test_missing_and_changed_payloads_are_found() -> None:
-    sent, sessions = a_chain()
-    Path(sent[0]["payload"]).unlink()
-    Path(sent[1]["payload"]).write_text("{}")
-    copy = sessions_folder() / sessions[1] / "received-payload.json"
-    copy.unlink()
-    (sessions_folder() / sessions[0] / "handoff-payload.yaml").write_text("a: 1")
-
-    found = json.loads(flow("audit", "verify", "--json").out)["findings"]
-
-    assert sorted(each["code"] for each in found) == ["PAYLOAD_CHANGED"] * 3 + ["PAYLOAD_GONE"]
-    assert "4 findings" in flow("audit", "verify").out
-
-
-def test_a_damaged_journal_hides_no_other() -> None:
-    sent, _ = a_chain()
-    (handoffs_folder() / sent[0]["handoff"] / "journal.jsonl").write_text("{}\n")
-    (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
-    (handoffs_folder() / "handoff-bbbbbb").mkdir(0o700)
-    (handoffs_folder() / "handoff-bbbbbb" / "journal.jsonl").touch(0o600)
-
-    ran = flow("audit", "--handoffs")
-
-    assert ran.status == 1
-    assert f"{sent[0]['handoff']} cannot be read" in ran.out
-    assert sent[1]["handoff"] in ran.out

@@ -89,17 +89,6 @@ def test_2_0_survives_a_round_trip_through_3_0(two: dict[str, Any]) -> None:
     assert back.handoff == two
 
 
-@given(TWO)
-@settings(max_examples=30)
-def test_the_same_payload_always_converts_to_the_same_result(two: dict[str, Any]) -> None:
-    three = convert("2.0", two, "3.0").handoff
-
-    again = convert("2.0", convert("3.0", three, "2.0").handoff, "3.0").handoff
-
-    assert convert("2.0", two, "3.0").handoff == three
-    assert {**again, "trace_id": ""} == {**three, "trace_id": ""}
-
-
 def test_1_0_converts_to_2_0_and_3_0() -> None:
     one = example("1.0")
 
@@ -176,17 +165,6 @@ def test_converting_3_0_to_2_0_lists_everything_that_is_lost() -> None:
     assert two.handoff["insights"] == {"uncertainties": ["which senders write months first"]}
     assert two.handoff["context"]["reframed_challenge"] == "Which order does a sender mean?"
     assert two.handoff["context"]["synthesis_summary"] == "The importer is to read dates of both orders."
-
-
-def test_2_0_gets_a_workflow_id_that_the_published_schema_accepts() -> None:
-    three = with_(example("3.0"), "source.skill", "perspective-swarm")
-    three = with_(three, "meta.handoff_chain", ["perspective-swarm"])
-
-    two = convert("3.0", three, "2.0").handoff
-
-    assert errors(two, sealed=False, strict_v2=True) == []
-    assert two["source"]["workflow_id"].startswith("swarm-session-20260204-193000-")
-    assert convert("3.0", example("3.0"), "2.0").handoff["source"]["workflow_id"] == "skill-editor-k3x9qa"
 
 
 def test_the_summary_replaces_a_missing_prompt() -> None:

@@ -30,12 +30,6 @@ def python(code: str) -> str:
     return f'{shlex.quote(sys.executable)} -c "{code}"'
 
 
-def test_a_check_that_ends_well_is_good() -> None:
-    found = run(candidate(python("print('fine', 'here')")), ENVIRON)
-
-    assert (found.passed, found.message) == (True, "passed: fine here")
-
-
 @pytest.mark.parametrize(
     ("command", "told"),
     [
@@ -53,15 +47,13 @@ def test_a_check_that_does_not_is_bad(command: str, told: str) -> None:
     assert told in found.message
 
 
-def test_no_shell_reads_the_command() -> None:
+def test_no_shell_reads_the_command_and_its_environment_is_minimal() -> None:
     found = run(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
 
-    assert found.message == "passed: $SECRET; touch canary | cat"
+    assert (found.passed, found.message) == (True, "passed: $SECRET; touch canary | cat")
     assert not Path("canary").exists()
-
-
-def test_its_environment_holds_nothing_of_ours() -> None:
     assert "hidden" not in run(candidate(python("import os; print(dict(os.environ))")), ENVIRON).message
+    assert run(candidate(None), ENVIRON).passed
 
 
 def test_it_ends_with_all_its_processes_when_the_time_is_up() -> None:
@@ -102,14 +94,6 @@ def test_it_runs_only_when_it_is_asked_for() -> None:
     assert (status, error["code"], error["recoverable"]) == (6, "HEALTH_CHECK_FAILED", True)
     assert "health check: exited with 1" in error["message"]
     assert send("digger", here)["phase"] == "invocation"
-
-
-def test_a_good_check_lets_the_work_pass() -> None:
-    target("digger", health_check="'true'")
-
-    sent = send("digger", session(), "--health-check")
-
-    assert sent["checks"][-1]["message"] == "health check: passed"
 
 
 def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
@@ -160,14 +144,3 @@ def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
     assert process(*sent["receive_command"].split()[1:]).status == 0
     assert flow("handoff", "targets").status == 0
     assert not canary.exists()
-
-
-@pytest.mark.parametrize("command", [None, "", "  "])
-def test_without_a_check_nothing_runs(command: str | None) -> None:
-    assert run(candidate(command), ENVIRON).passed
-
-
-def test_closing_the_output_is_not_the_end() -> None:
-    code = "import os, time; os.close(1); os.close(2); time.sleep(60)"
-
-    assert "ran into its time limit" in run(candidate(python(code)), ENVIRON, seconds=0.5).message

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from support.payloads import NOW, PAYLOADS, document, errors, example, problems, with_, without
 
-from flowrail.errors import DocumentError
-from flowrail.handoff.errors import ValidationFailedError, payload_refusal
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import read, read_file
 from flowrail.handoff.payload.models import PUBLISHED
@@ -159,15 +157,6 @@ def test_only_the_sender_must_have_the_sessions_folder() -> None:
     assert problems(example("1.2"))[0].field == "handoff.session.session_dir"
 
 
-@pytest.mark.parametrize(
-    ("version", "path"), [("2.0", "context.original_prompt"), ("3.0", "payload.working.x")]
-)
-def test_changed_content_does_not_match_its_hash(version: str, path: str) -> None:
-    payload = with_(example(version), path, "other")
-
-    assert "`handoff.meta.payload_hash` is not the hash of the content" in errors(payload, sealed=False)[0]
-
-
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 @pytest.mark.parametrize("style", [{"separators": (",", ":"), "ensure_ascii": False}, {}])
 def test_a_hash_over_the_keys_in_the_order_of_the_file_is_accepted(
@@ -217,55 +206,11 @@ def test_clocks_may_differ_by_five_minutes() -> None:
     ("path", "value", "message"),
     [
         ("context.summary", "x" * 501, "is longer than 500 characters"),
-        ("context.summary", "  ", "is empty"),
         ("meta.token_count", 2001, "must be at most 2000"),
-        ("meta.token_count", -1, "must be at least 0"),
         ("meta.payload_hash", "sha256:x", "must match ^sha256:[0-9a-f]{64}$"),
-        ("meta.user_approved", 1, "must be true or false"),
         ("meta.handoff_chain", [], "is empty"),
-        ("payload.working", [], "must be a mapping"),
-        ("payload.session.artifacts", {}, "must be a list"),
-        ("trace_id", "0b0e6ac17c1f4a539d0c2f6f0c1d2e3f", "must be a UUID in lower case, such as "),
         ("trace_id", "0B0E6AC1-7C1F-4A53-9D0C-2F6F0C1D2E3F", "must be a UUID in lower case, such as "),
-        ("expires_at", None, "must be text"),
     ],
 )
 def test_a_value_out_of_bounds_is_explained(path: str, value: object, message: str) -> None:
     assert f"`handoff.{path}` {message}" in errors(with_(example("3.0"), path, value), sealed=False)[0]
-
-
-def test_a_complete_payload_that_fails_a_check_is_refused_with_another_code() -> None:
-    found = problems(example("2.0"), now=NOW + timedelta(days=1))
-
-    refusal = payload_refusal("the payload", found, hint="x", preserved="/p")
-
-    assert isinstance(refusal, ValidationFailedError)
-    assert refusal.beside == {"recoverable": True, "payload_preserved": "/p"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": 1,\n"a": 2}',
-        '{"version": "2.0", "a": 1e999}',
-        '{"a": NaN}',
-        '{"a": [\n' + "1,\n" * 30_000 + "1]}",
-        "[" * 100_000,
-        '{"a":' * 40 + "1" + "}" * 40,
-        "a: &b 1",
-    ],
-)
-def test_documents_beyond_the_limits_are_refused(text: str) -> None:
-    with pytest.raises(DocumentError):
-        read(text.encode(), source="p")
-
-
-def test_problems_have_the_same_lines_in_json_and_in_yaml() -> None:
-    handoff = {**example("2.0"), "source": {"skill": 7}, "context": []}
-    text = json.dumps({"handoff": handoff}, indent=1).encode()
-
-    as_json = validate(read(text, source="p"), ValidationRules(NOW)).problems
-    as_yaml = validate(read(b"# not JSON\n" + text, source="p"), ValidationRules(NOW)).problems
-
-    assert len({problem.line for problem in as_json}) > 2
-    assert [problem._replace(line=problem.line + 1) for problem in as_json] == list(as_yaml)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -83,15 +82,6 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
     assert payload_of(anew)["context"]["problem_type"] == "decision"
 
 
-def test_the_source_is_named_until_the_first_report() -> None:
-    ours("digger")
-    ran = receive(send("digger", session()))
-
-    assert "handed over by source" in told("step", "digger")["actions"][0]
-    after = told(*ran.data["next"][0]["command"].split()[1:])
-    assert "handed over" not in after["actions"][0]
-
-
 def test_a_fork_has_its_own_copy_of_the_payload() -> None:
     ours("digger")
     sent = send("digger", session())
@@ -166,26 +156,6 @@ def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
     assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
     assert flow("handoff", "validate", str(path)).status == 0
     assert flow("handoff", "validate", str(path), "--sha256", sent["sha256"]).status == 1
-
-
-def test_an_expired_payload_is_refused_unless_forced(monkeypatch: pytest.MonkeyPatch) -> None:
-    target("digger", schema_version='"2.0"')
-    here = session()
-    first, second = send("digger", here), send("digger", here, "--reason", "more")
-    later = time.time() + 3600 + 301
-    monkeypatch.setattr("time.time", lambda: later)
-
-    assert told("handoff", "status", first["handoff"])["expired"]
-    ran = receive(first)
-
-    assert ran.status == 6
-    assert ran.error["code"] == "VALIDATION_FAILED"
-    assert "`handoff.expires_at` has passed" in ran.error["message"]
-    assert told("handoff", "status", first["handoff"])["phase"] == "expired"
-    assert receive(first).error["code"] == "HANDOFF_CLOSED"
-    assert "(expired)" in flow("handoff", "status").out
-    assert receive(second, "--force").status == 0
-    assert send("digger", here)["handoff"] != first["handoff"]
 
 
 @every_few_calls
@@ -348,15 +318,17 @@ def told_now() -> str:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("name", "more", "reason"),
     [
-        ({"accepts_from": "[nobody]"}, "accepts work from nobody; the source is `skill-editor`"),
-        ({"accepts_from": "[]"}, "does not accept handoffs: it declares in `handoff.accepts_from`"),
+        ("closed", {"accepts_from": "[other]"}, "accepts work from other; the source is `skill-editor`"),
+        ("closed/inner", {"accepts_from": "[nobody]"}, "accepts work from nobody"),
+        ("closed/inner", {"accepts_from": "[]"}, "it declares in `handoff.accepts_from`"),
+        ("closed", {"requires": "[context.mood]"}, "the target requires `context.mood`"),
+        ("closed", {"schema_version": '"1.2"'}, "3.0 to 1.2: no"),
     ],
 )
-@pytest.mark.parametrize("name", ["closed", "closed/inner"])
-def test_a_skill_that_does_not_accept_the_work_is_not_started(
-    name: str, more: dict[str, Any], told: str
+def test_a_skill_that_does_not_accept_a_payload_from_elsewhere_is_not_started(
+    name: str, more: dict[str, Any], reason: str
 ) -> None:
     folder = ours("closed", **more)
     (folder / "workflows").mkdir()
@@ -365,13 +337,10 @@ def test_a_skill_that_does_not_accept_the_work_is_not_started(
 
     status, error = refused("handoff", "receive", str(arrived("far", handoff, "json")))
 
-    assert status == 6
-    assert told in error["message"]
-    assert told_of_sessions() == []
-
-
-def told_of_sessions() -> list[Any]:
-    return list(flow("sessions", "--all", "--json").data["sessions"])
+    assert (status, error["code"]) == (6, "VALIDATION_FAILED")
+    assert reason in error["message"]
+    assert flow("sessions", "--all", "--json").data["sessions"] == []
+    assert told("handoff", "status", "--all")["handoffs"] == []
 
 
 def test_a_payload_for_an_unknown_skill_gives_a_warning() -> None:
@@ -412,26 +381,6 @@ def test_a_foreign_handoff_is_refused() -> None:
     ran = receive(sent)
     assert ran.status == 0
     assert ran.data["foreign"]
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"accepts_from": "[other]"}, "accepts work from other; the source is `skill-editor`"),
-        ({"requires": "[context.mood]"}, "the target requires `context.mood`"),
-        ({"schema_version": '"1.2"'}, "3.0 to 1.2: no"),
-    ],
-)
-def test_a_payload_from_elsewhere_must_meet_the_targets_requirements(
-    more: dict[str, Any], words: str
-) -> None:
-    ours("programming-pm", **more)
-
-    status, error = refused("handoff", "receive", str(arrived("far", example("3.0"), "json")))
-
-    assert (status, error["code"]) == (6, "VALIDATION_FAILED")
-    assert words in error["message"]
-    assert told("handoff", "status", "--all")["handoffs"] == []
 
 
 def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:

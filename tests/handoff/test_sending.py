@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.handoffs import handoffs_folder, ours, payload_of, phases, receive, send, session, target
-from support.interruptions import killed_at_calls
 from support.sandbox import flow, home_skills, refused, sessions_folder, told
 
 from flowrail.text import yaml as yaml_text
@@ -38,36 +35,6 @@ def test_sending_passes_through_every_phase() -> None:
         "sha256": sent["sha256"],
     }
     assert told("status", here)["revision"] == 0
-
-
-def test_each_phase_is_one_record_with_one_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    target("digger")
-    here = session()
-    opened: list[str] = []
-    flushed: list[str] = []
-    paths: dict[int, str] = {}
-    real_open, real_fsync = os.open, os.fsync
-
-    def counted_open(path: str, *arguments: Any, **named: Any) -> int:
-        opened.append(str(path))
-        fd = real_open(path, *arguments, **named)
-        paths[fd] = str(path)
-        return fd
-
-    def counted_fsync(fd: int) -> None:
-        flushed.append(paths[fd])
-        real_fsync(fd)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "open", counted_open)
-        patch.setattr(os, "fsync", counted_fsync)
-        sent = send("digger", here)
-
-    journal = str(handoffs_folder() / sent["handoff"] / "journal.jsonl")
-    of_the_session = str(sessions_folder() / here / "journal.jsonl")
-    assert flushed.count(journal) == len(phases(sent["handoff"])) == 5
-    assert flushed.count(of_the_session) == 1
-    assert opened.count(journal) == 2, "to create it, and to change it"
 
 
 def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
@@ -150,19 +117,6 @@ def test_a_target_that_reads_2_0_gets_2_0() -> None:
     assert flow("handoff", "validate", sent["payload"]).status == 0
 
 
-def test_version_and_form_can_be_chosen() -> None:
-    target("digger")
-    here = session()
-
-    older = send("digger", here, "--schema", "2.0", "--format", "json")
-    newer = send("digger", here, "--format", "yaml")
-
-    assert older["payload"].endswith(".json")
-    assert older["notes"] == ["2.0 to 3.0: yes, upgrade"]
-    assert newer["payload"].endswith(".yaml")
-    assert {payload_of(each)["version"] for each in (older, newer)} == {"2.0", "3.0"}
-
-
 def test_a_problem_that_cannot_be_fixed_ends_the_handoff() -> None:
     target("digger", accepts_from="[other]")
 
@@ -219,34 +173,21 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == ["what it costs"]
 
 
-def test_an_unknown_target_is_refused_before_anything_is_written() -> None:
-    target("digger")
-    here = session()
-
-    status, error = refused("handoff", "send", "diger", "--session", here)
-
-    assert (status, error["code"], error["details"]["target_skill"]) == (6, "TARGET_NOT_FOUND", "diger")
-    assert "did you mean `digger`" in error["hint"]
-    assert not handoffs_folder().exists()
-
-
-def test_an_ambiguous_name_is_refused() -> None:
+def test_a_name_that_is_unknown_or_ambiguous_or_the_source_is_refused_before_anything_is_written() -> None:
+    text = target("label", where=home_skills() / "x").read_text()
     for folder in ("one", "two"):
         (home_skills() / folder).mkdir(parents=True)
-        text = target("label", where=home_skills() / "x").read_text()
         (home_skills() / folder / "SKILL.md").write_text(text)
-
-    status, error = refused("handoff", "send", "label", "--session", session())
-
-    assert (status, error["code"], error["details"]["skills"]) == (6, "TARGET_NOT_FOUND", ["one", "two"])
-
-
-def test_a_skill_cannot_hand_off_to_itself() -> None:
     here = session()
 
-    status, error = refused("handoff", "send", "source", "--session", here, "--yes", "--reason", "x")
+    _, unknown = refused("handoff", "send", "ones", "--session", here)
+    _, ambiguous = refused("handoff", "send", "label", "--session", here)
+    status, itself = refused("handoff", "send", "source", "--session", here, "--yes", "--reason", "x")
 
-    assert (status, error["code"], error["details"]["rule"]) == (6, "VALIDATION_FAILED", "SELF")
+    assert (unknown["code"], unknown["details"]["target_skill"]) == ("TARGET_NOT_FOUND", "ones")
+    assert "did you mean `one`" in unknown["hint"]
+    assert (ambiguous["code"], ambiguous["details"]["skills"]) == ("TARGET_NOT_FOUND", ["one", "two"])
+    assert (status, itself["code"], itself["details"]["rule"]) == (6, "VALIDATION_FAILED", "SELF")
     assert not handoffs_folder().exists()
 
 
@@ -276,6 +217,8 @@ def test_a_loop_needs_consent_and_a_reason() -> None:
     assert third["notes"] == ["this is a loop: a → b → c → a (the user wants another round)"]
     assert payload_of(third)["meta"]["handoff_chain"] == ["a", "b", "c"]
     assert [each["hops"] for each in (first, second, third)] == [1, 2, 3]
+    offers = told("handoff", "targets", "--session", here)["candidates"]
+    assert next(each["loop"] for each in offers if each["skill"] == "a") == "a → b → c → a"
     assert len({each["trace_id"] for each in (first, second, third)}) == 1
     assert [each["parent_span_id"] for each in (first, second, third)] == [
         None,
@@ -333,24 +276,6 @@ def test_the_hint_names_the_missing_facts(requires: str, facts: str) -> None:
     assert error["hint"].replace("'", "") == f"add the missing facts: flow handoff retry {handoff}{facts}"
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ('["a", "b"]', ["a", "b"]),
-        ("what it costs", ["what it costs"]),
-        ("[x] open", ["[x] open"]),
-        ("{}", ["{}"]),
-    ],
-)
-def test_a_missing_list_can_be_added_on_the_command_line(given: str, meant: list[str]) -> None:
-    target("digger", requires="[insights.uncertainties]")
-    _, error = refused("handoff", "send", "digger", "--session", session())
-
-    sent = told("handoff", "retry", error["details"]["handoff"], "-s", f"uncertainties={given}")
-
-    assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == meant
-
-
 def test_every_command_names_the_root_of_the_target() -> None:
     place = Path.cwd() / "more"
     ours("digger", where=place)
@@ -372,23 +297,6 @@ def test_every_command_names_the_root_of_the_target() -> None:
     assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
 
     assert receive(sent).data["skill"] == "digger"
-
-
-def test_an_expired_handoff_cannot_be_retried(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    target("digger", schema_version='"2.0"')
-    here = session()
-    sent = send("digger", here)
-    later = time.time() + 3600 + 301
-    monkeypatch.setattr("time.time", lambda: later)
-
-    status, error = refused("handoff", "retry", sent["handoff"])
-
-    assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
-    assert error["hint"] == f"send it again: flow handoff send digger --session {here}"
-    assert phases(sent["handoff"])[-1] == "expired"
-    assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
 
 
 def test_a_payload_with_too_many_tokens_is_refused() -> None:
@@ -471,33 +379,6 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     assert command == f"flow handoff send digger --session {here} -s problem_type=creative"
 
 
-def test_targets_mark_skills_that_already_had_the_work() -> None:
-    for name in "ab":
-        ours(name)
-    _, here = passed_on(session("a"), "b")
-
-    [found] = [
-        each for each in told("handoff", "targets", "--session", here)["candidates"] if each["skill"] == "a"
-    ]
-
-    assert found["loop"] == "a → b → a"
-    assert (
-        "already had this work" in flow("handoff", "targets", "--session", here, "--category", "research").out
-    )
-
-
-def test_status_shows_one_handoff_or_all_open_ones() -> None:
-    assert flow("handoff", "status").out.startswith("no handoffs")
-    target("digger")
-    sent = send("digger", session(), "--reason", "why")
-
-    assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
-    assert sent["handoff"] in flow("handoff", "status").out
-    assert "reason   why" in flow("handoff", "status", sent["handoff"]).out
-    assert refused("handoff", "status", "handoff-aaaaaa")[1]["code"] == "UNKNOWN_HANDOFF"
-    assert refused("handoff", "status", "../x")[1]["code"] == "UNKNOWN_HANDOFF"
-
-
 def test_status_shows_a_failure_with_its_checks() -> None:
     target("digger", requires="[insights.uncertainties]")
     ran = flow("handoff", "send", "digger", "--session", session())
@@ -510,29 +391,8 @@ def test_status_shows_a_failure_with_its_checks() -> None:
     assert "the payload is saved in" in text
     assert f"\n  add the missing facts: flow handoff retry {handoff} -s 'uncertainties=…'\n" in text
     assert text.count("flow handoff retry") == 1
-
-
-def interrupted(here: str, phase: str) -> str:
-    """Send to `digger`, killed at *phase*; return the handoff's id."""
-    for _ in killed_at_calls(["handoff", "send", "digger", "--session", here], stride=4):
-        found = told("handoff", "status")["handoffs"]
-        if found and found[0]["phase"] == phase:
-            return str(found[0]["handoff"])
-        shutil.rmtree(handoffs_folder(), ignore_errors=True)
-    raise AssertionError(phase)
-
-
-def test_a_target_that_changed_since_it_was_chosen_is_refused_once() -> None:
-    card = target("digger")
-    here = session()
-    handoff = interrupted(here, "validation")
-    text = card.read_text()
-    card.write_text(text + "changed")
-
-    status, error = refused("handoff", "retry", handoff)
-    assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
-    assert "has changed" in error["message"]
-    assert told("handoff", "retry", handoff)["phase"] == "invocation"
+    assert handoff in flow("handoff", "status").out
+    assert refused("handoff", "status", "../x")[1]["code"] == "UNKNOWN_HANDOFF"
 
 
 def test_a_remote_target_is_not_compared() -> None:
@@ -585,16 +445,3 @@ def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pyt
 
     assert (status, error["code"]) == (3, "PAYLOAD_EXISTS")
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
-
-
-def test_a_target_that_disappeared_is_refused() -> None:
-    card = target("digger")
-    here = session()
-    handoff = interrupted(here, "validation")
-    card.unlink()
-
-    status, error = refused("handoff", "retry", handoff)
-
-    assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
-    assert "no longer exists" in error["message"]
-    assert told("handoff", "status", handoff)["phase"] == "failed"

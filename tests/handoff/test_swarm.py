@@ -162,8 +162,7 @@ def test_work_without_its_synthesis_is_not_handed_off() -> None:
     assert error["hint"] == f"continue the work first: flow resume {session}"
 
 
-@pytest.mark.parametrize("version", ["2.0", "3.0"])
-@pytest.mark.parametrize("claim", ["4", "99"])
+@pytest.mark.parametrize(("version", "claim"), [("2.0", "99"), ("3.0", "4")])
 def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> None:
     target("digger", schema_version=f'"{version}"')
     session = handed_over_by_the_swarm()["session"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.content import Show
-from flowrail.handoff.checks import MissingPart, missing_parts, payload_path
+from flowrail.handoff.checks import missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, FAILED, INVOCATION, REJECTED, UNSENT, Handoff
 from flowrail.handoff.payload import integrity
@@ -56,7 +56,7 @@ def as_data(
         "expires_at": handoff.expires_at or None,
         "expired": integrity.has_expired(moment(handoff.expires_at), context.current_time()),
         "lost": list(handoff.lost),
-        "missing": [part.message for part in missing],
+        "missing": list(missing.values()),
         "chain": [*handoff.chain, handoff.target],
         "hops": handoff.hops,
         "reason": handoff.reason,
@@ -116,14 +116,15 @@ def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
     return handoff._replace(invocation=invocation_line(context, handoff))
 
 
-def _actions(
-    context: HandoffContext, handoff: Handoff, missing: Sequence[MissingPart]
-) -> list[dict[str, object]]:
+def _actions(context: HandoffContext, handoff: Handoff, missing: Collection[str]) -> list[dict[str, object]]:
     actions: list[dict[str, object]] = []
-    names = {part.name for part in missing}
-    if handoff.phase == INVOCATION and not names:
+    if handoff.phase == INVOCATION and not missing:
         actions.append({"does": "receive", "command": receive_command(context, handoff)})
-    if handoff.phase == FAILED or handoff.phase in UNSENT or (names == {"payload"} and handoff.is_open):
+    if (
+        handoff.phase == FAILED
+        or handoff.phase in UNSENT
+        or (set(missing) == {"payload"} and handoff.is_open)
+    ):
         retry = context.command("handoff retry", handoff.id, root=handoff.root)
         actions.append({"does": "retry", "command": retry})
     if handoff.is_open:

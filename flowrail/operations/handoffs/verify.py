@@ -93,9 +93,9 @@ def _handoff(
 ) -> Iterator[HandoffFinding]:
     """Yield what is wrong with a handoff; *sent* are the digests of payloads as the journals of sessions have them."""
     handoff = entries[-1].handoff
-    for part in missing_parts(store, handoff):
-        if part.name != "payload":
-            yield HandoffFinding(handoff.id, f"{part.name.upper()}_GONE", part.message)
+    for part, message in missing_parts(store, handoff).items():
+        if part != "payload":
+            yield HandoffFinding(handoff.id, f"{part.upper()}_GONE", message)
     if all(entry.handoff.phase != INVOCATION for entry in entries):
         return
     path = payload_path(store, handoff)
