@@ -19,18 +19,16 @@ from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.errors import TrustError
 
 SECONDS = 10.0
-MAX_OUTPUT = 2000
 LARGEST_OUTPUT = 1024 * 1024
 """A check that prints more is stopped."""
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
 class HealthCheck(NamedTuple):
-    """The result of a health check: whether it passed, what it printed, how long it took."""
+    """The result of a health check: whether it passed, and what it printed."""
 
     passed: bool
     message: str
-    seconds: float = 0.0
 
 
 def require_approval(candidate: Candidate, state: str, trusted_roots: Collection[str]) -> None:
@@ -60,7 +58,17 @@ def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SE
         return HealthCheck(True, "the target declares none")
     if candidate.remote:
         return HealthCheck(False, "the target is remote, so its check cannot run here")
-    return _run(words, os.path.dirname(candidate.path), environ, seconds)
+    folder, environment = os.path.dirname(candidate.path), {n: environ[n] for n in _PASSED_ON if n in environ}
+    try:
+        done = processes.run(
+            words, folder=folder, environ=environment, seconds=seconds, most_output=LARGEST_OUTPUT
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return HealthCheck(False, f"`{words[0]}` cannot be started: {reason}")
+    printed = " ".join(done.output.decode("utf-8", "replace").split())[:200]
+    message = (done.problem or _outcome(done.status or 0)) + (f": {printed}" if printed else "")
+    return HealthCheck(done.status == 0, message)
 
 
 def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> str | None:
@@ -70,21 +78,6 @@ def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> s
     declared = read_metadata(frontmatter, skill_file).declared.get("health_check")
     added = declared is None and candidate.origins.get("health_check") == "registry"
     return candidate.health_check if added else declared
-
-
-def _run(words: list[str], folder: str, environ: Mapping[str, str], seconds: float) -> HealthCheck:
-    environment = {name: environ[name] for name in _PASSED_ON if name in environ}
-    try:
-        done = processes.run(
-            words, folder=folder, environ=environment, seconds=seconds, most_output=LARGEST_OUTPUT
-        )
-    except (OSError, ValueError) as error:
-        return HealthCheck(
-            False, f"`{words[0]}` cannot be started: {getattr(error, 'strerror', None) or error}"
-        )
-    printed = " ".join(done.output[:MAX_OUTPUT].decode("utf-8", "replace").split())[:200]
-    message = (done.problem or _outcome(done.status or 0)) + (f": {printed}" if printed else "")
-    return HealthCheck(done.status == 0, message, done.seconds)
 
 
 def _outcome(status: int) -> str:

@@ -7,8 +7,8 @@ again, and the same bytes are written.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError, StorageError
@@ -31,6 +31,7 @@ from flowrail.handoff.payload.document import (
     PAYLOAD_FOLDER,
     payload_file_name,
     put,
+    read,
     render,
     text_at,
     write_newest_payload,
@@ -86,32 +87,19 @@ class OutgoingHandoff:
         advance(self._context, self._change, self._drafted(handoff), "retry", kind="retry", note=note)
 
     def _select(self) -> None:
-        try:
+        with self._failures_recorded():
             target = choose_target(self._context.discover(), self.handoff.target)
-        except HandoffRefusedError as error:
-            self._fail(error)
-            raise
         note = {"target": target.path}
         advance(self._context, self._change, self.handoff, "select", {"target_found": True}, note=note)
 
     def _examine(self) -> None:
-        try:
+        with self._failures_recorded():
             drafted = self._drafted(self.handoff)
-        except InvalidPayloadError as error:
-            self._fail(error)
-            raise
         advance(self._context, self._change, drafted, "examine")
 
     def _validate(self) -> None:
-        handoff, discovery = self.handoff, self._context.discover()
-        try:
-            answers = checks.check_all(self._context, handoff, discovery)
-        except DocumentError as error:  # the reported facts cannot be written as a payload
-            refusal: HandoffRefusedError = InvalidPayloadError(
-                error.message, hint=error.hint, recoverable=True
-            )
-            self._fail(refusal)
-            raise refusal from None
+        handoff = self.handoff
+        answers = checks.check_all(self._context, handoff, self._context.discover())
         held = {answer.name: answer.holds for answer in answers}
         handoff = handoff._replace(checks=tuple(answer.result() for answer in answers))
         if not all(held.values()):
@@ -158,14 +146,12 @@ class OutgoingHandoff:
         context = self._context
         try:
             built = build(self._work(), handoff, now=context.now())
-        except DocumentError as error:
+            read(render(built.handoff, handoff.form), source="the payload")
+        except DocumentError as error:  # the reported facts cannot be written as a payload
             raise InvalidPayloadError(error.message, hint=error.hint, recoverable=True) from None
         draft = built.handoff
         candidates = context.discover().candidates
-        category = next(
-            (c.categories[0] for c in candidates if c.skill == handoff.target and c.categories), ""
-        )
-        if category:
+        for category in (c.categories[0] for c in candidates if c.skill == handoff.target and c.categories):
             draft = integrity.sealed(handoff.schema, put(draft, "target.category", category))
         expires_at = integrity.expiry(handoff.schema, draft)
         return handoff._replace(
@@ -199,6 +185,14 @@ class OutgoingHandoff:
             "sha256": handoff.digest,
         }
         self._session_change.commit(session, kind="handoff", at=context.now(), by=context.by, note=note)
+
+    @contextmanager
+    def _failures_recorded(self) -> Iterator[None]:
+        try:
+            yield
+        except HandoffRefusedError as error:
+            self._fail(error)
+            raise
 
     def _fail(
         self, error: HandoffRefusedError, handoff: Handoff | None = None, *, not_fixable: bool = False
