@@ -183,27 +183,19 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
             target_skill=handoff.target,
         )
     if handoff.phase in UNSENT:
-        raise HandoffClosedError(
-            f"handoff `{handoff.id}` has not been sent yet: {handoff.phase}",
-            hint=Hint("the sender continues with: ", sender.command("handoff retry", handoff.id)),
-            recoverable=True,
-            handoff=handoff.id,
-            phase=handoff.phase,
-        )
-    if handoff.phase == EXPIRED_PHASE:
+        problem = f"has not been sent yet: {handoff.phase}"
+        hint = Hint("the sender continues with: ", sender.command("handoff retry", handoff.id))
+    elif handoff.phase == EXPIRED_PHASE:
+        problem = f"is over: its payload has expired: {handoff.expires_at}"
         receive = context.command("handoff receive", request.path, sha256=request.digest or None, force=True)
-        raise HandoffClosedError(
-            f"the payload of handoff `{handoff.id}` has expired: {handoff.expires_at}",
-            hint=Hint("ask for a new one, or accept it: ", receive),
-            recoverable=True,
-            preserved=request.path,
-            handoff=handoff.id,
-            phase=handoff.phase,
-        )
+        hint = Hint("ask for a new one, or accept it: ", receive)
+    else:
+        problem, hint = f"is {handoff.phase}", Hint("see why: ", status)
     raise HandoffClosedError(
-        f"handoff `{handoff.id}` is {handoff.phase}",
-        hint=Hint("see why: ", status),
-        recoverable=handoff.phase not in ENDED,
+        f"handoff `{handoff.id}` {problem}",
+        hint=hint,
+        recoverable=handoff.phase not in ENDED or handoff.phase == EXPIRED_PHASE,
+        preserved=request.path,
         handoff=handoff.id,
         phase=handoff.phase,
     )
