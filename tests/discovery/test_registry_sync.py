@@ -55,7 +55,7 @@ def test_where_there_is_none_a_registry_is_made_of_the_skills_in_home(home: Path
     planned = sync(home, home / "project")
     apply(planned)
 
-    assert planned.added == ("programming-pm",)
+    assert planned.added == ["programming-pm"]
     assert file_of(home).read_text() == (
         'version: "1.0"\n'
         'updated_at: "2026-03-01T12:00:00Z"\n'
@@ -115,7 +115,7 @@ def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
 
     planned = sync(home, replace=("description", "provides_to", "programming-pm.duration"))
 
-    assert (planned.added, planned.updated, planned.stale) == ((), ("programming-pm",), ())
+    assert (planned.added, planned.updated, planned.stale) == ([], ["programming-pm"], [])
     assert {change.field for change in planned.replaced} == {"description", "provides_to", "duration"}
     assert changed_lines(planned) == [
         '-updated_at: "2026-02-07T18:30:00Z"',
@@ -269,7 +269,7 @@ def test_an_edit_survives_two_syncs_wins_in_discovery_and_can_be_replaced(
     apply(replacing)
 
     assert [change.field for change in replacing.replaced] == [field]
-    assert sync(home).edited == ()
+    assert sync(home).edited == []
     assert check(discover(str(home), str(home), {})) == []
 
 
@@ -289,7 +289,7 @@ def test_removed_values_and_entries_stay_removed_until_they_are_replaced(home: P
     apply(first)
     second = sync(home)
 
-    assert first.removed == second.removed == ("reader",)
+    assert first.removed == second.removed == ["reader"]
     assert [(change.field, change.registry) for change in second.edited] == [("duration", None)]
     assert not second.changes
     apply(sync(home, replace=("reader", "duration")))
@@ -309,7 +309,7 @@ def test_own_values_and_other_entries_are_not_touched(home: Path) -> None:
     [found] = discover(str(home), str(home), {}).candidates
 
     assert not planned.changes
-    assert planned.edited == ()
+    assert planned.edited == []
     assert (found.priority, found.remarks, found.tags) == (0, ("mine",), ("x",))
     assert check(discover(str(home), str(home), {})) == []
 

@@ -9,12 +9,12 @@ result is validated before it replaces the file.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Collection, Mapping, MutableSequence
 from datetime import datetime
 from difflib import unified_diff
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -35,7 +35,6 @@ from flowrail.discovery.registry.schema import mistakes
 from flowrail.discovery.registry_file import (
     SYNCED_FIELDS,
     WRITTEN_FILE,
-    Written,
     read_written,
     same_value,
     skill_file,
@@ -71,7 +70,8 @@ class FieldChange(NamedTuple):
     declared: object
 
 
-class Sync(NamedTuple):
+@dataclasses.dataclass
+class Sync:
     """What a sync would do: the texts before and after, and the workflows that it concerns.
 
     ``before`` is `None` if there is no registry. ``replaced`` are values that are overwritten, ``edited`` those that a
@@ -82,14 +82,14 @@ class Sync(NamedTuple):
     path: str
     before: bytes | None
     after: bytes | None
-    added: tuple[str, ...] = ()
-    updated: tuple[str, ...] = ()
-    replaced: tuple[FieldChange, ...] = ()
-    edited: tuple[FieldChange, ...] = ()
-    removed: tuple[str, ...] = ()
-    stale: tuple[str, ...] = ()
+    written: dict[str, dict[str, object]]
+    stale: list[str]
+    added: list[str] = dataclasses.field(default_factory=list)
+    updated: list[str] = dataclasses.field(default_factory=list)
+    replaced: list[FieldChange] = dataclasses.field(default_factory=list)
+    edited: list[FieldChange] = dataclasses.field(default_factory=list)
+    removed: list[str] = dataclasses.field(default_factory=list)
     recounted: bool = False
-    written: Written = MappingProxyType({})
 
     @property
     def changes(self) -> bool:
@@ -116,30 +116,20 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: 
         _refuse_invalid(path, text, discovery)
     yaml = written_like(text)
     data = load(yaml, text, path)
-    editor = _RegistryEditor(data["workflows"], path, home, read_written(path), replace)
+    written = {skill: dict(fields) for skill, fields in read_written(path).items()}
+    stale = [skill.skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE"]
+    sync = Sync(path, before, before, written, stale)
+    editor = _RegistryEditor(sync, data["workflows"], home, replace)
     for candidate in _in_home(discovery):
         editor.take(candidate)
     editor.refuse_unused()
-    count = data.get("meta", {}).get("total_workflows")
-    planned = Sync(
-        path,
-        before,
-        before,
-        added=tuple(editor.added),
-        updated=tuple(editor.updated),
-        replaced=tuple(editor.replaced),
-        edited=tuple(editor.edited),
-        removed=tuple(editor.removed),
-        stale=tuple(skill.skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE"),
-        recounted=count not in {None, len(data["workflows"])},
-        written=editor.written,
-    )
-    if not (planned.added or planned.updated or planned.recounted):
-        return planned
-    put_date(data, now)
-    after = dump(yaml, data, text)
-    _refuse_invalid(path, after, discovery)
-    return planned._replace(after=after.encode())
+    sync.recounted = data.get("meta", {}).get("total_workflows") not in {None, len(data["workflows"])}
+    if sync.added or sync.updated or sync.recounted:
+        put_date(data, now)
+        after = dump(yaml, data, text)
+        _refuse_invalid(path, after, discovery)
+        sync.after = after.encode()
+    return sync
 
 
 def apply(sync: Sync) -> None:
@@ -213,21 +203,13 @@ meta:
 
 
 class _RegistryEditor:
-    """The list of workflows while it is edited."""
+    """Edits the entries of the registry, and notes in a sync what it did."""
 
     def __init__(
-        self, entries: MutableSequence[Any], path: str, home: str, written: Written, replace: Collection[str]
+        self, sync: Sync, entries: MutableSequence[Any], home: str, replace: Collection[str]
     ) -> None:
-        self.added: list[str] = []
-        self.updated: list[str] = []
-        self.replaced: list[FieldChange] = []
-        self.edited: list[FieldChange] = []
-        self.removed: list[str] = []
-        self.written: dict[str, dict[str, object]] = {
-            skill: dict(fields) for skill, fields in written.items()
-        }
+        self._sync = sync
         self._entries = entries
-        self._path = path
         self._home = home
         self._replace = dict.fromkeys(replace, False)
 
@@ -236,16 +218,16 @@ class _RegistryEditor:
         entry = next((entry for entry in self._entries if self._is_about(entry, candidate)), None)
         if entry is not None:
             self._update(entry, candidate)
-        elif candidate.skill in self.written and not self._is_replaced(candidate.skill, ""):
-            self.removed.append(candidate.skill)
+        elif candidate.skill in self._sync.written and not self._is_replaced(candidate.skill, ""):
+            self._sync.removed.append(candidate.skill)
         else:
             entry = entry_of(candidate, self._shown(candidate.path))
             self._entries.append(entry)
             values = {field: value_of(entry, field) for field in SYNCED_FIELDS}
-            self.written[candidate.skill] = {
+            self._sync.written[candidate.skill] = {
                 field: value for field, value in values.items() if value is not None
             }
-            self.added.append(candidate.skill)
+            self._sync.added.append(candidate.skill)
 
     def refuse_unused(self) -> None:
         """Refuse names to replace that are neither a field nor a skill."""
@@ -259,7 +241,7 @@ class _RegistryEditor:
     def _update(self, entry: Any, candidate: Candidate) -> None:
         """Compare each declared field with the registry and with what the last sync wrote."""
         skill = candidate.skill
-        written = self.written.setdefault(skill, {})
+        written = self._sync.written.setdefault(skill, {})
         replaced: list[FieldChange] = []
         for field in SYNCED_FIELDS:
             declared, value = self._declared(candidate, field), value_of(entry, field)
@@ -275,11 +257,11 @@ class _RegistryEditor:
                 replaced.append(change)
                 written[field] = declared
             else:
-                self.edited.append(change)
+                self._sync.edited.append(change)
                 written.setdefault(field, declared)
         if replaced:
-            self.replaced += replaced
-            self.updated.append(skill)
+            self._sync.replaced += replaced
+            self._sync.updated.append(skill)
 
     def _is_replaced(self, skill: str, field: str) -> bool:
         """Whether the frontmatter's value was requested."""
@@ -297,7 +279,7 @@ class _RegistryEditor:
         return None if value in ("", []) else value
 
     def _is_about(self, item: Mapping[str, object], candidate: Candidate) -> bool:
-        path = skill_file(item, registry=self._path, home=self._home)
+        path = skill_file(item, registry=self._sync.path, home=self._home)
         if path:
             return os.path.basename(os.path.dirname(path)) == candidate.skill
         named = "skill_path" not in item and not item.get("remote")
