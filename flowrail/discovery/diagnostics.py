@@ -141,7 +141,6 @@ _CODES: Mapping[str, tuple[str, str | Hint]] = {
     ),
     "REGISTRY_DIFFERS": (WARNING, _SYNC),
     "REGISTRY_MISSES": (WARNING, _SYNC),
-    "REGISTRY_COUNT": (WARNING, _SYNC),
     # the open skill specification
     "SPEC_NAME_MISSING": (ERROR, "add `name:` with the name of the folder"),
     "SPEC_NAME_LENGTH": (WARNING, "use 1 to 64 characters"),

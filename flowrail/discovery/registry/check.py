@@ -9,7 +9,7 @@ from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.schema import mistakes
-from flowrail.discovery.registry_file import Registry, RegistryEntry
+from flowrail.discovery.registry_file import Registry, RegistryEntry, same_value
 from flowrail.discovery.scan.eligibility import EDITED
 from flowrail.errors import DocumentError
 from flowrail.storage import files
@@ -37,31 +37,23 @@ def check(discovery: Discovery) -> list[Note]:
         document = yaml_text.load(data, source=registry.path)
     except DocumentError:
         return list(registry.notes)  # they say why it cannot be read
-    wrong = mistakes(document, local_skills(discovery))
-    duplicates = [note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"]
+    stale = (skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE")
     return [
-        *wrong,
-        *duplicates,
-        *_stale(discovery),
+        *mistakes(document, local_skills(discovery)),
+        *(note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"),
+        *(
+            Note(skill.code, f"`{in_quotes(skill.skill)}`: {skill.reason}", registry.path, skill.line)
+            for skill in stale
+        ),
         *_differences(discovery),
-        *_edited(registry),
-        *_count(document, discovery),
+        *(_edited(registry, entry) for entry in registry.entries if entry.edited),
     ]
 
 
-def _edited(registry: Registry) -> Iterator[Note]:
-    """Yield the fields that a person edited since the last sync, and that win over the skill's own."""
-    for entry in registry.entries:
-        if entry.edited:
-            reason = f"`{in_quotes(entry.folder)}`: edited by hand: {', '.join(sorted(entry.edited))}"
-            yield Note("REGISTRY_EDITED", reason, registry.path, entry.line)
-
-
-def _stale(discovery: Discovery) -> Iterator[Note]:
-    for skill in discovery.skipped:
-        if skill.code == "REGISTRY_STALE":
-            reason = f"`{in_quotes(skill.skill)}`: {skill.reason}"
-            yield Note(skill.code, reason, discovery.registry.path, skill.line)
+def _edited(registry: Registry, entry: RegistryEntry) -> Note:
+    """Return the fields that a person edited since the last sync, and that win over the skill's own."""
+    reason = f"`{in_quotes(entry.folder)}`: edited by hand: {', '.join(sorted(entry.edited))}"
+    return Note("REGISTRY_EDITED", reason, registry.path, entry.line)
 
 
 def local_skills(discovery: Discovery) -> frozenset[str]:
@@ -93,19 +85,5 @@ def _differing(candidate: Candidate, entry: RegistryEntry) -> list[str]:
         for field in _COMPARED
         if field in declared
         and candidate.origins.get(field) not in {None, "registry", EDITED, "default"}
-        and _comparable(declared[field]) != _comparable(getattr(candidate, field))
+        and not same_value(declared[field], getattr(candidate, field))
     ]
-
-
-def _comparable(value: object) -> object:
-    return frozenset(value) if isinstance(value, tuple) else value
-
-
-def _count(document: yaml_text.Document, discovery: Discovery) -> Iterator[Note]:
-    meta = document.value.get("meta") if isinstance(document.value, dict) else None
-    declared = meta.get("total_workflows") if isinstance(meta, dict) else None
-    items = document.value.get("workflows") if isinstance(document.value, dict) else None
-    if isinstance(declared, int) and isinstance(items, list) and declared != len(items):
-        reason = f"`total_workflows` is {declared}, but there are {len(items)}"
-        line = document.line(("meta", "total_workflows"))
-        yield Note("REGISTRY_COUNT", reason, discovery.registry.path, line)

@@ -76,7 +76,7 @@ class Sync:
 
     ``before`` is `None` if there is no registry. ``replaced`` are values that are overwritten, ``edited`` those that a
     person edited and that stay, ``removed`` entries that a person removed. ``stale`` entries have no skill any more; they
-    are kept. ``recounted`` says that the number of workflows was wrong. ``written`` is what the next sync compares with.
+    are kept. ``written`` is what the next sync compares with.
     """
 
     path: str
@@ -89,7 +89,6 @@ class Sync:
     replaced: list[FieldChange] = dataclasses.field(default_factory=list)
     edited: list[FieldChange] = dataclasses.field(default_factory=list)
     removed: list[str] = dataclasses.field(default_factory=list)
-    recounted: bool = False
 
     @property
     def changes(self) -> bool:
@@ -123,8 +122,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: 
     for candidate in _in_home(discovery):
         editor.take(candidate)
     editor.refuse_unused()
-    sync.recounted = data.get("meta", {}).get("total_workflows") not in {None, len(data["workflows"])}
-    if sync.added or sync.updated or sync.recounted:
+    if sync.added or sync.updated:
         put_date(data, now)
         after = dump(yaml, data, text)
         _refuse_invalid(path, after, discovery)

@@ -44,7 +44,6 @@ def sync_report(sync: Sync, *, written: bool) -> Report:
         for what, names in (("adds", sync.added), ("updates", sync.updated))
         if names
     ]
-    named += ["counts its entries"] if sync.recounted and not sync.added else []
     head = line("Wrote " if written else "Would write ", path, f": {', '.join(named)}.")
     lines = [
         f"  {shortened(change.skill)}.{change.field}: {_value(change.registry)} → {_value(change.declared)}"
