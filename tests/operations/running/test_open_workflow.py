@@ -172,23 +172,15 @@ def test_a_session_of_a_projects_code_that_is_gone_says_so() -> None:
     assert flow("session", "abandon", session).status == 0
 
 
-def break_yaml(folder: Path) -> None:
-    (folder / "workflow.yaml").write_text("name: [loop\n")
-
-
-def break_graph(folder: Path) -> None:
-    edit(folder, "ok: third", "ok: nowhere")
-
-
-def drop_text(folder: Path) -> None:
-    (folder / "steps" / "third.md").unlink()
-
-
-def drop_workflow(folder: Path) -> None:
-    (folder / "workflow.yaml").unlink()
-
-
-@pytest.mark.parametrize("spoil", [break_yaml, break_graph, drop_text, drop_workflow])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "workflow.yaml").write_text("name: [loop\n"),
+        lambda folder: edit(folder, "ok: third", "ok: nowhere"),
+        lambda folder: (folder / "steps" / "third.md").unlink(),
+        lambda folder: (folder / "workflow.yaml").unlink(),
+    ],
+)
 def test_a_skill_that_was_spoilt_stops_the_session(folder: Path, spoil: Callable[[Path], None]) -> None:
     session = at_second()["session"]
     spoil(folder)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
+from support.sandbox import ASKING, SMALL, put_skill
 
 from flowrail.cli.environment import SessionCall
-from flowrail.errors import FlowError
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
@@ -46,32 +44,3 @@ def test_a_start_that_was_interrupted_never_was(here: World) -> None:
     assert len(summaries(here.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
         steps.resume(here, folder.name)
-
-
-def test_a_change_under_way_is_waited_for_and_not_for_ever(here: World) -> None:
-    session = steps.begin(here, "small").guidance.session
-
-    with here.store.change(session):
-        assert steps.look(here, session).guidance.revision == 0
-        with pytest.raises(FlowError, match=f"session `{session}` is held by") as caught:
-            steps.report(here._replace(wait=0.01), "small", "ok")
-
-    assert (caught.value.code, caught.value.exit_status) == ("LOCKED", 4)
-    assert steps.report(here, "small", "ok").guidance.revision == 1
-
-
-def test_nothing_moves_where_the_definition_cannot_be_kept(here: World) -> None:
-    session = steps.begin(here, "small").guidance.session
-    skill = Path(here.store.definition(session)["folder"])
-    (skill / "workflow.yaml").write_text((skill / "workflow.yaml").read_text() + "# other bytes\n")
-    definition = sessions_folder() / session / "definition.json"
-    kept = definition.read_bytes()
-    definition.unlink()
-    definition.mkdir()
-
-    with pytest.raises(FlowError):
-        steps.report(here, "small", "ok")
-
-    shutil.rmtree(definition)
-    definition.write_bytes(kept)
-    assert steps.report(here, "small", "ok", expect=0).guidance.revision == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
+from support.sandbox import flow, put_skill, refused, sessions_folder, told
 
 from flowrail.text import limits
 
@@ -68,30 +68,6 @@ def test_no_command_of_the_other_line_counts(session: str, revision: int) -> Non
     assert refused("session", "rewind", session, "--to", "0", "--expect", "3")[1]["code"] == error["code"]
     at = records(session)[-1]["at"]
     assert error["message"] == f"session `{session}` is at revision 4, not 3; it was rewound at {at}"
-
-
-@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
-def test_a_revision_that_never_was_is_refused(session: str, verb: list[str]) -> None:
-    command, option = verb
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    status, error = refused("session", command, session, option, "9")
-
-    assert (status, error["code"]) == (2, "UNKNOWN_REVISION")
-    assert error["message"] == f"session `{session}` never was at revision 9; it is at 3"
-    assert refused("session", command, session, option, "-1")[0] == 2
-    assert bytes_below(sessions_folder(), but={"lock"}) == before
-
-
-@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
-def test_nothing_goes_on_from_an_end(session: str, verb: list[str]) -> None:
-    told("step", "loop", "ok", "--session", session)
-    command, option = verb
-
-    status, error = refused("session", command, session, option, "4")
-
-    assert (status, error["code"]) == (4, "ENDED_THERE")
-    assert error["hint"] == "name an earlier one, such as 3"
 
 
 def test_work_and_questions_begin_anew() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from support.sandbox import ASKING, home_skills, put_python, put_skill
+from support.sandbox import ASKING, put_skill
 
 from flowrail.cli.options import named_values
 from flowrail.discovery.locations import skill_roots
@@ -82,11 +82,3 @@ def test_values_that_do_not_fit_are_refused() -> None:
     for params, facts in ((("size=99",), ()), ((), ("sure=maybe",))):
         with pytest.raises(ValuesError):
             preview("asking", "look", params=params, facts=facts)
-
-
-def test_what_a_handler_may_return_may_be_supposed() -> None:
-    put_python("py", where=home_skills())
-
-    told = preview("py", "second", facts=("found=x",))
-
-    assert told.step is not None
