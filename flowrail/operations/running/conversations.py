@@ -47,22 +47,22 @@ class SeveralOpenError(ConflictError):
     code = "SEVERAL_OPEN"
 
 
-def owned(world: World, kept: Record, *, take_over: bool = False) -> Session:
+def owned(world: World, record: Record, *, take_over: bool = False) -> Session:
     """Return the session as one of the caller's conversation, or refuse if it belongs to another active one.
 
     A sub-agent's session is authorised by its id, which only its claim prints.
     """
-    if not take_over and belongs_to_other(world, kept):
-        raise _other_conversation(world, kept)
-    return kept.session.bound_to(world.host)
+    if not take_over and belongs_to_other(world, record):
+        raise _other_conversation(world, record)
+    return record.session.bound_to(world.host)
 
 
-def belongs_to_other(world: World, kept: Record) -> bool:
+def belongs_to_other(world: World, record: Record) -> bool:
     """Return whether the caller must leave the session alone: it belongs to another conversation that is active."""
-    session, owner = kept.session, kept.session.owner
+    session, owner = record.session, record.session.owner
     if session.parent or not session.is_open or owner is None or world.host in {None, owner}:
         return False
-    seconds = seconds_between(_active_at(world, kept), world.now())
+    seconds = seconds_between(_active_at(world, record), world.now())
     return seconds is None or seconds < QUIET_SECONDS
 
 
@@ -130,7 +130,7 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
         raise NoOpenSessionError(
             f"no session of this conversation is open; {_described_all(world, candidates)}",
             hint=Hint("name the session; list them all: ", Command("sessions", store=world.shown_store)),
-            sessions=[kept.session.id for kept in candidates],
+            sessions=[record.session.id for record in candidates],
         )
     raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
 
@@ -180,15 +180,15 @@ def no_open_session(world: World, address: str, others: Sequence[Record]) -> NoO
         f"no session of `{address}` is open in this conversation; {_described_all(world, others)}",
         hint=Hint("start one: ", start, "; only if the user asks to continue another one: ", resume),
         skill=address,
-        sessions=[kept.session.id for kept in others],
+        sessions=[record.session.id for record in others],
     )
 
 
-def described(world: World, kept: Record) -> str:
+def described(world: World, record: Record) -> str:
     """Return a session as a refusal names it: topic, step and age."""
-    session = kept.session
+    session = record.session
     topic = f'"{one_line(session.topic)}", ' if session.topic else ""
-    return f"{topic}step `{session.step}`, active {ago(_active_at(world, kept), world.now())}"
+    return f"{topic}step `{session.step}`, active {ago(_active_at(world, record), world.now())}"
 
 
 def has_params(session: Session, params: Mapping[str, object]) -> bool:
@@ -209,13 +209,13 @@ def ids_of(world: World, address: str) -> Iterator[str]:
 
 def _eligible(world: World, candidates: Sequence[Record]) -> list[Record]:
     """Return the caller's own sessions, or those without an owner if no other conversation has one."""
-    own = [kept for kept in candidates if _owns(world, kept)]
-    free = [kept for kept in candidates if kept.session.owner is None]
+    own = [record for record in candidates if _owns(world, record)]
+    free = [record for record in candidates if record.session.owner is None]
     return own or (free if len(free) == len(candidates) else [])
 
 
-def _owns(world: World, kept: Record) -> bool:
-    return world.host is not None and kept.session.belongs_to((world.host,))
+def _owns(world: World, record: Record) -> bool:
+    return world.host is not None and record.session.belongs_to((world.host,))
 
 
 def _open_sessions(world: World, address: str) -> Iterator[Record]:
@@ -261,8 +261,8 @@ def _several_open(
     )
 
 
-def _other_conversation(world: World, kept: Record) -> OtherConversationError:
-    session = kept.session
+def _other_conversation(world: World, record: Record) -> OtherConversationError:
+    session = record.session
     own = _own_session(world, session.skill)
     parts: list[str | Command] = []
     if own is not None:
@@ -271,11 +271,11 @@ def _other_conversation(world: World, kept: Record) -> OtherConversationError:
     take_over = Command("resume", session.id, take_over=True, store=world.shown_store)
     parts += ["leave this one alone unless the user asks to take it over: ", take_over]
     return OtherConversationError(
-        f"session `{session.id}` belongs to another conversation ({described(world, kept)})",
+        f"session `{session.id}` belongs to another conversation ({described(world, record)})",
         hint=Hint(*parts),
         session=session.id,
         topic=session.topic,
-        active_at=_active_at(world, kept),
+        active_at=_active_at(world, record),
     )
 
 
@@ -301,11 +301,11 @@ def _described_all(world: World, newest: Sequence[Record]) -> str:
     return "; ".join(parts)
 
 
-def _active_at(world: World, kept: Record) -> str:
+def _active_at(world: World, record: Record) -> str:
     """Return when something last happened in a session, or in those of its agents."""
-    moments = [kept.at]
+    moments = [record.at]
     with suppress(FlowError):  # a sub-agent's session that cannot be read shows no activity
-        moments += [world.store.read(child.id).at for child in agents_at_work(world.store, kept.session)]
+        moments += [world.store.read(child.id).at for child in agents_at_work(world.store, record.session)]
     return max(moments)
 
 
@@ -330,14 +330,14 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
         ids = store.ids() if every else store.open_ids()
     for session_id in ids:
         try:
-            kept = store.read(session_id)
+            record = store.read(session_id)
         except UnknownSessionError:
             continue  # its start was interrupted: it never began
         except FlowError as error:
             found.append(Summary(session_id, None, without_traceback(error)))
             continue
-        if every or kept.session.is_open:
-            lost = lost_dispatch(store, kept.session, lookup) is not None
-            found.append(Summary(session_id, kept, lost=lost))
+        if every or record.session.is_open:
+            lost = lost_dispatch(store, record.session, lookup) is not None
+            found.append(Summary(session_id, record, lost=lost))
     found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
     return found

@@ -17,7 +17,6 @@ from flowrail.operations.running import session_files
 
 MOST_FILES = 5
 """At most this many result files are named."""
-_LONGEST_PATH, _MOST_VALUES = 400, 200
 
 
 def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
@@ -66,13 +65,11 @@ def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
 
 
 def _paths(session: Session) -> Iterator[str]:
-    """Yield the texts among the session's facts that can be paths."""
-    values = [
-        item for value in session.state.values() for item in (value if isinstance(value, tuple) else [value])
-    ]
-    for value in values[:_MOST_VALUES]:
-        if isinstance(value, str) and 0 < len(value) <= _LONGEST_PATH and value.isprintable():
-            yield value
+    """Yield the texts among the session's facts, which can be paths."""
+    for value in session.state.values():
+        yield from (
+            item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, str)
+        )
 
 
 def _file(path: str, project: str, now: float) -> WorkingFile | None:

@@ -166,21 +166,21 @@ def step_again(world: World, address: str, params: Mapping[str, object] | None =
 
     Sessions of other conversations are mentioned, not used.
     """
-    kept, others = conversations.choose(world, address, params)
-    if kept is None:
+    record, others = conversations.choose(world, address, params)
+    if record is None:
         return _begin_beside(world, address, params, others)
-    if params and not conversations.has_params(kept.session, params):
-        if world.host is not None and not kept.session.belongs_to((world.host,)):
-            return _begin_beside(world, address, params, (kept, *others))
-        resume = Command("resume", kept.session.id, store=world.shown_store)
+    if params and not conversations.has_params(record.session, params):
+        if world.host is not None and not record.session.belongs_to((world.host,)):
+            return _begin_beside(world, address, params, (record, *others))
+        resume = Command("resume", record.session.id, store=world.shown_store)
         start = Command("start", address, params=params, store=world.shown_store)
         raise UsageError(
-            f"session `{kept.session.id}` of `{address}` is open with other parameters "
-            f"({conversations.described(world, kept)})",
+            f"session `{record.session.id}` of `{address}` is open with other parameters "
+            f"({conversations.described(world, record)})",
             hint=Hint("continue it: ", resume, "; or start another session: ", start),
-            session=kept.session.id,
+            session=record.session.id,
         )
-    return _look(world, kept)
+    return _look(world, record)
 
 
 def _begin_beside(
@@ -198,9 +198,9 @@ def look(world: World, session_id: str, address: str | None = None, *, take_over
     """
     if take_over:
         conversations.take_over(world, session_id)
-    kept = world.store.read(session_id)
-    _check_skill(world, kept.session, kept.session.skill if address is None else address)
-    return _look(world, kept)
+    record = world.store.read(session_id)
+    _check_skill(world, record.session, record.session.skill if address is None else address)
+    return _look(world, record)
 
 
 def resume(world: World, session_id: str | None, *, take_over: bool = False) -> Answer:
@@ -236,19 +236,19 @@ def report(
         if change is None:
             session_id = session_id or _open_session_id(world, address)
             change = lock.enter_context(world.store.change(session_id, wait=world.wait))
-        kept = change.kept
-        _check_skill(world, kept.session, address, outcome)
-        session = conversations.owned(world, kept, take_over=take_over)
+        record = change.kept
+        _check_skill(world, record.session, address, outcome)
+        session = conversations.owned(world, record, take_over=take_over)
         opened = open_session(world, session)
         if expect is not None and expect != session.revision:
-            return _replayed(world, kept, opened, outcome, facts, expect)
+            return _replayed(world, record, opened, outcome, facts, expect)
         if session.is_open:
             check_still_dispatched(world.store, session)
         session = reconciled(world.store, session)
         step = current_step(opened.workflow, session)
         now = world.now()
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
-            return prepare_answer(world, kept.session, opened, head=kept.head, replayed=True)
+            return prepare_answer(world, record.session, opened, head=record.head, replayed=True)
         session = ready_for(opened.workflow, step, session, outcome, now=now)
         definition = opened.kept if opened.changed else None
         try:
@@ -311,10 +311,10 @@ def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionC
 
 
 def _open_session_id(world: World, address: str) -> str:
-    kept, others = conversations.choose(world, address)
-    if kept is None:
+    record, others = conversations.choose(world, address)
+    if record is None:
         raise conversations.no_open_session(world, address, others)
-    return kept.session.id
+    return record.session.id
 
 
 def _commit(
@@ -343,10 +343,10 @@ def _commit(
         with suppress(LockTimeoutError):
             above = held.enter_context(world.store.change(after.parent.session, wait=0))
         check_still_dispatched(world.store, before)
-        kept = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
+        record = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
         if above is None:
             check_still_dispatched(world.store, after, may_have_ended=True)
-            return kept
+            return record
         parent = above.kept.session
         mine = engine_work.find_dispatch(parent, after.parent.dispatch)
         done = ended_dispatch(world.store, mine, after, len(parent.dispatches))
@@ -363,7 +363,7 @@ def _commit(
                     **_memories_of(done),
                 },
             )
-    return kept
+    return record
 
 
 def _memories_of(dispatch: Dispatched) -> RecordNote:
@@ -401,22 +401,24 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
         )
 
 
-def _look(world: World, kept: Record) -> Answer:
-    opened = open_session(world, kept.session)
-    notes = session_files.elsewhere(world, kept.session)
-    answer = prepare_answer(world, kept.session, opened, notes, head=kept.head, resumed=kept.session.is_open)
-    if conversations.belongs_to_other(world, kept):
-        return _left_alone(world, kept, answer)
-    return _without_lost_work(world, kept.session, answer) if kept.session.parent else answer
+def _look(world: World, record: Record) -> Answer:
+    opened = open_session(world, record.session)
+    notes = session_files.elsewhere(world, record.session)
+    answer = prepare_answer(
+        world, record.session, opened, notes, head=record.head, resumed=record.session.is_open
+    )
+    if conversations.belongs_to_other(world, record):
+        return _left_alone(world, record, answer)
+    return _without_lost_work(world, record.session, answer) if record.session.parent else answer
 
 
-def _left_alone(world: World, kept: Record, answer: Answer) -> Answer:
+def _left_alone(world: World, record: Record, answer: Answer) -> Answer:
     """Return *answer* without instructions and commands: the session belongs to another conversation."""
     text = (
-        f"This session belongs to another conversation ({conversations.described(world, kept)}). "
+        f"This session belongs to another conversation ({conversations.described(world, record)}). "
         "Leave it alone unless the user asks you to continue it."
     )
-    take_over = Command("resume", kept.session.id, take_over=True, store=world.shown_store)
+    take_over = Command("resume", record.session.id, take_over=True, store=world.shown_store)
     bare = _bare(answer.guidance, text)
     return answer._replace(guidance=bare._replace(briefing=None, take_over_command=take_over))
 
@@ -441,14 +443,14 @@ def _bare(guidance: Guidance, text: str) -> Guidance:
 
 def _replayed(
     world: World,
-    kept: Record,
+    record: Record,
     opened: OpenedWorkflow,
     outcome: str,
     facts: Mapping[str, object] | None,
     expect: int,
 ) -> Answer:
     """Answer an accepted report again in the same way; refuse any other report at an old revision."""
-    session, last = kept.session, kept.session.last
+    session, last = record.session, record.session.last
     if last is not None and expect == session.revision - 1 and outcome == last.reported:
         step = opened.workflow.get(last.step)
         try:
@@ -456,7 +458,7 @@ def _replayed(
         except FlowError:
             same = False
         if same:
-            return prepare_answer(world, session, opened, head=kept.head, replayed=True)
+            return prepare_answer(world, session, opened, head=record.head, replayed=True)
     raise _conflict(world, session, expect)
 
 
