@@ -18,7 +18,6 @@ from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
 from flowrail.storage.journal import too_large
-from flowrail.storage.records import from_plain
 from flowrail.text import limits, phrases, placeholders
 
 RESULTS = 400_000
@@ -82,21 +81,15 @@ class WorkResult(NamedTuple):
     """For the agent that launched this one."""
 
 
-def recorded_dispatches(session: Session, note: Mapping[str, object]) -> tuple[Dispatched, ...]:
-    """Return the dispatches of *session* as the *note* of its next move has them, if it has any."""
-    recorded = note.get("dispatches")
-    return from_plain(recorded, tuple[Dispatched, ...]) if recorded else session.dispatches
-
-
 def with_dispatch(session: Session, changed: Dispatched) -> Session:
     """Return *session* with one dispatch changed."""
-    dispatches = (changed if each.id == changed.id else each for each in session.dispatches)
+    dispatches = (changed if known.id == changed.id else known for known in session.dispatches)
     return session._replace(dispatches=tuple(dispatches))
 
 
 def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:
     """Return a dispatch of the current step by its id."""
-    known = {each.id: each for each in session.dispatches}
+    known = {dispatch.id: dispatch for dispatch in session.dispatches}
     if dispatch_id not in known:
         written = re.match(_ID, dispatch_id)
         if written and int(written.group(1)) < session.revision:
@@ -118,9 +111,9 @@ def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:
 
 def held_by(session: Session, token: str) -> Dispatched:
     """Return the dispatch of the current step that *token* holds; refuse if it holds none."""
-    for each in session.dispatches:
-        if each.token == token and each.status == CLAIMED:
-            return each
+    for dispatch in session.dispatches:
+        if dispatch.token == token and dispatch.status == CLAIMED:
+            return dispatch
     raise DispatchGoneError(
         f"the token does not match a claimed dispatch of session `{session.id}`",
         hint="stop here and say so; further reports would be ignored",
@@ -185,8 +178,8 @@ def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
     needed = total if work is None else min(total, needed_by(work.join, total))
     return Join(
         needed=needed,
-        succeeded=sum(each.succeeded for each in dispatches),
-        open=tuple(each.id for each in dispatches if not each.ended),
+        succeeded=sum(dispatch.succeeded for dispatch in dispatches),
+        open=tuple(dispatch.id for dispatch in dispatches if not dispatch.ended),
         total=total,
     )
 
@@ -221,10 +214,8 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
 
 def is_hopeless(step: StepDef, session: Session) -> bool:
     """Return whether too many agents failed, so that the step cannot succeed, and it can fail."""
-    if not session.dispatches or Outcome.FAIL not in step.ways:
-        return False
     join = join_of(step, session.dispatches)
-    return join.hopeless and not join.met and not join.open
+    return Outcome.FAIL in step.ways and join.hopeless and not join.open
 
 
 def claimable(dispatch: Dispatched, now: str) -> bool:

@@ -15,11 +15,11 @@ from flowrail.errors import StorageError
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, from_plain
-from flowrail.machines.engine import dispatched_work as engine_work
 from flowrail.machines.exploration.actions import Act
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import BY_AGENT, CANCELLED, FINISHED, Dispatched, Session
 from flowrail.machines.sessions.store import Store
+from flowrail.storage.records import from_plain as structured
 
 
 class Turn(NamedTuple):
@@ -160,7 +160,9 @@ def _turn(step: StepDef | None, begun: Session, before: Record, after: Record) -
     old, new = before.session, after.session
     move = new.last if after.kind == "move" else None
     asked = DONE if step is None or step.decides else str(Outcome.FAIL)
-    dispatches = engine_work.recorded_dispatches(old if move is not None else new, after.note)
+    recorded = after.note.get("dispatches")
+    before_move = old.dispatches if move is not None else new.dispatches
+    dispatches = structured(recorded, tuple[Dispatched, ...]) if recorded else before_move
     known = _resolved(begun)
     return Turn(
         revision=new.revision,
