@@ -64,13 +64,15 @@ class Context(NamedTuple):
 
 
 class _Finding(NamedTuple):
-    """What a check of one kind came to. ``files`` identify what was looked at."""
+    """What a check of one kind came to. What was looked at is identified by ``state``, by default from ``files``."""
 
     verdict: Verdict
     found: str
     remedy: str = ""
     files: Mapping[str, str] = {}
-    state: str = ""
+    state: str | None = None
+    level: Level = Level.CHECKED
+    run: CommandRun | None = None
 
 
 def evaluate(checks: Iterable[EvidenceCheck], context: Context) -> tuple[EvidenceResult, ...]:
@@ -96,29 +98,33 @@ def _shown(path: str, context: Context) -> str:
 
 
 def _result(check: EvidenceCheck, context: Context) -> EvidenceResult:
+    try:
+        finding = (_run if check.run else _KINDS[check.kind])(check, context)
+    except UnreadableError as error:
+        finding = _Finding(Verdict.ERROR, str(error), "correct that, or ask the user", state="")
+    run = finding.run or CommandRun(check.id, finding.level, finding.verdict, (), "", "", "")
+    state = project_files.state_of(finding.files) if finding.state is None else finding.state
     result = EvidenceResult(
         check=check.id,
         kind=check.kind,
-        verdict=Verdict.ERROR,
-        level=Level.CHECKED,
+        verdict=finding.verdict,
+        level=run.level,
         lowest_level=check.lowest_level,
         expected=expected(check, lambda path: _shown(path, context), context.values),
-        found="",
+        found=finding.found,
+        remedy=finding.remedy,
+        by=run.by,
+        state=state,
         folder=context.folder,
         machine=machine_name(),
+        files=dict(sorted(finding.files.items())[:MOST_RECORDED]),
+        command=tuple(check.run),
+        exit_status=run.exit_status,
+        event=run.event,
+        seconds=run.seconds,
+        output_digest=run.output_digest,
+        output=run.output,
     )
-    try:
-        if check.run:
-            result = _command(result, check, context)
-        else:
-            finding = _KINDS[check.kind](check, context)
-            shown = dict(sorted(finding.files.items())[:MOST_RECORDED])
-            state = finding.state or project_files.state_of(finding.files)
-            result = result._replace(
-                verdict=finding.verdict, found=finding.found, remedy=finding.remedy, files=shown, state=state
-            )
-    except UnreadableError as error:
-        result = result._replace(found=str(error), remedy="correct that, or ask the user")
     return _confirmed(result, context)
 
 
@@ -264,57 +270,42 @@ def _records(check: EvidenceCheck, context: Context) -> _Finding:
     return _Finding(Verdict.PASS, "recorded", state="recorded")
 
 
-def _command(result: EvidenceResult, check: EvidenceCheck, context: Context) -> EvidenceResult:
+def _run(check: EvidenceCheck, context: Context) -> _Finding:
     state = state_of_run(check, context.folder, context.values, context.revision)
-    result = result._replace(command=tuple(check.run), state=state)
-    line = line_of(check.run)
     if not state:
         found = f"no file that matches {joined(check.reads)}"
-        return result._replace(verdict=Verdict.EMPTY, found=found, remedy="write the files that it reads")
-    runs = [each for each in context.evidence.runs if each.check == check.id and _is_of(each, check, context)]
-    enough = [each for each in runs if Level(each.level).rank >= check.lowest_level.rank]
-    newest = max(enough or runs, key=lambda each: each.at, default=None)
+        return _Finding(Verdict.EMPTY, found, "write the files that it reads", state=state)
+    runs = [run for run in context.evidence.runs if run.check == check.id and _is_of(run, check, context)]
+    enough = [run for run in runs if Level(run.level).rank >= check.lowest_level.rank]
+    newest = max(enough or runs, key=lambda run: run.at, default=None)
+    to_run = _how_to_run(check, context)
+    if newest is None and check.lowest_level is Level.CLAIMED:
+        return _Finding(Verdict.PASS, "the agent says so", state=state, level=Level.CLAIMED)
     if newest is None:
-        if check.lowest_level is Level.CLAIMED:
-            return result._replace(verdict=Verdict.PASS, level=Level.CLAIMED, found="the agent says so")
-        return result._replace(
-            verdict=Verdict.NOT_RUN,
-            level=Level.CLAIMED,
-            found="no run of it",
-            remedy=_how_to_run(check, line, context),
-        )
-    result = result._replace(
-        level=newest.level,
-        exit_status=newest.exit_status,
-        event=newest.event,
-        seconds=newest.seconds,
-        output_digest=newest.output_digest,
-        output=newest.output,
-        by=newest.by,
-    )
+        return _Finding(Verdict.NOT_RUN, "no run of it", to_run, state=state, level=Level.CLAIMED)
+    finding = _Finding(Verdict.PASS, f"{newest.level}: it passed", state=state, run=newest)
     if newest.state != state:
-        what = "the files that it reads have changed since" if check.reads else "it ran before the last move"
-        return result._replace(verdict=Verdict.STALE, found=what, remedy=_how_to_run(check, line, context))
+        found = "the files that it reads have changed since" if check.reads else "it ran before the last move"
+        return finding._replace(verdict=Verdict.STALE, found=found, remedy=to_run)
     if newest.verdict != Verdict.PASS:
-        remedy = f"fix the cause; {_how_to_run(check, line, context)}"
-        return result._replace(verdict=newest.verdict, found=newest.problem or "it failed", remedy=remedy)
+        found, remedy = newest.problem or "it failed", f"fix the cause; {to_run}"
+        return finding._replace(verdict=Verdict(newest.verdict), found=found, remedy=remedy)
     if newest not in enough:
-        found = f"it passed, but was only {newest.level}"
-        return result._replace(verdict=Verdict.PASS, found=found, remedy=_how_to_run(check, line, context))
-    return result._replace(verdict=Verdict.PASS, found=f"{newest.level}: it passed")
+        return finding._replace(found=f"it passed, but was only {newest.level}", remedy=to_run)
+    return finding
 
 
 def _is_of(run: CommandRun, check: EvidenceCheck, context: Context) -> bool:
     return run.command == tuple(check.run) and run.folder == context.folder and run.machine == machine_name()
 
 
-def _how_to_run(check: EvidenceCheck, line: str, context: Context) -> str:
+def _how_to_run(check: EvidenceCheck, context: Context) -> str:
     by_us = context.command("run", check.id)
     if check.lowest_level is Level.CHECKED:
         return f"run: {by_us}"
     if check.lowest_level is Level.APPROVED:
         return f"a person runs: {context.command('approve', check.id)}"
-    alone = f"run exactly `{line}` as one command of its own in {context.folder}"
+    alone = f"run exactly `{line_of(check.run)}` as one command of its own in {context.folder}"
     return f"{alone}; if your host does not report commands, run: {by_us}"
 
 

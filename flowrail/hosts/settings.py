@@ -11,8 +11,9 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import config_folder, find_project_root
@@ -140,35 +141,29 @@ def add_hooks(
 
     *forbidden* are the rules of workflows about tools: the hook before a tool is called for those tools only.
     """
-    path = _writable_path(file)
-    before = _read(path)
-    settings = _parse(before, path)
-    changed = with_hooks(settings, permissions=permissions, forbidden=forbidden)
-    after = before if before is not None and changed == settings else _format(changed, before)
-    if not dry_run and after != before:
-        files.make_dir(os.path.dirname(path))
-        files.write_atomic(path, after.encode(), mode=_mode(path))
-    return SettingsChange(file, before, after)
+    return _change(file, partial(with_hooks, permissions=permissions, forbidden=forbidden), dry_run=dry_run)
 
 
 def remove_hooks(file: SettingsFile, *, dry_run: bool) -> SettingsChange:
     """Remove our hooks and permissions from a host's settings. A file that contains nothing else is deleted."""
+    return _change(file, without_hooks, dry_run=dry_run)
+
+
+def _change(file: SettingsFile, change: Callable[[Settings], Settings], *, dry_run: bool) -> SettingsChange:
     path = _writable_path(file)
     before = _read(path)
-    if before is None:
-        return SettingsChange(file, None, None)
     settings = _parse(before, path)
-    changed = without_hooks(settings)
+    changed = change(settings)
     if changed == settings:
         return SettingsChange(file, before, before)
     after = _format(changed, before) if changed else None
-    if not dry_run:
-        if after is None:
-            files.remove(path)
-            with suppress(OSError):  # the folder holds other files
-                os.rmdir(os.path.dirname(path))
-        else:
-            files.write_atomic(path, after.encode(), mode=_mode(path))
+    if after is not None and not dry_run:
+        files.make_dir(os.path.dirname(path))
+        files.write_atomic(path, after.encode(), mode=_mode(path))
+    elif not dry_run:
+        files.remove(path)
+        with suppress(OSError):  # the folder holds other files
+            os.rmdir(os.path.dirname(path))
     return SettingsChange(file, before, after)
 
 

@@ -8,25 +8,24 @@ from __future__ import annotations
 import os
 
 from flowrail.discovery.index import Discovery, combine
-from flowrail.discovery.locations import Locations, Root, Scope
+from flowrail.discovery.locations import Locations, Root, Scope, bundled_folder
 from flowrail.discovery.registry_file import Registry
 from flowrail.discovery.scan.scan import scan
-
-_HERE = os.path.join(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled"
-)  # `catalog` costs more to import
 
 
 def bundled(installed: Discovery) -> Discovery:
     """Return the bundled skills that no installed skill hides."""
-    about = os.stat(_HERE)
-    root = Root(_HERE, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
+    folder = bundled_folder()
+    about = os.stat(folder)
+    root = Root(folder, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
     found = combine(Locations((root,)), scan([root]), Registry(""))
-    taken = {each.skill for each in installed.candidates}
-    taken |= {each.skill for each in installed.skipped if each.is_skill}
+    others = [skipped for skipped in installed.skipped if skipped.is_skill]
+    taken = {folder.skill for folder in (*installed.candidates, *others)}
     return found._replace(
-        candidates=tuple(each for each in found.candidates if each.skill not in taken),
-        skipped=tuple(each for each in found.skipped if each.is_skill and each.skill not in taken),
+        candidates=tuple(candidate for candidate in found.candidates if candidate.skill not in taken),
+        skipped=tuple(
+            skipped for skipped in found.skipped if skipped.is_skill and skipped.skill not in taken
+        ),
     )
 
 

@@ -56,15 +56,13 @@ def findings(
     if "/" in file.address:
         return [*first(found)]
     found.append(_unread(file))
+    if not os.path.lexists(os.path.join(file.folder, CARD)):
+        return [*first((*found, _no_card(file)))]
     try:
-        data = read_bounded(os.path.join(file.folder, CARD), limit=limits.TEXT_BYTES, what="it")
+        data = _read(file.folder)
         text = decode(data, source=CARD)
     except DocumentError as error:
-        if not os.path.lexists(os.path.join(file.folder, CARD)):
-            return [*first((*found, _no_card(file)))]
-        what = f"SKILL.md cannot be read: {error.fact}"
-        place = Place.of(error.place) if error.place.startswith(CARD) else Place(CARD, 1)
-        return [*first(found), Finding("FR168", "warning", what, f"fix {CARD}", place)]
+        return [*first(found), _unreadable(error)]
     found += [_spec(file.folder, data), _handoff(data)]
     if known:
         found += [
@@ -96,11 +94,19 @@ def _spec(path: str, data: bytes) -> Iterator[Finding]:
 def of_card(path: str) -> list[Finding]:
     """Return findings about the SKILL.md of a skill without a workflow: its fields and its handoff block."""
     try:
-        data = read_bounded(os.path.join(path, CARD), limit=limits.TEXT_BYTES, what="it")
+        data = _read(path)
     except DocumentError as error:
-        what = f"SKILL.md cannot be read: {error.fact}"
-        return [Finding("FR168", "warning", what, f"fix {CARD}", Place(CARD, 1))]
+        return [_unreadable(error)]
     return [*_spec(path, data), *_handoff(data)]
+
+
+def _read(folder: str) -> bytes:
+    return read_bounded(os.path.join(folder, CARD), limit=limits.TEXT_BYTES, what="it")
+
+
+def _unreadable(error: DocumentError) -> Finding:
+    place = Place.of(error.place) if error.place.startswith(CARD) else Place(CARD, 1)
+    return Finding("FR168", "warning", f"SKILL.md cannot be read: {error.fact}", f"fix {CARD}", place)
 
 
 def _handoff(data: bytes) -> Iterator[Finding]:
@@ -224,12 +230,12 @@ def _leftover(
         return
     paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
     left = dict.fromkeys(path for path in paths if path not in loaded.files)
-    for each in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if left else ():
-        if each.address != file.address and not each.is_python:
-            others = interfaces.get_with_steps(each)
-            if others is None:
+    for other in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if left else ():
+        if other.address != file.address and not other.is_python:
+            interface = interfaces.get_with_steps(other)
+            if interface is None:
                 return
-            left = dict.fromkeys(path for path in left if path not in others.files)
+            left = dict.fromkeys(path for path in left if path not in interface.files)
     silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
     guesses = Suggestions()
     for path in left:

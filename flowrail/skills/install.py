@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -95,7 +95,10 @@ def install(
 def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
     """Remove what `install` wrote into *root*, except files that have changed since."""
     folders = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
-    done = [_removal(name, folder, _installed(name, folder)) for name, folder in folders.items()]
+    done = [
+        InstalledSkill(name, folder, tuple(_removals(folder, _installed(name, folder).files)))
+        for name, folder in folders.items()
+    ]
     if not dry_run:
         for skill in done:
             for path in (*skill.only(REMOVED), MANIFEST):
@@ -151,10 +154,8 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
             ours[path] = digest
         elif path in was:
             ours[path] = was[path]
-    for path in sorted(was.keys() - wanted.keys()):
-        now = _digest(folder, path)
-        if now is not None:
-            files.append(InstalledFile(path, REMOVED if now == was[path] else LEFT))
+    unwanted = {path: written for path, written in was.items() if path not in wanted}
+    files += [file for file in _removals(folder, unwanted) if file.state != GONE]
     return _Planned(name, folder, tuple(files), original.contents, Manifest(__version__, ours))
 
 
@@ -206,13 +207,11 @@ def _installed(name: str, folder: str) -> Manifest:
     return manifest
 
 
-def _removal(name: str, folder: str, manifest: Manifest) -> InstalledSkill:
-    files: list[InstalledFile] = []
-    for path, written in sorted(manifest.files.items()):
+def _removals(folder: str, written: Mapping[str, str]) -> Iterator[InstalledFile]:
+    """Yield the state that files will have when those are removed that are as they were written."""
+    for path, digest in sorted(written.items()):
         now = _digest(folder, path)
-        state = GONE if now is None else (REMOVED if now == written else LEFT)
-        files.append(InstalledFile(path, state))
-    return InstalledSkill(name, folder, tuple(files))
+        yield InstalledFile(path, GONE if now is None else REMOVED if now == digest else LEFT)
 
 
 def _digest(folder: str, path: str) -> str | None:
