@@ -19,8 +19,8 @@ def bundled(installed: Discovery) -> Discovery:
     about = os.stat(folder)
     root = Root(folder, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
     found = combine(Locations((root,)), scan([root]), Registry(""))
-    others = [skipped for skipped in installed.skipped if skipped.is_skill]
-    taken = {folder.skill for folder in (*installed.candidates, *others)}
+    taken = {candidate.skill for candidate in installed.candidates}
+    taken |= {skipped.skill for skipped in installed.skipped if skipped.is_skill}
     return found._replace(
         candidates=tuple(candidate for candidate in found.candidates if candidate.skill not in taken),
         skipped=tuple(

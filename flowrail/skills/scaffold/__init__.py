@@ -1,7 +1,6 @@
 """Create a skill from the templates in `files/`, or from the text of a skill: a workflow for its author to change.
 
-A new skill passes `flow check`, and its own test walks every transition to an end. In the templates, ``SKILL`` is
-replaced by the name.
+A new skill passes `flow check`, `flow test` and its own test. In the templates, ``SKILL`` is replaced by the name.
 """
 
 from __future__ import annotations
