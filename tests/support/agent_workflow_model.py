@@ -1,6 +1,6 @@
-"""Workflows of agents, questions and gates at random, and a plain reading of them to hold the machine against.
+"""Random workflows with dispatches, questions and gates, and `Reading`, a model of their runs.
 
-`Reading` looks at the tables that the author wrote and at what was settled, and at nothing of ours.
+The model reads only what the author wrote, so that the compiled machine can be compared with it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TABLES: Mapping[str | None, Sequence[str]] = {
     "1-2 / 3 / 4+": ("MSC", "MSC", "MS", "M"),
     "none / 1-4 / 5+": ("MS", "MS", "MS", "MS", "M"),
 }
-"""Which severities block in which round, by their first letters."""
+"""The severities that block in each round, by first letter."""
 OUTCOMES = st.sampled_from((OK, FAIL, ITERATE))
 
 
 @st.composite
 def mixed(draw: st.DrawFn) -> Workflow:
-    """Return a valid workflow: parts of each kind in a row, with ways back to the beginning of any before."""
+    """Return a valid workflow: parts of each kind in a row, with transitions back to the start of earlier ones."""
     kinds = draw(st.lists(st.sampled_from(("plain", "fan", "ask", "gate")), min_size=1, max_size=4))
     starts = [f"{kind}{number}" for number, kind in enumerate(kinds)]
     steps: list[StepDef] = []
@@ -41,8 +41,8 @@ def mixed(draw: st.DrawFn) -> Workflow:
 
 
 def _plain(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
-    ways = {OK: after, FAIL: back, ITERATE: here}
-    return [step(here, next=ways, limit=draw(st.integers(1, 3)))]
+    targets = {OK: after, FAIL: back, ITERATE: here}
+    return [step(here, next=targets, limit=draw(st.integers(1, 3)))]
 
 
 def _fan(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
@@ -67,8 +67,8 @@ def _ask(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepD
         )
         for number in range(draw(st.integers(1, 2)))
     ]
-    ways = {OK: after, FAIL: back, ITERATE: here}
-    return [step(here, questions=asked, next=ways, limit=draw(st.integers(1, 3)))]
+    targets = {OK: after, FAIL: back, ITERATE: here}
+    return [step(here, questions=asked, next=targets, limit=draw(st.integers(1, 3)))]
 
 
 def _gate(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
@@ -86,7 +86,7 @@ _PARTS = {"plain": _plain, "fan": _fan, "ask": _ask, "gate": _gate}
 
 @dataclass
 class Reading:
-    """A run of such a workflow, as a person with the tables in hand would follow it."""
+    """The state of a run."""
 
     definition: Workflow
     step: str | None = field(init=False)
@@ -107,7 +107,7 @@ class Reading:
         return self.definition.step(str(self.step))
 
     def open_after(self, ends: Sequence[str]) -> set[str]:
-        """Return what may be reported of agents' work that ended so; those not named have not ended."""
+        """Return the outcomes that can be reported if dispatches ended so. Missing dispatches have not ended."""
         work = self.here.dispatch
         assert work is not None
         assert isinstance(work.over, tuple)
@@ -119,7 +119,7 @@ class Reading:
         return {FAIL} if len(ends) == total else set()
 
     def said(self, answers: Mapping[str, Sequence[str]]) -> str:
-        """Return the outcome of the answers: the first that is not `ok`."""
+        """Return the outcome of the answers: the first one that is not `ok`."""
         outcomes = [self._answer(each, answers[each.id]) for each in self.here.questions]
         return next((each for each in outcomes if each not in {None, OK}), None) or OK
 
@@ -131,7 +131,7 @@ class Reading:
         return next((each for each in named if each != OK), named[0] if named else None)
 
     def found(self, severities: Sequence[str]) -> str:
-        """Return what the gate makes of what its review has found."""
+        """Return the outcome of the gate for the findings of its review."""
         gate = self.here.gate
         assert gate is not None
         table = TABLES[gate.policy]
@@ -141,7 +141,7 @@ class Reading:
         return FAIL if any(each[0] in blocking for each in severities) else OK
 
     def go(self, outcome: str) -> None:
-        """Take the way of *outcome*, unless the limit turns it or puts its question."""
+        """Take the transition of *outcome*, unless the limit changes it or asks its question."""
         here = self.here
         bound = here.gate.limit if here.gate is not None else here.limit
         allowed = None if bound is None else bound + self.rounds.get(here.id, 0)
@@ -154,7 +154,7 @@ class Reading:
         self._enter(target, "failed" if outcome == FAIL else "completed")
 
     def offered(self) -> list[str]:
-        """Return the answers that the limit's question offers."""
+        """Return the options of the limit's question."""
         another = self.another.get(self.here.id, 0) < 2 and self.here.id not in self.must_only
         must_only = self.here.gate is not None and self.here.id not in self.must_only
         return [
@@ -165,7 +165,7 @@ class Reading:
         ]
 
     def answer_limit(self, answer: str) -> None:
-        """Go on as the user has said."""
+        """Continue with the user's answer to the limit's question."""
         here = self.here
         self.asked_limit, self.status = False, "active"
         if answer == "stop":

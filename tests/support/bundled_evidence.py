@@ -1,4 +1,4 @@
-"""A diligent agent: before it reports a step of a bundled skill, it provides the evidence that the step demands."""
+"""Provide the evidence that steps of bundled skills demand, before they are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowrail.discovery.locations import bundled_folder
 
 
 def provide_evidence(words: Sequence[str]) -> None:
-    """Write what `flow step SKILL OUTCOME …` needs as evidence, if *words* are such a command."""
+    """Write the evidence for `flow step SKILL OUTCOME …`, if *words* are such a command."""
     if len(words) < 3 or words[0] != "step" or words[2].startswith("-"):
         return
     if not os.path.isdir(os.path.join(bundled_folder(), words[1].partition("/")[0])):

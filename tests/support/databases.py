@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, started on a free port; and the addresses of every kind of store."""
+"""A PostgreSQL server for the tests on a free port."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class Server:
 def postgres(*, flushes: bool = False) -> Iterator[Server]:
     """Start a server with its data in a temporary folder; skip the test if none is installed.
 
-    Whether it *flushes* what it writes counts only if the machine fails.
+    Without *flushes*, data would be lost if the machine failed.
     """
     if program("initdb") is None or program("pg_ctl") is None:
-        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o700)
         if os.geteuid() == 0:
@@ -117,4 +117,4 @@ def _user() -> str:
             return pwd.getpwnam(name).pw_name
         except KeyError:
             continue
-    pytest.skip("PostgreSQL does not run as root, and there is no other user here")
+    pytest.skip("PostgreSQL does not run as root, and the machine has no other user for it")

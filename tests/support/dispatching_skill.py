@@ -1,4 +1,4 @@
-"""A skill that gives work to agents, and a world whose clock stands until it is moved."""
+"""A skill that dispatches work to agents, and operations on its session with a clock that tests move."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ def put_lead(name: str = "lead", text: str = LEAD, *, join: str = "all", one: st
 
 
 class Clock:
-    """A clock that stands."""
+    """A clock that only moves forward on request."""
 
     def __init__(self) -> None:
         self.moment = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
     def __call__(self) -> str:
-        """Return the moment, as sessions write it."""
+        """Return the time as sessions store it."""
         return self.moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def forward(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the clock."""
         self.moment += timedelta(seconds=seconds)
 
 
 class Team:
-    """The orchestrator of a session and its agents; all of them run the commands as processes."""
+    """The orchestrator of a session, and its agents."""
 
     def __init__(self, skill: str = "lead", params: Mapping[str, Any] | None = None) -> None:
         self.clock = Clock()
@@ -98,7 +98,7 @@ class Team:
         self.id = steps.begin(self.world, skill, params or {}).guidance.session
 
     def told(self, session: str | None = None) -> Guidance:
-        """Return the guidance of a session as it is now."""
+        """Return the current guidance of a session."""
         return steps.look(self.world, session or self.id).guidance
 
     def statuses(self) -> list[str]:
@@ -106,19 +106,19 @@ class Team:
         return [each.outcome or each.status for each in self.told().dispatches]
 
     def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Assignment:
-        """Claim a piece of work by its number."""
+        """Claim a dispatch by its number."""
         return dispatched_work.claim(
             self.world, self.id, self.told().dispatches[number - 1].id, holder, **more
         )
 
     def child(self, number: int = 1, holder: str | None = None) -> str:
-        """Claim a piece of work that has a workflow, and return the session."""
+        """Claim a dispatch with a workflow, and return its session."""
         answer = self.claim(number, holder)
         assert isinstance(answer, Answer)
         return answer.guidance.session
 
     def handed(self, number: int = 1, holder: str | None = None, **more: Any) -> Assignment:
-        """Claim a piece of work that is free-form."""
+        """Claim a dispatch with a prompt."""
         handed = self.claim(number, holder, **more)
         assert isinstance(handed, Assignment)
         return handed
@@ -137,20 +137,20 @@ class Team:
         return answer.guidance
 
     def work(self, session: str, outcome: str = "ok", found: str = "something") -> Guidance:
-        """Walk an agent's session to its end."""
+        """Report both steps of an agent's session."""
         self.report("ok", session)
         return self.report(outcome, session, found=found)
 
     def ask(self, session: str, name: str = "db", **parts: Any) -> PendingQuestions:
-        """Put a question of an agent to the user."""
+        """Ask a question as an agent."""
         return questions.ask(self.world, session, [question(name, **parts)])
 
     def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
-        """Give the user's answers."""
+        """Answer questions as the user."""
         return questions.answer(self.world, session, given_answers(pairs, list), reason).guidance
 
     def kinds(self, session: str | None = None) -> list[str]:
-        """Return what kinds of records a session has."""
+        """Return the kinds of the records of a session."""
         return [record.kind for record in self.world.store.records(session or self.id)]
 
     def sessions(self) -> set[str]:

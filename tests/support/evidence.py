@@ -1,4 +1,4 @@
-"""A project in git with a skill whose one step demands evidence, and the results of its checks."""
+"""A repository with a skill that demands evidence, and the verdicts of its checks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def begin(name: str = "built") -> str:
 
 
 def report(session: str, outcome: str = "ok", *words: str, name: str = "built") -> dict[str, str]:
-    """Report an outcome; return the verdict of each check that was missing, empty if the report was accepted."""
+    """Report an outcome, and return the verdict of each missing check. It is empty if the report was accepted."""
     ran = flow("step", name, outcome, "--session", session, *words, "--json")
     if ran.status == 0:
         return {}

@@ -67,7 +67,7 @@ def put_prompted() -> None:
 
 
 def configure(*, program: str = "", **limits: object) -> None:
-    """Configure the pool of stand-ins, and approve the project for it. *program* is `claude` or `codex`."""
+    """Configure the pool, and approve the project for it. *program* is `claude` or `codex`."""
     home = Path(os.environ["HOME"])
     memory = home / "memory"
     memory.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ def configure(*, program: str = "", **limits: object) -> None:
 
 @contextmanager
 def worker(*words: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a worker as a process of its own, and stop it in the end."""
+    """Run a worker as a process, and stop it at the end."""
     process = subprocess.Popen(
         [sys.executable, "-c", ENTRY, "fleet", "worker", "--pool", POOL, *words],
         env={**os.environ, "PATH": f"{PROGRAMS}:{Path(sys.executable).parent}:{os.environ['PATH']}"},
@@ -108,9 +108,9 @@ def run_session(skill: str, *words: str) -> str:
 
 
 def until(holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-    """Return the status of the fleet as soon as something *holds* of it; fail if nothing changes for two minutes.
+    """Return the status of the fleet as soon as it meets a condition; fail if nothing changes for two minutes.
 
-    Its database may be away meanwhile.
+    Its database may be unavailable in the meantime.
     """
     newest: object = None
     deadline = time.monotonic() + _STUCK_SECONDS

@@ -11,12 +11,12 @@ FOLDER = Path(__file__).parents[1] / "golden"
 
 
 def writing() -> bool:
-    """Return whether files are to be written as they should be."""
+    """Return whether golden files are written instead of compared."""
     return os.environ.get("FLOWRAIL_GOLDEN") == "write"
 
 
 def as_in_golden_file(name: str, text: str) -> bool:
-    """Return whether the golden file *name* holds *text*, with a line feed after it."""
+    """Return whether the golden file *name* contains *text* and a line feed."""
     file = FOLDER / name
     if writing():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ def as_in_golden_file(name: str, text: str) -> bool:
 
 
 def in_golden_block(file: Path, name: str, content: str) -> bool:
-    """Return whether the marked block *name* of a Markdown file holds *content*."""
+    """Return whether the marked block *name* of a Markdown file contains *content*."""
     text = file.read_text(encoding="utf-8")
     if writing():
         block = only_block(text, name)

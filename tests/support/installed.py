@@ -1,4 +1,4 @@
-"""A bundled skill installed in the project: what lies there, and how it came to."""
+"""The files of a bundled skill that is installed in the project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUNDLE = Path(bundled_folder()) / SKILL
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return the files below *folder* by their paths, our own list left out."""
+    """Return the files below *folder* by path, without the manifest."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -31,13 +31,13 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def states(*words: str) -> dict[str, str]:
-    """Run a command about one skill and return what became of each file."""
+    """Run a command for one skill and return the state of each file."""
     (placed,) = next(value for value in told(*words).values() if isinstance(value, list))
-    return {each["path"]: each["state"] for each in placed["files"]}
+    return {file["path"]: file["state"] for file in placed["files"]}
 
 
 def as_by_another_version(folder: Path) -> None:
-    """Make *folder* look as if another version had installed it, with one text different and one more."""
+    """Change *folder* as if another version had installed it, with one different text and one more."""
     data = manifest(folder)
     for path, text in {"steps/synthesis.md": "Once.\n", "steps/old.md": "Told no more.\n"}.items():
         (folder / path).write_text(text)

@@ -1,4 +1,4 @@
-"""A host that has our verbs as tools: the SDK's own client, over standard input and output."""
+"""A client of the MCP server, and simulated agents that call its tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flowrail.mcp.tools import Tools as OurTools
 
 
 class Tools:
-    """A server at work, and calls of its tools; each returns text, data, and whether it was refused."""
+    """A running server. A call of a tool returns text, data, and whether it was refused."""
 
     def __init__(self, portal: Any, client: Client) -> None:
         self._portal = portal
@@ -52,19 +52,19 @@ class Tools:
         return error
 
     def wrong(self, tool: str, **arguments: Any) -> str:
-        """Call a tool with arguments that it does not take and return what it says."""
+        """Call a tool with wrong arguments and return its answer."""
         text, _, is_error = self(tool, **arguments)
         assert is_error, text
         return str(text)
 
     def ask(self, method: str, *words: Any) -> Any:
-        """Ask the server anything else that the client can ask."""
+        """Call another method of the client."""
         return self._portal.call(getattr(self.client, method), *words)
 
 
 @contextmanager
 def served(*options: str, before: str = "", mode: str = "auto") -> Iterator[Tools]:
-    """Run a server for as long as the context is open; *before* is Python that it runs first.
+    """Run a server as a process. *before* is Python that runs first.
 
     *mode* is how client and server find the version of the protocol.
     """
@@ -83,14 +83,14 @@ def served(*options: str, before: str = "", mode: str = "auto") -> Iterator[Tool
 
 @contextmanager
 def inside() -> Iterator[Tools]:
-    """Run a server in this process, which starts quicker."""
+    """Run a server in this process, which starts faster."""
     server = build(OurTools(store=None, roots=()))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
         yield Tools(portal, client)
 
 
 class ToolTeam(Team):
-    """Agents that have tools instead of a shell: what they read names calls, and they make those."""
+    """Agents with tools instead of a shell. They make the printed calls."""
 
     def __init__(self, tools: Tools, habit: Habit | None = None) -> None:
         super().__init__(habit or Habit())
@@ -99,7 +99,7 @@ class ToolTeam(Team):
     def _ran(self, line: str, *, refused: bool = False) -> Ran:
         self.commands += 1
         tool, _, arguments = line.partition(" ")
-        assert tool != "flow", f"a command stands where a call should: {line}"
+        assert tool != "flow", f"a command is printed instead of a call: {line}"
         text, data, is_error = self.tools(tool, **json.loads(arguments))
         assert refused or not is_error, (line, text)
         return Ran(2 if is_error and data["error"]["code"] else 0, text, "")

@@ -1,4 +1,4 @@
-"""Payloads and handoffs to try things with."""
+"""Payloads of handoffs: examples of each version, changed examples, and their problems."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NOW = datetime(2026, 2, 4, 19, 40, tzinfo=UTC)
 
 
 def example(version: str) -> dict[str, Any]:
-    """Return the example of that version as plain data, with a hash that is its own."""
+    """Return the example of a version as plain data with a correct hash."""
     handoff = dict(read_file(str(PAYLOADS / FILES[version])).handoff)
     return integrity.sealed(version, handoff) if version in {"2.0", "3.0"} else handoff
 
 
 def document(handoff: Mapping[str, Any], form: str = "json") -> Payload:
-    """Return *handoff* as a document that was read."""
+    """Return *handoff* as a payload that was read."""
     return read(render(handoff, form), source=f"payload.{form}")
 
 
 def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[PayloadProblem]:
-    """Return what is wrong with *handoff*, with its hash set again unless the test is about the hash."""
+    """Return the problems of *handoff*, by default after renewing its hash."""
     version = str(handoff.get("version", ""))
     if sealed and version in {"2.0", "3.0"} and isinstance(handoff.get("meta", {}), dict):
         handoff = integrity.sealed(version, handoff)
@@ -39,7 +39,7 @@ def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -
 
 
 def errors(handoff: Mapping[str, Any], **asked: Any) -> list[str]:
-    """Return the errors among them, in words."""
+    """Return the messages of the errors among the problems."""
     return [str(each) for each in problems(handoff, **asked) if each.severity == "error"]
 
 
@@ -49,7 +49,7 @@ def without(handoff: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def with_(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
-    """Return *handoff* with *value* at a dotted *path*, indices included."""
+    """Return *handoff* with *value* at a dotted *path*, which may contain indices."""
 
     def put(inner: Any, key: Any) -> None:
         inner[key] = value
@@ -59,8 +59,8 @@ def with_(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any
 
 def _changed(handoff: Mapping[str, Any], path: str, change: Any) -> dict[str, Any]:
     new: Any = copy.deepcopy(dict(handoff))
-    inner, (*way, last) = new, path.split(".")
-    for name in way:
+    inner, (*parents, last) = new, path.split(".")
+    for name in parents:
         inner = inner[int(name) if name.isdigit() else name]
     change(inner, int(last) if last.isdigit() else last)
     return dict(new)

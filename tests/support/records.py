@@ -21,5 +21,5 @@ def records(made: Workflow, *reports: str | Report, seconds: int = 90, **params:
 
 
 def at(second: int) -> str:
-    """Return a moment on a morning, so many seconds on."""
+    """Return the time this many seconds after ten o'clock."""
     return f"2026-02-04T{10 + second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}.000Z"

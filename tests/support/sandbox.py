@@ -1,4 +1,4 @@
-"""A project with skills written as texts, and commands run in it: in process, or as real processes."""
+"""Write skills into a project, and run commands in it: in this process or as processes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ steps:
   - {id: third, title: Third, next: {ok: null}}
 """
 LOOP_TEXTS = {f"steps/{name}.md": f"Do the {name}.\n" for name in ("first", "second", "third")}
-"""Three steps, the second as often as three times, each with a file of its own."""
+"""Three steps, each with a file. The second is repeated up to three times."""
 
 ASKING = """\
 name: NAME
@@ -65,7 +65,7 @@ steps:
     next: {ok: tell, iterate: look}
   - {id: tell, title: Tell, actions: ["Sure: $sure, where: $where."], next: {ok: null, fail: null}}
 """
-"""A step that decides by rules over reported facts, and may be entered three times."""
+"""A step whose rules decide from reported facts, with a limit of three."""
 
 HANDLER = """\
 from flowrail import Outcome, StepDef, Workflow
@@ -81,7 +81,7 @@ WORKFLOW = Workflow(
     StepDef("second", "Second", ["Do the rest."], next={Outcome.OK: None}),
 )
 """
-"""A Python workflow whose first step is decided by a handler with BODY."""
+"""A Python workflow. BODY is the handler of its first step."""
 
 
 BUNDLED = [found.name for found in listing(())]
@@ -89,7 +89,7 @@ BUNDLED = [found.name for found in listing(())]
 
 
 class Ran(NamedTuple):
-    """What a command came to."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -108,7 +108,7 @@ class Ran(NamedTuple):
 
 
 class Terminal(io.StringIO):
-    """A stream at which a person sits."""
+    """A stream that is a terminal."""
 
     def isatty(self) -> bool:
         """Return that it is a terminal."""
@@ -146,7 +146,7 @@ def told(*words: str, stdin: bytes = b"") -> Any:
 
 
 def params_of(skill: str) -> str:
-    """Return the required parameters of a skill, with examples, as words of a command line."""
+    """Return options with examples of the required parameters of a skill."""
     needed = [param for param in told("show", skill)["params"] if param.get("required")]
     return " ".join(
         f"-p {shlex.quote(param['name'] + '=' + str(param.get('example') or 'x'))}" for param in needed
@@ -161,7 +161,7 @@ def refused(*words: str, stdin: bytes = b"") -> tuple[int, dict[str, Any]]:
 
 
 ENTRY = "import sys; from flowrail.__main__ import main; sys.exit(main())"
-"""What the installed command runs."""
+"""The code of the installed command."""
 
 
 def process(
@@ -171,9 +171,9 @@ def process(
     before: str = "",
     measured: bool = True,
 ) -> Ran:
-    """Run a command as a process of its own; *before* is Python that it runs first.
+    """Run a command as a process. *before* is Python that runs first.
 
-    Not *measured*, it is kept from writing down what it covers, for one that cannot or may not write.
+    Without *measured*, its coverage is not recorded, for a process that cannot write.
     """
     provide_evidence(words)
     command = [sys.executable, "-c", f"{before}\n{ENTRY}", *words]
@@ -185,7 +185,7 @@ def process(
 
 
 def clean_environment() -> dict[str, str]:
-    """Return an environment with nothing in it that Python or a tool might act on."""
+    """Return an environment with only PATH and HOME."""
     return {name: os.environ[name] for name in ("PATH", "HOME")}
 
 
@@ -207,7 +207,7 @@ def put_skill(
     file: str = "workflow.yaml",
     texts: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a skill with its card and return its folder; *texts* are more files by their paths."""
+    """Write a skill with its SKILL.md and return its folder. *texts* are more files by path."""
     folder = (where or project_skills()) / name
     for path, content in {"SKILL.md": CARD, file: text, **(texts or {})}.items():
         full = folder / path
@@ -219,13 +219,13 @@ def put_skill(
 def put_python(
     name: str, body: str = "return Outcome.OK", *, where: Path | None = None, before: str = ""
 ) -> Path:
-    """Write a Python skill whose first step's handler has *body*; *before* is at the top."""
+    """Write a Python skill. *body* is the handler of its first step, *before* the top of the file."""
     indented = body.replace("\n", "\n    ")
     return put_skill(name, before + HANDLER.replace("BODY", indented), where=where, file="workflow.py")
 
 
 def allow(skill: str) -> None:
-    """Let a project's skill run, as a person would who looked at its digest."""
+    """Approve a project's skill."""
     digest = next(
         line.split()[1]
         for line in flow("skill", "trust", skill, "--digest", "0").out.splitlines()
@@ -240,7 +240,7 @@ def sessions_folder(store: Path | None = None) -> Path:
 
 
 def bytes_below(folder: Path, but: Collection[str] = ()) -> dict[str, tuple[int, int, bytes]]:
-    """Return every file below *folder*, some names left out: inode, time of change, content."""
+    """Return the inode, the time of change and the content of every file below *folder*, except some names."""
     found: dict[str, tuple[int, int, bytes]] = {}
     for path in sorted(each for each in folder.rglob("*") if each.name not in but):
         about = path.lstat()
@@ -255,7 +255,7 @@ def bytes_below(folder: Path, but: Collection[str] = ()) -> dict[str, tuple[int,
 
 @contextmanager
 def unchanged(folder: Path) -> Iterator[None]:
-    """Hold that nothing below *folder* changes meanwhile."""
+    """Check that the body changes nothing below *folder*."""
     before = bytes_below(folder)
     yield
     assert bytes_below(folder) == before

@@ -1,4 +1,4 @@
-"""Makers of skills on disk, with dull defaults."""
+"""SKILL.md files that discovery reads, repositories, candidates and a registry."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ handoff:
 
 
 def head(name: str = "a-skill", *more: str, description: str = "Does things. Use it for things.") -> str:
-    """Return a SKILL.md that is in order, with *more* lines of frontmatter."""
+    """Return a correct SKILL.md with *more* lines of frontmatter."""
     lines = "".join(f"{each.rstrip()}\n" for each in more)
     return f"---\nname: {name}\ndescription: {description}\n{lines}---\n\n# {name}\n"
 
 
 def put(root: Path, folder: str, text: str | bytes | None = None, *, file: str = "SKILL.md") -> Path:
-    """Write a skill that accepts handoffs, or what *text* says, and return its file."""
+    """Write a skill that accepts handoffs, or *text*, and return its file."""
     path = root / folder / file
     path.parent.mkdir(parents=True, exist_ok=True)
     content = head(os.path.basename(folder), ACCEPTING) if text is None else text
@@ -35,7 +35,7 @@ def put(root: Path, folder: str, text: str | bytes | None = None, *, file: str =
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run the real git without anything of this machine's own settings."""
+    """Run git without the settings of this machine."""
     environ: Mapping[str, str] = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -62,7 +62,7 @@ def repository(path: Path) -> Path:
 
 
 def candidate(skill: str = "a-skill", *, scope: Scope = Scope.GLOBAL, **fields: Any) -> Candidate:
-    """Return a candidate for research that accepts from anyone, or what *fields* say."""
+    """Return a candidate for research that accepts from any skill, with *fields* replaced."""
     named: dict[str, Any] = {"name": skill, "priority": scope.priority, "categories": ("research",), **fields}
     return Candidate(skill, scope, f"/skills/{skill}/SKILL.md", **named)
 
@@ -111,4 +111,4 @@ meta:
   last_scan: "2026-02-07T18:30:00Z"
   discovery_mode: "hybrid"
 """
-"""The example of the registry's own document."""
+"""The example of the registry's specification."""

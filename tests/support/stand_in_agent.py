@@ -1,7 +1,7 @@
-"""A program that workers run in place of an agent: it knows its prompt and the commands that are printed.
+"""The program that workers run instead of an agent. It knows only its prompt and the printed commands.
 
-How it behaves is in its prompt as `behave=WORD`; without that it does all steps. Some behaviours are those of a first
-run only: the folder of the first argument remembers who ran before.
+The prompt may contain `behave=WORD`; otherwise the program reports all steps. Some behaviours apply only to the first
+run, which the folder in the first argument records.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def steps(session: str, kind: str) -> int:
-    """Report each step of a session until it ends or waits for others."""
+    """Report each step of a session until it ends or waits."""
     state = json.loads(flow("status", session, "--json").stdout)
     while True:
         waits = any(not question["answer"] for question in state["questions"]) or any(

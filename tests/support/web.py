@@ -1,4 +1,4 @@
-"""A running `flow ui`, and requests to it as a browser would send them."""
+"""A running `flow ui`, and requests to it as a browser sends them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ steps:
     next: {ok: publish, fail: test}
   - {id: publish, title: Publish, actions: [Publish it.], next: {ok: null, fail: null}}
 """
-"""A step that loops, one that asks a person, and one after it."""
+"""A step with a loop, one that asks a person, and a last one."""
 
 PUBLISH = """\
 name: NAME
@@ -108,25 +108,25 @@ class Website:
         return found.group(1)
 
     def change(self, path: str, body: Mapping[str, object]) -> Answered:
-        """Send a change as our own page does."""
+        """Send a change as the page does."""
         headers = {"Origin": self.origin, "X-Flow-Csrf": self.csrf(), "Content-Type": "application/json"}
         return self.request(path, "POST", body=json.dumps(body), headers=headers)
 
 
 def default_interrupt() -> None:
-    """Let a child be interrupted even if the tests run in the background, where it would be ignored."""
+    """Restore the default handler of SIGINT, which processes in the background ignore."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def own_terminal() -> None:
-    """Make the terminal that is standard output the child's own, as it is for a person who starts it there."""
+    """Make the terminal on standard output the controlling terminal, as in a person's shell."""
     default_interrupt()
     fcntl.ioctl(1, termios.TIOCSCTTY, 0)
 
 
 @contextmanager
 def website(*options: str, at_terminal: bool = False) -> Iterator[Website]:
-    """Run `flow ui` in the current folder, as a process of its own, in a pipe or at a terminal."""
+    """Run `flow ui` in the current folder as a process, in a pipe or at a terminal."""
     ours, theirs = pty.openpty() if at_terminal else os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-c", ENTRY, "ui", "--no-open", *options],
