@@ -270,24 +270,20 @@ def json_answers() -> None:
         out(f"{TITLES.get(name, f'`flow {name}`')}", f": {', '.join(f'`{key[1:]}`' for key in tops)}", "")
     out("## What the keys mean", "")
     where: dict[str, set[str]] = {}
-    for keys in golden.values():
-        for key in keys:
-            _, _, last = key.rpartition(".")
-            parent = key.rpartition(".")[0].rpartition(".")[2].removesuffix("[]")
-            where.setdefault(last.removesuffix("[]"), set()).add(parent)
-    table(
-        "Key",
-        "Of",
-        "Meaning",
-        rows=[
-            (
-                f"`{key}`",
-                ", ".join(f"`{each}`" for each in sorted(where[key]) if each) or "the answer",
-                MEANINGS[key],
-            )
-            for key in sorted(where)
-        ],
-    )
+    for key in (key for keys in golden.values() for key in keys):
+        above, _, last = key.replace("[]", "").rpartition(".")
+        where.setdefault(last, set()).add(above.rpartition(".")[2])
+    if unused := MEANINGS.keys() - where.keys():
+        raise ValueError(f"no answer has these keys: {unused}")
+    rows: list[tuple[object, ...]] = [
+        (
+            f"`{key}`",
+            ", ".join(f"`{each}`" for each in sorted(where[key]) if each) or "the answer",
+            MEANINGS[key],
+        )
+        for key in sorted(where)
+    ]
+    table("Key", "Of", "Meaning", rows=rows)
 
 
 TITLES = {
