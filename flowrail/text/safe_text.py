@@ -209,34 +209,22 @@ def xml_verbatim(text: str) -> str:
     return f"{before}<![CDATA[{inside.replace(']]>', ']]]]><![CDATA[>')}]]>{after}"
 
 
-def xml_attribute(text: str) -> str:
-    """Return *text* as the value of an attribute in double quotes."""
-    return _attribute_text(text).replace('"', "&quot;")
-
-
 def attributes(**values: object) -> str:
     """Return attributes, each with a space before it, without those that are `None`.
 
     A value with double quotes, such as a list as JSON, is put in single quotes, so that it can be copied as it is.
     """
     return "".join(
-        f" {name.rstrip('_')}={_quoted(_as_text(value))}"
-        for name, value in values.items()
-        if value is not None
+        f" {name.rstrip('_')}={_quoted(value)}" for name, value in values.items() if value is not None
     )
 
 
-def _quoted(text: str) -> str:
-    in_single_quotes = '"' in text and "'" not in text
-    return f"'{_attribute_text(text)}'" if in_single_quotes else f'"{xml_attribute(text)}"'
-
-
-def _attribute_text(text: str) -> str:
-    return xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _quoted(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    shown = xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
+    if '"' in shown and "'" not in shown:
+        return f"'{shown}'"
+    return '"' + shown.replace('"', "&quot;") + '"'
 
 
 def content(text: str) -> str:
@@ -259,3 +247,18 @@ def block(tag: str, lines: Iterable[str], /, **values: object) -> Markup:
 def listing(tag: str, item: str, texts: Iterable[str], /, **values: object) -> Markup:
     """Return an element with one *item* for each of *texts*."""
     return block(tag, [element(item, text) for text in texts], **values)
+
+
+def printed_element(tag: str, text: str, /, **values: object) -> str:
+    """Return an element around foreign text for an output. It is not `Markup`: a text that quotes it stays a text."""
+    return printed_markup(tag, xml_verbatim(text), **values)
+
+
+def printed_block(tag: str, lines: Iterable[str], /, **values: object) -> str:
+    """Return an element of an output around *lines* of markup."""
+    return printed_markup(tag, "\n".join(["", *lines, ""]), **values)
+
+
+def printed_markup(tag: str, inside: str, /, **values: object) -> str:
+    """Return an element of an output around markup."""
+    return f"<{tag}{attributes(**values)}>{inside}</{tag}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from typing import Any
@@ -185,6 +186,22 @@ def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> 
     assert one_line(topic)[:60] in (tree.findtext("briefing") or "")
     for shown in (as_text.render(guidance), as_text.standing(guidance)):
         assert visible(shown) == shown
+
+
+def test_a_fact_that_quotes_what_was_printed_before_stays_a_text() -> None:
+    definition = workflow(
+        step("look", next={"ok": "tell"}, reports={"found": Arg()}),
+        step("tell", actions=["You found: $found"]),
+    )
+    session = start(definition, session_id="dull-abc234")
+    printed = [as_xml.render(guide(definition, session)), assignment_xml(PROMPT)]
+
+    for case in re.findall(r"<case.*?</case>|<ask_command.*?</ask_command>", "".join(printed)):
+        later = guide(definition, advance(definition, session, Report("ok", {"found": case})))
+        action = ET.fromstring(as_xml.render(later)).find("current_action")  # noqa: S314 - our own output
+
+        assert action is not None
+        assert action.text == f"\nYou found: {case}\n"
 
 
 # --- prompts of dispatches

@@ -32,7 +32,14 @@ from flowrail.formatters.guidance.content import (
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
 from flowrail.machines.sessions.session import CLAIMED, PENDING
-from flowrail.text.safe_text import Markup, Verbatim, attributes, block, content, element, xml_verbatim
+from flowrail.text.safe_text import (
+    attributes,
+    content,
+    printed_block,
+    printed_element,
+    printed_markup,
+    xml_verbatim,
+)
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.dispatched_work import Join
@@ -73,7 +80,7 @@ ENOUGH = (
 
 def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as one well-formed element: a step and its next commands."""
-    return block(
+    return printed_block(
         "step_output",
         [*_step(guidance, show), *_work(guidance, show), *_report(guidance, show)],
         session=guidance.session,
@@ -84,17 +91,13 @@ def render(guidance: Guidance, show: Show = str) -> str:
     )
 
 
-def _verbatim(tag: str, text: str, /, **values: object) -> Markup:
-    return element(tag, Verbatim(text), **values)
-
-
-def _step(guidance: Guidance, show: Show) -> Iterator[Markup]:
+def _step(guidance: Guidance, show: Show) -> Iterator[str]:
     """Yield the step and its instructions."""
     if guidance.briefing is not None:
-        yield _verbatim("briefing", briefing_text(guidance.briefing))
+        yield printed_element("briefing", briefing_text(guidance.briefing))
     step = guidance.step
     if step is not None:
-        yield _verbatim(
+        yield printed_element(
             "step_header",
             step.title,
             id=step.id,
@@ -106,52 +109,54 @@ def _step(guidance: Guidance, show: Show) -> Iterator[Markup]:
             skipped=" ".join(step.skipped) or None,
         )
     instructions = "\n".join(map(content, pieces(guidance, show))).strip("\n")
-    yield block("current_action", [Markup(instructions)])
+    yield printed_block("current_action", [instructions])
     if guidance.forbids:
-        yield _verbatim("not_in_this_step", ", ".join(guidance.forbids))
+        yield printed_element("not_in_this_step", ", ".join(guidance.forbids))
 
 
-def _work(guidance: Guidance, show: Show) -> Iterator[Markup]:
+def _work(guidance: Guidance, show: Show) -> Iterator[str]:
     """Yield answers, dispatches, questions and findings."""
     for answer in guidance.answers:
         said = _said(answer.question, answer.answer)
-        yield element("user_said", said, id=answer.id, reason=answer.reason or None)
+        yield printed_markup("user_said", said, id=answer.id, reason=answer.reason or None)
     if guidance.join is not None:
         yield _dispatches(guidance, guidance.join, show)
     if guidance.questions:
         how = how_to_ask(guidance, show)
-        ask = [_verbatim("ask", how)] if how else []
-        yield block("questions", [*ask, *(_question(guidance, one, show) for one in guidance.questions)])
+        ask = [printed_element("ask", how)] if how else []
+        yield printed_block(
+            "questions", [*ask, *(_question(guidance, one, show) for one in guidance.questions)]
+        )
     findings, more = findings_of(guidance, show)
     for finding in findings:
         about = {"severity": finding.severity, "round": finding.round, "place": finding.place}
-        yield _verbatim("finding", finding.text, id=finding.id, **about)
+        yield printed_element("finding", finding.text, id=finding.id, **about)
     if more:
-        yield _verbatim("more_findings", more)
+        yield printed_element("more_findings", more)
     if guidance.finding_command:
         condition = UNRECORDED if guidance.dispatches else None
         command = show(guidance.finding_command)
-        yield _verbatim("finding_command", command, **{"append": FINDING, "if": condition})
+        yield printed_element("finding_command", command, **{"append": FINDING, "if": condition})
 
 
-def _report(guidance: Guidance, show: Show) -> Iterator[Markup]:
+def _report(guidance: Guidance, show: Show) -> Iterator[str]:
     """Yield the evidence that is needed, and the next commands."""
     if guidance.evidence:
         checks = [_check(guidance, check, show) for check in guidance.evidence]
-        yield block("evidence", [Verbatim(about_evidence(guidance)), *checks])
+        yield printed_block("evidence", [about_evidence(guidance), *checks])
     if guidance.next:
         is_new = show is str and (guidance.revision == 0 or guidance.briefing)
-        keep = [_verbatim("keep", KEEP)] if is_new else []
+        keep = [printed_element("keep", KEEP)] if is_new else []
         cases = [_case(guidance, offer, show) for offer in guidance.next]
-        yield block("next", [*keep, *_wants(guidance), *cases])
+        yield printed_block("next", [*keep, *_wants(guidance), *cases])
 
 
-def _dispatches(guidance: Guidance, join: Join, show: Show) -> Markup:
+def _dispatches(guidance: Guidance, join: Join, show: Show) -> str:
     most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
-    return block(
+    return printed_block(
         "dispatches",
         [
-            *(_verbatim("launch", text) for text in _launch(guidance, join)),
+            *(printed_element("launch", text) for text in _launch(guidance, join)),
             *(_dispatch(guidance, dispatch, join, most, show) for dispatch in guidance.dispatches),
         ],
         needed=join.needed,
@@ -178,9 +183,9 @@ def _launch(guidance: Guidance, join: Join) -> Iterator[str]:
         yield ENOUGH if join.open else ALL_ENDED
 
 
-def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int, show: Show) -> Markup:
+def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int, show: Show) -> str:
     is_done = dispatch.status == "done" and not dispatch.again
-    return _verbatim(
+    return printed_element(
         "dispatch",
         result_of(dispatch, most) if is_done else command_of(dispatch, join, show),
         id=dispatch.id,
@@ -198,11 +203,11 @@ def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int,
     )
 
 
-def _said(question: str, answer: tuple[str, ...]) -> Markup:
-    return Markup(f"{_verbatim('text', question)}{xml_verbatim('; '.join(answer))}")
+def _said(question: str, answer: tuple[str, ...]) -> str:
+    return f"{printed_element('text', question)}{xml_verbatim('; '.join(answer))}"
 
 
-def _question(guidance: Guidance, question: QuestionView, show: Show) -> Markup:
+def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
     is_open = question.answer is None
     about = attributes(
         id=question.id,
@@ -213,9 +218,9 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> Markup:
         until=question.due if is_open else None,
     )
     if question.answer is not None:
-        return Markup(f"<answered{about}>{_said(question.text, question.answer)}</answered>")
+        return f"<answered{about}>{_said(question.text, question.answer)}</answered>"
     options = [
-        _verbatim(
+        printed_element(
             "option",
             shown(option.command, show),
             label=option.label,
@@ -223,35 +228,33 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> Markup:
         )
         for option in question.options
     ]
-    return Markup(
-        "\n".join([f"<question{about}>{_verbatim('text', question.text)}", *options, "</question>"])
-    )
+    return "\n".join([f"<question{about}>{printed_element('text', question.text)}", *options, "</question>"])
 
 
-def _check(guidance: Guidance, check: EvidenceView, show: Show) -> Markup:
+def _check(guidance: Guidance, check: EvidenceView, show: Show) -> str:
     inside = xml_verbatim(check.expected)
     if check.run:
-        inside += _verbatim("run", check.run)
+        inside += printed_element("run", check.run)
     if check.command:
-        inside += _verbatim(purpose_of(check).replace(" ", "_"), show(check.command))
+        inside += printed_element(purpose_of(check).replace(" ", "_"), show(check.command))
     now = "waived" if check.waived else check.verdict or None
     about = {**outcomes_of(guidance, check), "level": check.level, "now": now}
-    return element("check", Markup(inside), id=check.id, **about)
+    return printed_markup("check", inside, id=check.id, **about)
 
 
-def _wants(guidance: Guidance) -> list[Markup]:
+def _wants(guidance: Guidance) -> list[str]:
     """Return one line for each value; if there are many, how to append them is said once."""
     wants = wants_of(guidance.next)
     if len(wants) < MANY:
         return [_want(want, _how_to_append(want)) for want in wants]
     how = f"Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}"
-    return [*(_want(want, "") for want in wants), _verbatim("wants_file", how)]
+    return [*(_want(want, "") for want in wants), printed_element("wants_file", how)]
 
 
-def _want(want: Want, how: str) -> Markup:
-    return element(
+def _want(want: Want, how: str) -> str:
+    return printed_markup(
         "want",
-        Markup(": ".join(filter(None, (how, xml_verbatim(want.description))))),
+        ": ".join(filter(None, (how, xml_verbatim(want.description)))),
         name=want.name,
         type=want.type,
         example=None if want.choices else example_text(want.example),
@@ -266,8 +269,8 @@ def _how_to_append(want: Want) -> str:
     return f"append -s {want.name}=VALUE"
 
 
-def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> Markup:
-    return _verbatim(
+def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> str:
+    return printed_element(
         "case",
         shown(offer.command, show),
         outcome=offer.outcome,

@@ -11,7 +11,17 @@ from flowrail.machines.guidance.views import Assignment, DispatchResult, Pending
 from flowrail.machines.sessions.session import RecordedFinding
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import RepeatableTexts
-from flowrail.text.safe_text import Markup, Verbatim, block, element, listing, one_line, visible
+from flowrail.text.safe_text import (
+    Markup,
+    block,
+    content,
+    element,
+    one_line,
+    printed_block,
+    printed_element,
+    visible,
+    xml_verbatim,
+)
 
 _HOW = (
     "When the work in current_action is done, run the ok command of next and append each fact of the result as "
@@ -45,18 +55,20 @@ def assignment_text(assignment: Assignment, show: Show = str) -> str:
 def assignment_xml(assignment: Assignment, show: Show = str) -> str:
     """Return the same task as one well-formed element, so that no value can pass for another part of it."""
     dispatch = assignment.dispatch
-    lines = [block("current_action", _pieces(assignment))]
+    lines = [printed_block("current_action", map(content, _pieces(assignment)))]
     if assignment.evidence:
-        lines.append(listing("evidence", "check", assignment.evidence))
+        checks = [printed_element("check", expected) for expected in assignment.evidence]
+        lines.append(printed_block("evidence", checks))
     lines += [
-        block("answered", [element("text", question), answer]) for question, answer in assignment.answered
+        printed_block("answered", [printed_element("text", question), xml_verbatim(answer)])
+        for question, answer in assignment.answered
     ]
     cases = [
-        element("case", Verbatim(show(command)), outcome=outcome)
+        printed_element("case", show(command), outcome=outcome)
         for outcome, command in zip(("ok", "fail"), assignment.finish, strict=True)
     ]
-    lines += [element("how", _HOW), block("next", cases)]
-    return block(
+    lines += [printed_element("how", _HOW), printed_block("next", cases)]
+    return printed_block(
         "work_output",
         [*lines, *_commands(assignment, show)],
         session=assignment.session,
@@ -69,9 +81,9 @@ def assignment_xml(assignment: Assignment, show: Show = str) -> str:
 
 def _commands(assignment: Assignment, show: Show) -> list[str]:
     """Return how the agent asks the user, and how a reviewer records a finding."""
-    lines: list[str] = [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(assignment.ask)))]
+    lines = [SUB_AGENT_QUESTION_FORMAT, printed_element("ask_command", show(assignment.ask))]
     if assignment.finding:
-        lines.append(element("finding_command", Verbatim(show(assignment.finding)), append=FINDING))
+        lines.append(printed_element("finding_command", show(assignment.finding), append=FINDING))
     return lines
 
 
