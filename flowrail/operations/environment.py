@@ -24,6 +24,7 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import FolderResources, UnknownResourceError
 from flowrail.storage.ownership import Owner, configured_store, state_folder
+from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
@@ -181,8 +182,7 @@ class Environment:
     @property
     def now(self) -> str:
         """This moment, to the millisecond."""
-        seconds = time.time()
-        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
+        return iso_time(time.time())
 
     @property
     def by(self) -> str:

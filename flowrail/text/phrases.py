@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,6 +68,11 @@ def ago(then: str, now: str) -> str:
         return "at an unknown time"
     unit, size = next(((unit, size) for unit, size in _UNITS[:-1] if left >= size), ("", 1.0))
     return f"{int(left // size)} {unit} ago" if unit else "just now"
+
+
+def iso_time(seconds: float) -> str:
+    """Return a time in seconds since 1970 in ISO 8601, to the millisecond."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
 
 
 def moment(text: str) -> datetime | None:

@@ -125,8 +125,8 @@ def _entry(pages: Pages, keys: Keys) -> Callable[[Request], Awaitable[Response]]
 
     async def answer(request: Request) -> Response:
         if not keys.exchange(request.query_params.get("token", "")):
-            return HTMLResponse(pages.refused_entry(), HTTPStatus.UNAUTHORIZED)
-        response = HTMLResponse(pages.entry())
+            return HTMLResponse(pages.render("refused.html"), HTTPStatus.UNAUTHORIZED)
+        response = HTMLResponse(pages.render("entry.html"))
         response.set_cookie(keys.cookie_name, keys.cookie, httponly=True, samesite="strict", path="/")
         return response
 

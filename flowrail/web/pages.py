@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,7 +42,7 @@ from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text.limits import JSON_BYTES
-from flowrail.text.phrases import ago, count, duration, in_words
+from flowrail.text.phrases import ago, count, duration, in_words, iso_time
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
 
@@ -158,7 +157,7 @@ class Pages:
             counted=count,
             words=in_words,
             facts=_facts_text,
-            iso=_iso,
+            iso=iso_time,
             start=_start_of,
         )
 
@@ -179,7 +178,7 @@ class Pages:
             members = [entry for entry in entries if entry.group is group]
             shown = members[:MOST_ENDED] if group is Group.ENDED else members
             columns.append(BoardColumn(group, shown, len(members) - len(shown)))
-        return self._render(
+        return self.render(
             "board.html", columns=columns, total=len(entries), store=self._store.path, sent=self._sent()
         )
 
@@ -192,7 +191,7 @@ class Pages:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         report = self._audit()
         evidence = self._evidence(shown)
-        return self._render(
+        return self.render(
             "session.html",
             view=shown,
             entry=entry,
@@ -223,14 +222,14 @@ class Pages:
         ]
         lanes.sort(key=lambda lane: lane.handoffs[-1].ended_at, reverse=True)
         payloads = {handoff.handoff: _payload_text(handoff) for handoff in report.handoffs}
-        return self._render("handoffs.html", lanes=lanes, phases=PHASES, report=report, payloads=payloads)
+        return self.render("handoffs.html", lanes=lanes, phases=PHASES, report=report, payloads=payloads)
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
         workflow, _ = definition_of(address, self._environment.roots)
         life = coverage.of_sessions(workflow, histories(self._store, address))
         entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
-        return self._render(
+        return self.render(
             "skill.html",
             address=address,
             workflow=workflow,
@@ -282,7 +281,7 @@ class Pages:
     def fleet(self) -> str:
         """Return the page of the fleet: its pools, sessions, workers and newest runs."""
         status = self._fleet_status()
-        return self._render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
+        return self.render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
 
     def _fleet_status(self) -> FleetStatus | None:
         """Return what the fleet of the store does, or `None` if there is no fleet."""
@@ -296,22 +295,15 @@ class Pages:
         with closing(Fleet(here)) as fleet:
             return fleet.status(newest=NEWEST_RUNS)
 
-    def entry(self) -> str:
-        """Return the page that a browser gets for a valid token. It moves on to the board."""
-        return self._render("entry.html")
-
-    def refused_entry(self) -> str:
-        """Return the page for a token that is wrong or was used before."""
-        return self._render("refused.html")
-
     def error(self, error: FlowError) -> str:
         """Return the page of an error: what happened, and what to do next."""
-        return self._render("error.html", error=error, hint=str(error.hint))
+        return self.render("error.html", error=error, hint=str(error.hint))
 
     def _drawing(self, image: Picture) -> Markup:
         return Markup(svg.render(image, name="drawing", scheme="around"))  # noqa: S704 - the renderer escapes
 
-    def _render(self, name: str, **values: object) -> str:
+    def render(self, name: str, **values: object) -> str:
+        """Return a template with these values."""
         return self._templates.get_template(name).render(**values, now=self.world.now())
 
 
@@ -400,11 +392,6 @@ def _previews(result: EvidenceResult) -> list[ShownFact]:
         except (project_files.UnreadableError, UnicodeDecodeError):
             continue
     return shown
-
-
-def _iso(moment: float) -> str:
-    """Return a time in seconds since 1970 in ISO 8601."""
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _handoff_mark(handoff: HandoffTimeline) -> str:

@@ -92,10 +92,7 @@ def diagram_command(
                 f"{given[0]} applies to a single picture, and --inject to the blocks of pages",
                 hint="leave one of them out; the name of a block decides its content",
             )
-        here = call.environment
-        return _inject(
-            skill, pages, here, run_code=run_code, roots=call.roots, check=check, as_json=call.form == "json"
-        )
+        return _inject(call, skill, pages, run_code=run_code, check=check)
     if check:
         raise UsageError("--check needs --inject", hint=Command("diagram", inject="PATH", check=True))
     if skill is None and session_id is None:
@@ -132,21 +129,15 @@ def _temporary_file(name: str, extension: str) -> str:
 
 
 def _inject(
-    skill: str | None,
-    paths: Sequence[str],
-    here: Environment,
-    *,
-    run_code: bool,
-    roots: Sequence[str],
-    check: bool,
-    as_json: bool,
+    call: SessionCall, skill: str | None, paths: Sequence[str], *, run_code: bool, check: bool
 ) -> int:
-    found = list(_pages(skill, paths, here, reader(roots, run_code=run_code)))
+    """Write the blocks of pages again, or only check them; return the exit status."""
+    found = list(_pages(skill, paths, call.environment, reader(call.roots, run_code=run_code)))
     stale = [made for each in found for made in each.made if not made.fresh]
     if not check:
         for each in found:
             embedded_diagrams.write(each)
-    if as_json:
+    if call.as_json:
         output.data({"blocks": [made._asdict() for each in found for made in each.made]})
         return 1 if check and stale else 0
     if check and stale:
@@ -154,7 +145,11 @@ def _inject(
             f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} out of date: "
             + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
             hint=Command(
-                "diagram", *([skill] if skill else []), inject=tuple(paths), run=run_code, root=tuple(roots)
+                "diagram",
+                *([skill] if skill else []),
+                inject=tuple(paths),
+                run=run_code,
+                root=tuple(call.roots),
             ),
             blocks=[made._asdict() for made in stale],
         )

@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 from contextlib import closing
-from datetime import UTC, datetime
 
 import click
 
@@ -24,7 +23,7 @@ from flowrail.fleet.pool import check_name
 from flowrail.fleet.status import FleetStatus
 from flowrail.fleet.worker import Worker
 from flowrail.storage.records import to_plain
-from flowrail.text.phrases import count, duration
+from flowrail.text.phrases import count, duration, iso_time
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line
 
@@ -239,12 +238,7 @@ def _with_times(value: object, name: str = "at") -> object:
     if isinstance(value, (list, tuple)):
         return [_with_times(item, "") for item in value]
     is_time = isinstance(value, float) and (name in {"at", "until"} or name.endswith("_at"))
-    return _iso(value) if is_time and isinstance(value, float) else value
-
-
-def _iso(moment: float) -> str:
-    """Return a time in seconds since 1970 in ISO 8601."""
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso_time(value) if is_time and isinstance(value, float) else value
 
 
 def _report(status: FleetStatus) -> Report:
@@ -259,7 +253,7 @@ def _pools(status: FleetStatus) -> Report:
     rows: list[list[Part]] = []
     for pool in status.pools:
         paused = pool.paused
-        until = f" until {_iso(paused.until)}" if paused is not None and paused.until is not None else ""
+        until = f" until {iso_time(paused.until)}" if paused is not None and paused.until is not None else ""
         note = Span(f"paused{until}: {paused.reason}", Style.WARNING) if paused is not None else ""
         slots = f"{pool.running} of {count(pool.slots, 'slot')}"
         rows.append([pool.name, slots, str(pool.queued), str(pool.workers), f"${pool.spent:.2f}", note])
@@ -268,7 +262,8 @@ def _pools(status: FleetStatus) -> Report:
 
 def _workers(status: FleetStatus) -> Report:
     rows: list[list[Part]] = [
-        [w.id, w.pool, w.machine, str(w.pid), str(w.slots), Moment(_iso(w.seen_at))] for w in status.workers
+        [w.id, w.pool, w.machine, str(w.pid), str(w.slots), Moment(iso_time(w.seen_at))]
+        for w in status.workers
     ]
     head = columns("worker", "pool", "machine", "pid", "slots", "last sign of life", optional=("pid",))
     return [Table(head, rows)] if rows else []
@@ -286,7 +281,7 @@ def _runs(status: FleetStatus) -> Report:
         [
             run.job,
             run.outcome,
-            Moment(_iso(run.ended_at)),
+            Moment(iso_time(run.ended_at)),
             duration(run.ended_at - run.started_at),
             "" if run.cost is None else f"${run.cost:.2f}",
             run.machine,
