@@ -22,11 +22,11 @@ EXIT = 0
 
 def run(event: str) -> int:
     """Answer one event of a host on standard output."""
-    told = "{}"
-    with suppress(BaseException):  # a hook that fails must not stand in anybody's way
-        told = json.dumps(_answer(event))
+    text = "{}"
+    with suppress(BaseException):  # a hook that fails must not stop an agent
+        text = json.dumps(_answer(event))
     try:
-        sys.stdout.write(f"{told}\n")
+        sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):  # without a standard output Python has none to write to
         _give_up_output()
@@ -34,7 +34,6 @@ def run(event: str) -> int:
 
 
 def _answer(event: str) -> object:
-
     data = sys.stdin.buffer.read(limits.HOOK_INPUT_BYTES + 1)
     if len(data) > limits.HOOK_INPUT_BYTES:
         return {}

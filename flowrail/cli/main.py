@@ -117,7 +117,9 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
     named = [word for word in words[:1] if word in COMMANDS]  # an option without its value knows no command
     path = error.ctx.command_path if error.ctx else " ".join(["flow", *named])
     near = getattr(error, "possibilities", None) or []
-    meant = f"did you mean {', '.join(f'`{each}`' for each in near[:3])}?" if near else f"see `{path} --help`"
+    meant = (
+        f"did you mean {', '.join(f'`{option}`' for option in near[:3])}?" if near else f"see `{path} --help`"
+    )
     if isinstance(error, click.NoSuchOption):
         return NoSuchOptionError(
             f"`{path}` has no option `{error.option_name}`", hint=meant, option=error.option_name
@@ -259,10 +261,10 @@ answer is {}, the exit status is 0, and the agent may stop.
 """
 
 _FINDING = {
-    "add": Entry("findings", "Record", "Record one finding"),
-    "none": Entry("findings", "Record", "Record that a review found nothing"),
-    "list": Entry("findings", "Show and resolve", "List the recorded findings"),
-    "resolve": Entry("findings", "Show and resolve", "Mark a finding as resolved"),
+    "add": Entry("agents", "Record", "Record one finding"),
+    "none": Entry("agents", "Record", "Record that a review found nothing"),
+    "list": Entry("agents", "Show and resolve", "List the recorded findings"),
+    "resolve": Entry("agents", "Show and resolve", "Mark a finding as resolved"),
 }
 _FINDING_HELP = """
 A review gate decides from the findings. Findings of a sub-agent's session count for the nearest
@@ -277,8 +279,8 @@ _HANDOFF = {
     "retry": Entry("handoff", _SEND, "Retry a handoff that failed or was interrupted"),
     "cancel": Entry("handoff", _SEND, "Cancel a handoff"),
     "receive": Entry("handoff", _RECEIVE, "Validate a payload, claim it and take over the work"),
-    "validate": Entry("payloads", _PAYLOADS, "List every problem of a payload"),
-    "convert": Entry("payloads", _PAYLOADS, "Convert a payload to a different version"),
+    "validate": Entry("documents", _PAYLOADS, "List every problem of a payload"),
+    "convert": Entry("documents", _PAYLOADS, "Convert a payload to a different version"),
 }
 _HANDOFF_HELP = """
 A payload is built from what a session or a skill reported, checked, written once and received once. The
@@ -305,7 +307,7 @@ _SKILL = {
     "coverage": Entry("tests", _WRITE, "Show which transitions of a workflow were taken"),
     "record": Entry("tests", _WRITE, "Turn a session into a test"),
     "replay": Entry("tests", _WRITE, "Run recorded sessions against today's workflows"),
-    "schema": Entry("schema", _WRITE, "Print the JSON Schema of a document"),
+    "schema": Entry("documents", _WRITE, "Print the JSON Schema of a document"),
     "trust": Entry("skills", _APPROVE, "Approve a project's skill, so that it may run"),
     "untrust": Entry("skills", _APPROVE, "Withdraw the approval of a skill"),
     "uninstall": Entry("skills", _APPROVE, "Remove what `flow install` wrote"),
@@ -344,10 +346,10 @@ itself never runs a command.
 """
 
 _REGISTRY = {
-    "show": Entry("registry", "Commands", "Show the entries of the registry and the source of each field"),
-    "sync": Entry("registry", "Commands", "Update the registry from the skills in your home folder"),
+    "show": Entry("discover", "Commands", "Show the entries of the registry and the source of each field"),
+    "sync": Entry("discover", "Commands", "Update the registry from the skills in your home folder"),
     "check": Entry(
-        "registry", "Commands", "List the errors of the registry and its differences from the skills"
+        "discover", "Commands", "List the errors of the registry and its differences from the skills"
     ),
 }
 _REGISTRY_HELP = """
@@ -385,7 +387,7 @@ COMMANDS = {
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
     "audit": Entry("audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"),
-    "doctor": Entry("setup", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "doctor": Entry("help", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
     "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
     "evidence": Entry(
@@ -401,7 +403,7 @@ COMMANDS = {
         extra=("fleet", "dbos", "sqlalchemy", "psycopg"),
     ),
     "attest": Entry(
-        "attest", _OCCASIONALLY, "Write what was claimed and checked in a session as in-toto statements"
+        "evidence", _OCCASIONALLY, "Write what was claimed and checked in a session as in-toto statements"
     ),
     "registry": Entry(
         "", _OCCASIONALLY, "Show, sync or check the registry of workflows", _REGISTRY, _REGISTRY_HELP
@@ -415,7 +417,7 @@ COMMANDS = {
         "Serve the commands as tools of the Model Context Protocol",
         extra=("mcp", "mcp", "mcp_types"),
     ),
-    "explain": Entry("explain", _OCCASIONALLY, "Explain the code of a finding"),
-    "completion": Entry("setup", _OCCASIONALLY, "Print the script that completes flow commands in a shell"),
-    "help": Entry("setup", _OCCASIONALLY, "Show the help of flow or of a command"),
+    "explain": Entry("help", _OCCASIONALLY, "Explain the code of a finding"),
+    "completion": Entry("help", _OCCASIONALLY, "Print the script that completes flow commands in a shell"),
+    "help": Entry("help", _OCCASIONALLY, "Show the help of flow or of a command"),
 }

@@ -101,8 +101,8 @@ def stacked(*decorators: Callable[[object], Any]) -> Callable[[F], F]:
     """Return one decorator for several, the first on top."""
 
     def decorate(function: F) -> F:
-        for each in reversed(decorators):
-            function = each(function)
+        for decorator in reversed(decorators):
+            function = decorator(function)
         return function
 
     return decorate

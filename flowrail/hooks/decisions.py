@@ -141,8 +141,12 @@ def _hold_dispatch(agent: str, claim: Claim, folder: SessionFolder | None, hook:
         session = store.read(claim.session).session
     except FlowError:
         return NOTHING
-    dispatch = next((each for each in session.dispatches if each.id == claim.dispatch), None)
-    if dispatch is None or dispatch.status != CLAIMED or any(each.is_open for each in session.questions):
+    dispatch = next((known for known in session.dispatches if known.id == claim.dispatch), None)
+    if (
+        dispatch is None
+        or dispatch.status != CLAIMED
+        or any(question.is_open for question in session.questions)
+    ):
         return NOTHING
     subagents.note_claim(hook.state, agent, claim._replace(held=claim.held + 1))
     again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store or None)

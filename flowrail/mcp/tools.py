@@ -327,12 +327,10 @@ class Tools:
         world = self.world
         if action == "list":
             home, found = findings.list_findings(world, session)
-            rows = [
-                [each.id, each.severity, "open" if each.is_open else "resolved", each.text] for each in found
-            ]
+            rows = [[one.id, one.severity, "open" if one.is_open else "resolved", one.text] for one in found]
             head = ["id", "severity", "state", "what"]
             shown = table(head, rows) if rows else f"no finding recorded in {home}, where the gate decides"
-            return ToolAnswer(shown, {"findings": [finding_data(home, each) for each in found]})
+            return ToolAnswer(shown, {"findings": [finding_data(home, one) for one in found]})
         if action == "resolve":
             settled = _needed(finding, "finding", action)
             home, one = findings.resolve_finding(world, session, settled, note, token=token)
@@ -366,8 +364,8 @@ class Tools:
         if what == "skills":
             items = summary.items(world.roots)
             rows = [
-                [each["name"], str(each["total_steps"]), _takes(each["params"]), _first(each["description"])]
-                for each in items
+                [item["name"], str(item["total_steps"]), _takes(item["params"]), _first(item["description"])]
+                for item in items
             ]
             return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
         found = self.handoffs.discover()
@@ -498,7 +496,7 @@ def _needed(value: str | None, name: str, action: str) -> str:
 
 def _takes(params: list[dict[str, Any]]) -> str:
     """Return the names of parameters, optional ones in brackets."""
-    return " ".join(each["name"] if each.get("required") else f"[{each['name']}]" for each in params)
+    return " ".join(param["name"] if param.get("required") else f"[{param['name']}]" for param in params)
 
 
 def _first(text: str) -> str:

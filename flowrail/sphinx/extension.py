@@ -69,8 +69,8 @@ class _Directive(SphinxDirective):
         """Return the locations of skills: configured ones, the project, home."""
         home = os.path.expanduser("~")
         here = str(self.env.srcdir)
-        own = [os.path.join(here, each) for each in self.config.flow_roots]
-        named = tuple(Root(os.path.normpath(each), Scope.EXTRA, "flow_roots") for each in own)
+        own = [os.path.join(here, folder) for folder in self.config.flow_roots]
+        named = tuple(Root(os.path.normpath(folder), Scope.EXTRA, "flow_roots") for folder in own)
         return (*named, *skill_roots(here, home, os.environ))
 
 
@@ -124,7 +124,7 @@ def _steps_table(drawn: Picture) -> nodes.table:
 
 def _row(cells: Sequence[str]) -> nodes.row:
     shown = (shortened(cell, LONGEST_CELL) for cell in cells)
-    return nodes.row("", *(nodes.entry("", nodes.paragraph(each, each)) for each in shown))
+    return nodes.row("", *(nodes.entry("", nodes.paragraph(cell, cell)) for cell in shown))
 
 
 DIRECTIVES = {

@@ -79,11 +79,7 @@ def diagram_command(
     code of the skill without --run.
     """
     if pages:
-        others = {
-            "--session": session_id,
-            "--output": into,
-            "--open": opens,
-        }
+        others = {"--session": session_id, "--output": into, "--open": opens}
         given = [name for name, value in others.items() if value]
         if call.form not in {None, "mermaid", "json"}:
             given.append(f"--format {call.form}")
@@ -133,17 +129,17 @@ def _inject(
 ) -> int:
     """Write the blocks of pages again, or only check them; return the exit status."""
     found = list(_pages(skill, paths, call.environment, reader(call.roots, run_code=run_code)))
-    stale = [made for each in found for made in each.made if not made.fresh]
+    stale = [block for page in found for block in page.made if not block.fresh]
     if not check:
-        for each in found:
-            embedded_diagrams.write(each)
+        for page in found:
+            embedded_diagrams.write(page)
     if call.as_json:
-        output.data({"blocks": [made._asdict() for each in found for made in each.made]})
+        output.data({"blocks": [block._asdict() for page in found for block in page.made]})
         return 1 if check and stale else 0
     if check and stale:
         raise StaleError(
             f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} out of date: "
-            + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
+            + ", ".join(f"{block.page}:{block.line} {block.name}" for block in stale[:20]),
             hint=Command(
                 "diagram",
                 *([skill] if skill else []),
@@ -151,12 +147,12 @@ def _inject(
                 run=run_code,
                 root=tuple(call.roots),
             ),
-            blocks=[made._asdict() for made in stale],
+            blocks=[block._asdict() for block in stale],
         )
-    blocks = count(sum(len(each.made) for each in found), "block")
-    within = count(sum(bool(each.made) for each in found), "page")
-    told = [f"{made.page}:{made.line} {made.name} {made.subject}".rstrip() for made in stale]
-    output.text("\n".join([*told, f"{blocks} in {within}, {len(stale)} rewritten"]))
+    blocks = count(sum(len(page.made) for page in found), "block")
+    pages = count(sum(bool(page.made) for page in found), "page")
+    lines = [f"{block.page}:{block.line} {block.name} {block.subject}".rstrip() for block in stale]
+    output.text("\n".join([*lines, f"{blocks} in {pages}, {len(stale)} rewritten"]))
     return 0
 
 
@@ -166,9 +162,7 @@ def _pages(
     """Yield each page with its blocks generated again. Files in a folder that are not pages are ignored."""
     if not all(paths):
         raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
-    for each in paths:
-        plain = os.path.normpath(each)
-        named = plain if os.path.realpath(plain) == os.path.realpath(each) else each
+    for named in map(_normal, paths):
         for path in embedded_diagrams.pages_below(named):
             try:
                 yield embedded_diagrams.page(path, here.roots, default=skill, read=read)
@@ -176,3 +170,9 @@ def _pages(
                 if path == named:
                     raise
                 output.notes([f"{error.message}; left alone"])
+
+
+def _normal(path: str) -> str:
+    """Return a path without `.` and `..`, unless that is another file because of a link."""
+    normal = os.path.normpath(path)
+    return normal if os.path.realpath(normal) == os.path.realpath(path) else path

@@ -1,4 +1,4 @@
-"""Commands about the installation: help, completion, examination."""
+"""Help: of commands, for a shell, about codes, and about the set-up."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from flowrail.cli.options import Call
 from flowrail.errors import UsageError
 from flowrail.formatters.reports.doctor import report
 from flowrail.operations.doctor import diagnose
+from flowrail.operations.explanations import explain
 from flowrail.text.phrases import did_you_mean
 
 
@@ -59,3 +60,21 @@ def help_command(_call: Call, words: tuple[str, ...]) -> None:
             )
         context, command = click.Context(found, info_name=word, parent=context), found
     output.exact(command.get_help(context))
+
+
+@Call.command("explain", "flow explain FR163")
+@click.argument("code", shell_complete=options.complete("codes"))
+@options.as_json
+def explain_command(call: Call, code: str) -> None:
+    """Explain the code of a finding
+
+    Prints the page of a finding of `flow check`: what it means, a correct example, and a change that causes it.
+    For a note of `flow discover` or `flow doctor`, prints what to do.
+    """
+    explanation = explain(code)
+    if call.as_json:
+        output.data(explanation._asdict())
+    elif output.is_for_people():
+        output.put(output.terminal().rendered_markdown(explanation.page))
+    else:
+        output.text(explanation.page.rstrip("\n"))

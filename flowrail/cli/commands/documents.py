@@ -1,4 +1,4 @@
-"""`flow handoff validate` and `flow handoff convert`: payloads without their handoff."""
+"""Payloads of handoffs without their handoff, and the schemas of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
 from flowrail.handoff.payload.document import render as render_payload
 from flowrail.handoff.payload.models import PUBLISHED
+from flowrail.handoff.payload.models import json_schema as payload_schema
 from flowrail.handoff.payload.validate import ValidationRules, validate
+from flowrail.machines.definition.schema import json_schema as workflow_schema
+from flowrail.text.phrases import did_you_mean
 
 
 @Call.command("validate", "flow handoff validate handoff-payload.yaml")
@@ -119,3 +122,27 @@ def _refuse_invalid(version: str, data: bytes, rules: ValidationRules) -> None:
         raise payload_refusal(
             f"the payload is not valid as {version}", problems, hint="fix the payload that it is made from"
         )
+
+
+NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
+
+
+@Call.command("schema", "flow skill schema workflow")
+@click.argument("name", required=False)
+@options.only_json
+def schema_command(_call: Call, name: str | None) -> None:
+    """Print the JSON Schema of a document
+
+    NAME is workflow, or handoff-1.0, handoff-2.0 or handoff-3.0 for a payload. Save it and name it
+    in the first line of a YAML file, and an editor completes and checks as you type:
+    # yaml-language-server: $schema=workflow.schema.json
+    """
+    if name not in NAMES:
+        raise UsageError(
+            f"unknown schema `{name}`" if name else "name a schema",
+            hint=did_you_mean(name or "", NAMES, f"use one of {', '.join(NAMES)}"),
+        )
+    if name.startswith("handoff-"):
+        output.data(payload_schema(name.removeprefix("handoff-")))
+        return
+    output.data(workflow_schema())
