@@ -95,19 +95,20 @@ class Environment:
 
     @cached_property
     def _backend(self) -> SqlBackend | None:
-        named, ambient = self._store, self._ambient_store
-        if "://" not in (named or ambient or ""):
+        ambient = self._ambient_store or ""
+        address = self._store or ambient
+        if "://" not in address:
             return None
-        backend = sql_backend(named or ambient or "", self.cwd)
-        if named is None:
+        backend = sql_backend(address, self.cwd)
+        if self._store is None:
             return backend
         if backend.database.has_password and not self._in_program:
             raise UsageError(
                 "a password on the command line is visible to others",
                 hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
             )
-        same = sql_backend(ambient, self.cwd) if ambient and "://" in ambient else None
-        return same if same is not None and same.database.shown == backend.database.shown else backend
+        same = sql_backend(ambient, self.cwd) if "://" in ambient else backend
+        return same if same.database.shown == backend.database.shown else backend
 
     @property
     def _ambient_store(self) -> str | None:

@@ -73,11 +73,15 @@ def _copy_records(source: RecordSource, target: RecordSource) -> tuple[list[str]
     there = target.stamps()
     for key in source.stamps():
         written = source.written(key)
-        if key in there:
-            _check_same(key, written, target.written(key))
-        else:
+        if key not in there:
             target.restore(key, written)
             copied.append(key)
+            continue
+        known = target.written(key).lines
+        if any(mine != theirs for mine, theirs in zip(written.lines, known, strict=False)):
+            raise DifferentSessionError(
+                f"`{key}` has other records in the target", hint="copy into an empty store", id=key
+            )
     return copied, len(source.stamps()) - len(copied)
 
 
@@ -116,13 +120,6 @@ def import_session(store: Store, path: str) -> str:
         ) from None
     store.restore(session_id, written)
     return str(session_id)
-
-
-def _check_same(key: str, mine: WrittenRecords, theirs: WrittenRecords) -> None:
-    if theirs.lines[: len(mine.lines)] != mine.lines and mine.lines[: len(theirs.lines)] != theirs.lines:
-        raise DifferentSessionError(
-            f"`{key}` has other records in the target", hint="copy into an empty store", id=key
-        )
 
 
 def _copy_files(source: str, target: str) -> None:

@@ -19,14 +19,13 @@ MOST_FOUND = 12
 def with_past(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
     """Return *guidance* with working files, and a briefing, or the results after the end."""
     guidance = guidance._replace(working_files=session_files.listed(world, session))
-    if not session.is_open:
-        return guidance if session.parent else _with_results(world, session, guidance)
-    return guidance._replace(briefing=_briefing(world.store, session, workflow, guidance, world.now()))
-
-
-def _with_results(world: World, session: Session, guidance: Guidance) -> Guidance:
-    sent = results.sent_work(world, session)
-    return guidance._replace(results=results.result_files(world, session), sent=sent)
+    if session.is_open:
+        return guidance._replace(briefing=_briefing(world.store, session, workflow, guidance, world.now()))
+    if session.parent:
+        return guidance
+    return guidance._replace(
+        results=results.result_files(world, session), sent=results.sent_work(world, session)
+    )
 
 
 def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:

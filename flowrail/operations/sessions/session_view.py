@@ -96,7 +96,7 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
     drawing = _with_titles(picture(subject.workflow), records[shown].session)
     history = tuple(entries(records))
     then = records[shown]
-    guidance, why = _guidance(store, subject.workflow, then, computed=_has_functions(store, session_id))
+    guidance, why = _guidance(store, subject.workflow, then)
     return SessionPage(
         workflow=subject.workflow,
         now=records[-1].session,
@@ -166,14 +166,9 @@ def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
         yield from ((str(session.step), result) for result in known.results)
 
 
-def _has_functions(store: Store, session_id: str) -> bool:
-    return bool(store.definition(session_id).get("functions"))
-
-
-def _guidance(
-    store: Store, workflow: Workflow, record: Record, *, computed: bool
-) -> tuple[Guidance | None, str]:
-    if computed:
+def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidance | None, str]:
+    """Return what the agent was shown after *record*, or why that is unknown."""
+    if store.definition(record.session.id).get("functions"):
         return None, COMPUTED
     try:
         return guide(

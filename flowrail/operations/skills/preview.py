@@ -149,13 +149,10 @@ def resource_text(address: str, name: str, roots: Sequence[Root]) -> str:
     """Return a resource of that workflow; refuse an unknown name."""
     definition, _ = definition_of(address, roots)
     if name not in definition.resources:
+        known = f"it quotes {listed(definition.resources)}" if definition.resources else "it quotes none"
         raise UnknownResourceError(
             f"workflow `{address}` quotes no resource `{name[:80]}`",
-            hint=did_you_mean(name[:80], definition.resources, _known(definition)),
+            hint=did_you_mean(name[:80], definition.resources, known),
             resource=name[:80],
         )
     return definition.resources[name]
-
-
-def _known(definition: Workflow) -> str:
-    return f"it quotes {listed(definition.resources)}" if definition.resources else "it quotes none"
