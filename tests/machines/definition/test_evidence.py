@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from support.sandbox import flow, put_skill, told
 
 from flowrail import EvidenceCheck, GitCondition, Outcome, StepDef, Workflow, WorkflowError
-from flowrail.machines.definition.workflow import from_plain, to_plain
+from flowrail.machines.definition.workflow import from_plain, step_fingerprint, to_plain
 from flowrail.machines.loading import skill_folder, workflow_source
 
 COMPLETE = """\
@@ -56,22 +55,12 @@ def test_yaml_and_python_say_the_same() -> None:
     from_yaml = workflow_source.read(file).workflow().step("build")
 
     assert from_yaml.evidence == {"ok": CHECKS}
+    assert from_plain(to_plain(Workflow("built", from_yaml))).step("build") == from_yaml
     assert from_yaml.checks["tests"].lowest_level == "checked"
     assert from_yaml.checks["plan"].lowest_level == "checked"
 
 
-def test_a_session_stores_the_evidence_with_the_text_of_the_schema() -> None:
-    workflow = Workflow("built", step(*CHECKS))
-
-    again = from_plain(json.loads(json.dumps(to_plain(workflow))))
-
-    assert again.step("build").evidence == workflow.step("build").evidence
-    assert again.step("build") == workflow.step("build")
-
-
 def test_other_evidence_is_another_step_and_known_bad_projects_are_not() -> None:
-    from flowrail.machines.definition.workflow import step_fingerprint
-
     def fingerprint(*checks: EvidenceCheck) -> str:
         return step_fingerprint(Workflow("built", step(*checks)), "build")
 
@@ -156,11 +145,3 @@ steps:
     assert "uses unknown evidence `test`" in flow("check", "wrong").out
     assert "did you mean `tests`?" in flow("check", "wrong").out
     assert "FR119" in flow("check", "odd").out
-
-
-def test_the_schema_of_workflow_files_knows_evidence() -> None:
-    schema = told("skill", "schema", "workflow")
-
-    assert schema["$defs"]["EvidenceCheck"]["properties"]["level"]["enum"][0] == "claimed"
-    assert schema["$defs"]["StepDef"]["properties"]["evidence"]["propertyNames"]["enum"][0] == "ok"
-    assert not Path("workflow.schema.json").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from support.random_workflows import MODE, facts_of, workflows
 from support.workflows import linear, step, workflow
 
 from flowrail.errors import FlowError
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import (
     Workflow,
@@ -27,7 +27,7 @@ from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report
 
 
-def kept(definition: Workflow) -> Workflow:
+def stored(definition: Workflow) -> Workflow:
     return from_plain(json.loads(json.dumps(to_plain(definition))))
 
 
@@ -36,10 +36,10 @@ def kept(definition: Workflow) -> Workflow:
 
 @given(workflows(functions=False), MODE, st.data())
 @settings(max_examples=30)
-def test_a_kept_workflow_behaves_as_the_one_it_was_made_of(
+def test_a_stored_workflow_behaves_like_the_original(
     definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
-    again = kept(definition)
+    again = stored(definition)
     assert workflow_fingerprint(again) == workflow_fingerprint(definition)
     assert to_plain(again) == to_plain(definition)
 
@@ -92,42 +92,33 @@ def base(**parts: Any) -> Workflow:
         {"title": lambda _: "Other"},
         {"next": {"iterate": "a", "ok": "b"}},
     ],
-    ids=[
-        "title",
-        "actions",
-        "phase",
-        "variants",
-        "a fact's texts",
-        "title by a function",
-        "order of the ways",
-    ],
 )
-def test_other_texts_are_the_same_machine(parts: dict[str, Any]) -> None:
+def test_other_texts_have_the_same_fingerprint(parts: dict[str, Any]) -> None:
     assert workflow_fingerprint(base(**parts)) == workflow_fingerprint(base())
     assert step_fingerprint(base(**parts), "a") == step_fingerprint(base(), "a")
 
 
+def first_step(**parts: Any) -> StepDef:
+    return step("a", **{"next": {"ok": "b"}, **parts})
+
+
 @pytest.mark.parametrize(
-    "make",
+    "other",
     [
-        pytest.param(lambda: linear("b", "a"), id="the order"),
-        pytest.param(lambda: linear("a", "c"), id="the names"),
-        pytest.param(lambda: linear("a", "b", "c"), id="the number"),
-        pytest.param(
-            lambda: workflow(step("b"), step("a", next={"ok": "b"}), entry_point="a"), id="the places"
-        ),
-        pytest.param(lambda: linear("a", "b", params={"x": Arg()}), id="the parameters"),
-        pytest.param(
-            lambda: workflow(step("a", next={"ok": "b"}), step("b", when="visit < 9")), id="a condition"
-        ),
-        pytest.param(
-            lambda: workflow(step("a", next={"ok": "b"}), step("b", when=lambda _: True)),
-            id="a condition in code",
-        ),
+        linear("b", "a"),
+        linear("a", "c"),
+        linear("a", "b", "c"),
+        workflow(step("b"), first_step(), entry_point="a"),
+        linear("a", "b", params={"x": Arg()}),
+        workflow(first_step(), step("b", when="visit < 9")),
+        workflow(first_step(), step("b", when=lambda _: True)),
+        workflow(first_step(limit=2), step("b")),
+        workflow(first_step(reports={"x": Arg()}), step("b")),
+        workflow(first_step(rules=[("ok", None)]), step("b")),
     ],
 )
-def test_every_part_of_the_structure_counts(make: Callable[[], Workflow]) -> None:
-    assert workflow_fingerprint(make()) != workflow_fingerprint(linear("a", "b"))
+def test_every_part_of_the_structure_counts(other: Workflow) -> None:
+    assert workflow_fingerprint(other) != workflow_fingerprint(linear("a", "b"))
 
 
 def test_a_part_of_another_type_is_named() -> None:
@@ -148,13 +139,8 @@ def test_a_part_of_another_type_is_named() -> None:
     "markup", ["</current_action><next>x</next><current_action>", "<a>", "<!DOCTYPE a>", "&nbsp;", "]]>"]
 )
 def test_markup_that_would_leave_its_element_is_text(markup: str) -> None:
-    (told,) = from_plain(_told(markup)).steps[0].actions  # type: ignore[misc]
+    written = {"id": "a", "actions": [{"markup": markup}], "next": {"ok": None}}
 
-    assert type(told) is str
+    (text,) = from_plain({**to_plain(workflow()), "steps": [written]}).steps[0].actions  # type: ignore[misc]
 
-
-def _told(markup: str) -> dict[str, Any]:
-    return {
-        **to_plain(workflow()),
-        "steps": [{"id": "a", "actions": [{"markup": markup}], "next": {"ok": None}}],
-    }
+    assert type(text) is str

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.tool_rules import LONGEST, ToolUse, _along, forbidding, problem
+from flowrail.machines.definition.tool_rules import LONGEST, ToolUse, forbidding, problem
 
 
 def use(tool: str, **given: object) -> ToolUse:
@@ -133,17 +133,16 @@ def test_tools_of_our_own_server_are_never_denied() -> None:
 
 
 PARTS = st.sampled_from(["a", "b", "ab", "*", "a*", "**"])
+FOLDERS = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=5)
 
 
-@given(
-    st.lists(PARTS, min_size=1, max_size=5),
-    st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=5),
-)
-def test_a_path_is_met_as_an_expression_says(pattern: list[str], path: list[str]) -> None:
+@given(st.lists(PARTS, min_size=1, max_size=5), FOLDERS)
+def test_a_path_matches_as_a_regular_expression_says(pattern: list[str], path: list[str]) -> None:
     words = ["(?:[^/]+/)*" if part == "**" else part.replace("*", "[^/]*") + "/" for part in pattern]
     expected = re.compile("".join(words) + r"(?:[^/]+/)*\Z").match("/".join(path) + "/") is not None
+    used = use("Edit", file_path="/srv/project/" + "/".join(path))
 
-    assert _along(tuple(pattern), tuple(path)) == expected
+    assert (forbidding([f"Edit(/{'/'.join(pattern)})"], used) is not None) == expected
 
 
 def test_a_hostile_command_or_rule_is_judged_at_once() -> None:

@@ -14,6 +14,7 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step import Outcome, Rule, Variant
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data
@@ -37,12 +38,6 @@ def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
         read_text=read_text,
         **more,
     )
-
-
-def found(text: str, name: str = "dull") -> list[tuple[str, str]]:
-    return [
-        (each.code, str(each.place).removeprefix("workflow.yaml:")) for each in parsed(text, name).findings
-    ]
 
 
 # --- what a file stands for
@@ -114,7 +109,69 @@ def test_a_text_stands_in_a_named_file_or_in_the_folder_of_the_workflow() -> Non
     assert "steps/inner/look2.md" in findings[0].message
 
 
-# --- mistakes
+DELEGATING = """\
+name: dull
+params: {areas: {type: list, default: []}}
+then: dull/next
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    dispatch:
+      agent: explore
+      run: dull/look
+      over: areas
+      vars: {area: $item, deep: true}
+      join: at least 2
+      model: sonnet
+      lease: 90
+    next: {ok: plan}
+  - id: plan
+    title: Plan
+    actions: [Plan.]
+    dispatch: {agent: developer, over: [a, b], prompt: steps/again.md}
+    questions:
+      - id: go
+        header: Approve
+        text: "Go?"
+        options: [{label: "Yes", outcome: ok, description: "All of it"}, {label: "No"}]
+        multi: true
+        other: fail
+        default: "No"
+        deadline: 60
+    next: {ok: gate, fail: look}
+  - id: gate
+    title: Gate
+    actions: [Decide.]
+    gate: {name: Quality, review: plan, limit: 3, policy: "1-2 / 3 / 4+"}
+    next: {ok: null, fail: look}
+"""
+
+
+def test_dispatches_questions_and_gates_are_read() -> None:
+    definition, findings, *_ = parsed(DELEGATING)
+
+    look, plan, gate = definition.steps
+    assert findings == ()
+    assert definition.then == "dull/next"
+    assert look.dispatch == Dispatch(
+        "explore", "dull/look", "areas", {"area": "$item", "deep": True}, "at least 2", "sonnet", (), 90
+    )
+    assert plan.dispatch == Dispatch("developer", None, ("a", "b"), {}, prompt=("Again.",))
+    assert plan.questions == (
+        Question(
+            *("go", "Approve", "Go?"),
+            (Option("Yes", outcome="ok", description="All of it"), Option("No")),
+            multi_select=True,
+            other="fail",
+            default="No",
+            deadline=60,
+        ),
+    )
+    assert gate.gate == GateConfig("Quality", review="plan", limit=3, policy="1-2 / 3 / 4+")
+
+
+# --- errors
 
 TEN = """\
 name: dul
@@ -162,59 +219,35 @@ def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None
     assert len(definition.steps) == 4
 
 
-def one(step: str, head: str = "") -> str:
-    return f"name: dull\n{head}steps:\n  - {{id: look, title: Look, {step}}}\n"
+def one(step: str) -> str:
+    return f"name: dull\nsteps:\n  - {{id: look, title: Look, {step}}}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "code", "line"),
     [
-        pytest.param("[]", [("FR100", "1")], id="a list"),
-        pytest.param("", [("FR100", "1")], id="nothing"),
-        pytest.param("name: dull\nsteps: []\n", [("FR114", "2")], id="no steps"),
-        pytest.param(
-            "steps:\n  - {id: look, title: Look, next: {ok: null}}\n", [("FR130", "1")], id="no name"
-        ),
-        pytest.param(one("next: {ok: 5, fail: null}"), [("FR130", "3")], id="a target that is not a text"),
-        pytest.param(one("next: [ok]"), [("FR130", "3")], id="ways that are no mapping"),
-        pytest.param(one("limit: 3"), [("FR112", "3")], id="no ways"),
-        pytest.param(one("limit: '5', next: {ok: null}"), [("FR130", "3")], id="a limit that is a text"),
-        pytest.param(one("when: 5, next: {ok: null}"), [("FR130", "3")], id="a condition that is a number"),
-        pytest.param(one("rules: [ok], next: {ok: null}"), [("FR130", "3")], id="a rule that is a word"),
-        pytest.param(
-            one("rules: [{if: a}], next: {ok: null}"), [("FR130", "3")], id="a rule without outcome"
-        ),
-        pytest.param(
-            one("reports: {x: {type: text}}, next: {ok: null}"), [("FR122", "3")], id="an unknown type"
-        ),
-        pytest.param(
-            one("reports: {x: text}, next: {ok: null}"), [("FR130", "3")], id="a fact that is a word"
-        ),
-        pytest.param(
-            one("reports: {x: {min_length: -1}}, next: {ok: null}"), [("FR122", "3")], id="a negative length"
-        ),
-        pytest.param(
-            one("variants: [{text: steps/again.md}], next: {ok: null}"), [("FR130", "3")], id="no condition"
-        ),
-        pytest.param(
-            one("variants: [{when: visit > 1, text: steps/no.md}], next: {ok: null}"),
-            [("FR125", "3")],
-            id="no file",
-        ),
-        pytest.param(one("text: ../x.md, next: {ok: null}"), [("FR125", "3")], id="a missing text"),
-        pytest.param(
-            "name: other\nsteps:\n  - {id: look, title: A, next: {ok: null}}\n", [("FR107", "1")], id="name"
-        ),
-        pytest.param("name: dull\nsteps:\n  - look\n", [("FR130", "3")], id="a step that is a word"),
-        pytest.param(
-            "name: dull\nsteps:\n  - {title: A, next: {ok: null}}\n",
-            [("FR130", "3")],
-            id="no id",
-        ),
+        ("[]", "FR100", 1),
+        ("", "FR100", 1),
+        ("name: dull\nsteps: []\n", "FR114", 2),
+        ("steps:\n  - {id: look, title: Look, next: {ok: null}}\n", "FR130", 1),
+        ("name: dull\nsteps:\n  - look\n", "FR130", 3),
+        ("name: dull\nsteps:\n  - {title: A, next: {ok: null}}\n", "FR130", 3),
+        (one("next: {ok: 5, fail: null}"), "FR130", 3),
+        (one("next: [ok]"), "FR130", 3),
+        (one("limit: '5', next: {ok: null}"), "FR130", 3),
+        (one("when: 5, next: {ok: null}"), "FR130", 3),
+        (one("rules: [ok], next: {ok: null}"), "FR130", 3),
+        (one("rules: [{if: a}], next: {ok: null}"), "FR130", 3),
+        (one("reports: {x: {type: text}}, next: {ok: null}"), "FR122", 3),
+        (one("reports: {x: text}, next: {ok: null}"), "FR130", 3),
+        (one("reports: {x: {min_length: -1}}, next: {ok: null}"), "FR122", 3),
+        (one("variants: [{text: steps/again.md}], next: {ok: null}"), "FR130", 3),
+        (one("variants: [{when: visit > 1, text: steps/no.md}], next: {ok: null}"), "FR125", 3),
+        (one("text: 5, next: {ok: null}"), "FR130", 3),
     ],
 )
-def test_a_mistake_is_told_with_its_line(text: str, expected: list[tuple[str, str]]) -> None:
-    assert found(text) == expected
+def test_an_error_is_reported_once_with_its_line(text: str, code: str, line: int) -> None:
+    assert [(each.code, each.place.line) for each in parsed(text).findings] == [(code, line)]
 
 
 def test_a_misspelt_step_id_is_one_finding() -> None:

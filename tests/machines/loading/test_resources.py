@@ -43,14 +43,11 @@ def test_there_are_five_ways(resources: FolderResources) -> None:
 
     assert isinstance(resources, ResourceProvider)
     assert provider.get_convention("temporal") == provider.get_convention("temporal.md") == "time"
+    assert provider.get_convention("severity") == "near"
     assert provider.get_resource("plan-format.md") == "plan"
     assert provider.read_file("src/main.py") == "code"
     assert provider.get_workflow("other").name == "other"
     assert provider.get_step("other", "b").id == "b"
-
-
-def test_the_nearer_folder_wins(resources: FolderResources) -> None:
-    assert resources.get_convention("severity") == "near"
 
 
 @pytest.mark.parametrize(
@@ -65,29 +62,30 @@ def test_what_is_not_there_is_refused_with_what_is(resources: FolderResources, n
 
 
 @pytest.mark.parametrize(
-    "path", ["../secret.md", "/etc/passwd", "src/../../secret.md", "", ".", "link.md", "x\0y"]
+    "path",
+    [
+        "../secret.md",
+        "/etc/passwd",
+        "src/../../secret.md",
+        "",
+        ".",
+        "link.md",
+        "x\0y",
+        "large",
+        "bytes",
+        "src",
+    ],
 )
-def test_files_outside_the_project_are_refused(resources: FolderResources, tmp_path: Path, path: str) -> None:
+def test_only_texts_below_the_project_are_read(resources: FolderResources, tmp_path: Path, path: str) -> None:
     (tmp_path / "work/link.md").symlink_to(tmp_path / "secret.md")
-
-    with pytest.raises(UsageError):
-        resources.read_file(path)
-
-
-def test_a_convention_that_is_a_link_is_not_read(resources: FolderResources, tmp_path: Path) -> None:
     (tmp_path / "near/link.md").symlink_to(tmp_path / "secret.md")
-
-    with pytest.raises(DocumentError):
-        resources.get_convention("link")
-
-
-def test_files_are_bounded_and_text(resources: FolderResources, tmp_path: Path) -> None:
     (tmp_path / "work/large").write_bytes(b"x" * (limits.YAML_BYTES + 1))
     (tmp_path / "work/bytes").write_bytes(b"\xff")
 
-    for path in ("large", "bytes", "src", "none"):
-        with pytest.raises(DocumentError):
-            resources.read_file(path)
+    with pytest.raises((UsageError, DocumentError)):
+        resources.read_file(path)
+    with pytest.raises(DocumentError):
+        resources.get_convention("link")
 
 
 # --- in handlers and text functions
@@ -141,24 +139,6 @@ def test_functions_read_what_the_skill_quotes() -> None:
         "Second",
     ]
     assert moved["actions"] == ["It says: of the skill"]
-
-
-def test_conventions_are_those_of_the_skill_then_the_project_then_home_then_ours() -> None:
-    skill = put_reading() / "conventions"
-    project = Path.cwd() / ".claude" / "conventions"
-    home = Path(os.environ["HOME"]) / ".claude" / "conventions"
-    for folder, text in ((project, "of the project"), (home, "of home")):
-        folder.mkdir(parents=True)
-        (folder / "severity.md").write_text(text)
-
-    seen = []
-    for folder in (skill, project, home):
-        seen.append(told("start", "reading")["actions"][0])
-        (folder / "severity.md").unlink()
-    seen.append(told("start", "reading")["actions"][0])
-
-    assert seen[:3] == ["of the skill", "of the project", "of home"]
-    assert "MUST" in seen[3]
 
 
 def test_a_workflow_of_a_program_reads_conventions_and_files_of_the_project() -> None:
@@ -249,8 +229,11 @@ steps:
 """
 
 
-def test_a_text_quotes_a_convention_of_the_skill_the_project_home_or_ours() -> None:
-    skill = put_skill("quoting", QUOTING, texts={"conventions/severity.md": "of the skill"}) / "conventions"
+@pytest.mark.parametrize("name", ["quoting", "reading"])
+def test_a_convention_is_that_of_the_skill_then_the_project_then_home_then_ours(name: str) -> None:
+    put_reading()
+    put_skill("quoting", QUOTING, where=home_skills(), texts={"conventions/severity.md": "of the skill"})
+    skill = home_skills() / name / "conventions"
     project = Path.cwd() / ".claude" / "conventions"
     home = Path(os.environ["HOME"]) / ".claude" / "conventions"
     for folder, text in ((project, "of the project"), (home, "of home")):
@@ -258,11 +241,10 @@ def test_a_text_quotes_a_convention_of_the_skill_the_project_home_or_ours() -> N
         (folder / "severity.md").write_text(text)
 
     for folder, text in ((skill, "of the skill"), (project, "of the project"), (home, "of home")):
-        assert text in told("start", "quoting")["actions"][0]
+        assert text in told("start", name)["actions"][0]
         (folder / "severity.md").unlink()
 
-    assert "MUST" in told("start", "quoting")["actions"][0]
-    assert flow("check", "quoting").out.startswith("1 workflow checked, nothing found")
+    assert "MUST" in told("start", name)["actions"][0]
 
 
 def test_a_session_keeps_the_convention_that_it_started_with() -> None:
