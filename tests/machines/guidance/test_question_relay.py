@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from flowrail.machines.definition.step_parts import Option, Question, problems_in
 from flowrail.machines.engine.question_input import QuestionsError, parse_questions
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
-from flowrail.machines.guidance.question_relay import as_host_questions, as_xml
+from flowrail.machines.guidance.question_relay import as_xml
 from flowrail.text.safe_text import visible
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
@@ -126,16 +125,6 @@ def test_json_gives_back_the_questions_that_it_was_made_of(
     assert parse_questions(text, source="x") == questions
 
 
-def test_every_character_comes_back_from_a_block_or_is_no_xml() -> None:
-    for first in (0x20, 0x2000, 0xF000, 0x1F000):
-        signs = [chr(code) for code in range(first, first + 0x1000)]
-        text = f"a{''.join(sign for sign in signs if not problems_in([question(text=f'a{sign}b')]))}b"
-
-        found = ET.fromstring(as_xml([question(text=text)])).findtext("question/text")  # noqa: S314
-
-        assert found == text
-
-
 # --- what agents are told
 
 
@@ -148,22 +137,6 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
 
     assert asked.id == "cache"
     assert [option.label for option in asked.options] == ["In memory", "Redis"]
-
-
-def test_the_host_s_tool_is_given_its_own_names() -> None:
-    assert as_host_questions([GO]) == {
-        "questions": [
-            {
-                "question": "Go on?",
-                "header": "Approve",
-                "options": [
-                    {"label": "Yes", "description": "Go on"},
-                    {"label": "No", "description": "Stop here"},
-                ],
-                "multiSelect": False,
-            }
-        ]
-    }
 
 
 # --- one question and its bounds
@@ -199,13 +172,6 @@ def test_questions_asked_together_differ_in_id_and_text() -> None:
 
 
 # --- the block, read
-
-
-def test_a_block_carries_the_command_that_records_its_answers() -> None:
-    block = as_xml([GO], answer="flow answer plan-4k2m9a 'go=<OPTION>'")
-
-    assert ET.fromstring(block).get("answer") == "flow answer plan-4k2m9a 'go=<OPTION>'"  # noqa: S314
-    assert parse_questions(block, source="x") == (GO,)
 
 
 def test_everything_wrong_with_a_block_is_named_at_once() -> None:
