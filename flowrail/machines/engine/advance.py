@@ -270,9 +270,9 @@ def check_reportable(workflow: Workflow, step: StepDef, session: Session, report
         questions.check_answered(session, step)
     if step.gate is not None and reported in WORDS:
         raise refuse_claim(step, session, reported)
-    ways = reportable_outcomes(workflow, step, session)
-    if reported not in ways:
-        raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, ways_on=ways)
+    outcomes = reportable_outcomes(workflow, step, session)
+    if reported not in outcomes:
+        raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, accepted=outcomes)
     if session.dispatches and _limit_answer(session) is None:
         dispatched_work.check_joined(step, session, reported)
 
@@ -325,7 +325,7 @@ def _decide(
     accepted = accepted_outcomes(workflow, step)
     if decision.outcome not in accepted:
         raise OutcomeNotOpenError(
-            session=session.id, step=step.id, outcome=decision.outcome.value, ways_on=accepted
+            session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
         )
     return decision
 
@@ -407,7 +407,7 @@ def _send_event(
     if not is_accepted(machine, STOP if decision.stop else EVENTS[decision.outcome]):
         accepted = accepted_outcomes(workflow, step)
         raise OutcomeNotOpenError(
-            session=session.id, step=step.id, outcome=decision.outcome.value, ways_on=accepted
+            session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
         )
     value = machine.current_state_value
     if value not in ENDS:

@@ -46,15 +46,19 @@ class OutcomeNotOpenError(ConflictError):
 
     code = "OUTCOME_NOT_OPEN"
 
-    def __init__(self, *, session: str, step: str, outcome: str, ways_on: Iterable[str]) -> None:
-        ways = [str(way) for way in ways_on]
+    def __init__(self, *, session: str, step: str, outcome: str, accepted: Iterable[str]) -> None:
+        outcomes = [str(each) for each in accepted]
         super().__init__(
-            f"step `{step}` does not accept `{outcome}` (expected: {listed(ways)})",
+            f"step `{step}` does not accept `{outcome}` (expected: {listed(outcomes)})",
             hint=Hint("read the step again and report what happened: ", Command("resume", session)),
             step=step,
             outcome=outcome,
-            open=ways,
+            open=outcomes,
         )
+
+
+_SHOWN = ("check", "verdict", "level", "lowest_level", "expected", "found", "remedy")
+"""What a refusal says of each missing result."""
 
 
 class EvidenceMissingError(ConflictError):
@@ -100,18 +104,7 @@ class EvidenceMissingError(ConflictError):
             session=session,
             step=step,
             outcome=outcome,
-            missing=[
-                {
-                    "check": result.check,
-                    "verdict": result.verdict,
-                    "level": result.level,
-                    "lowest_level": result.lowest_level,
-                    "expected": result.expected,
-                    "found": result.found,
-                    "remedy": result.remedy,
-                }
-                for result in missing
-            ],
+            missing=[{name: getattr(result, name) for name in _SHOWN} for result in missing],
         )
         self.is_decided = is_decided
         self.results = tuple(results)

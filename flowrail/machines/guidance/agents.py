@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.command import Command
@@ -63,6 +63,10 @@ def with_others(
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = dispatched_work.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
+    evidence: tuple[EvidenceView, ...] = ()
+    if step.evidence:
+        values = names_in(session_context(workflow, session, step))
+        evidence = tuple(views(step, session, values, store=store))
     return guidance._replace(
         dispatches=tuple(_dispatch(each, session, place, now, needed=needed) for each in dispatches),
         join=join,
@@ -70,15 +74,8 @@ def with_others(
         findings=found,
         findings_command=Command("finding list", session.id, store=store) if found else None,
         loop=loop,
-        evidence=tuple(_evidence(workflow, step, session, store)),
+        evidence=evidence,
     )
-
-
-def _evidence(
-    workflow: Workflow, step: StepDef, session: Session, store: str | None
-) -> Iterator[EvidenceView]:
-    if step.evidence:
-        yield from views(step, session, names_in(session_context(workflow, session, step)), store=store)
 
 
 def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:
