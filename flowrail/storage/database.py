@@ -24,7 +24,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import schema
 from flowrail.storage.files import LockTimeoutError
-from flowrail.storage.schema import SCHEMA_VERSION
+from flowrail.storage.schema import OLDEST_VERSION, SCHEMA_VERSION
 
 DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
 WAIT_SECONDS = 10.0
@@ -114,7 +114,7 @@ class Database:
         """Upgrade the tables to the version of this flowrail, in one transaction. Return their version before."""
         with self._errors():
             version = self._version()
-            if version is None or version > SCHEMA_VERSION:
+            if version is None or not OLDEST_VERSION <= version <= SCHEMA_VERSION:
                 raise self._schema_error(version)
             with self._open().begin() as connection:
                 self._set_wait(connection, WAIT_SECONDS)
@@ -247,6 +247,9 @@ class Database:
         elif version > SCHEMA_VERSION:
             message = f"has tables of version {version}; this flowrail knows versions up to {SCHEMA_VERSION}"
             hint = "install the newest flowrail: pip install --upgrade 'flowrail[sql]'"
+        elif version < OLDEST_VERSION:
+            message = f"has tables of version {version}, from before the first release"
+            hint = Hint("create another database: ", Command("store init", "ADDRESS"))
         else:
             message = f"has tables of version {version}; this flowrail needs version {SCHEMA_VERSION}"
             hint = Hint(

@@ -10,7 +10,6 @@ flowrail_schema     the version of the tables, in one row
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -30,11 +29,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = OLDEST_VERSION = 2
+"""The version of today's tables, and the oldest one that can be upgraded to it."""
 LABELS = ("skill", "status", "conversation", "moved_at")
 """What sessions can be found by without reading their records."""
 LABEL_LENGTH = 200
-_BATCH = 500
 
 
 class Tables(NamedTuple):
@@ -114,43 +113,5 @@ def upgrade_tables(connection: Connection) -> int:
     return version
 
 
-def _add_labels(connection: Connection) -> None:
-    """Upgrade version 1: sessions get labels, which are read from their newest records."""
-    for label in ("skill", "status", "conversation", "moved_at"):
-        connection.execute(text(f"ALTER TABLE sessions ADD COLUMN {label} VARCHAR(200) DEFAULT '' NOT NULL"))
-    newest = text(
-        "SELECT sessions.id, records.line FROM sessions JOIN records"
-        " ON records.session = sessions.id AND records.seq = sessions.seq"
-        " WHERE sessions.id > :after ORDER BY sessions.id LIMIT :batch"
-    )
-    labelled = text(
-        "UPDATE sessions SET skill = :skill, status = :status, conversation = :conversation,"
-        " moved_at = :moved_at WHERE id = :id"
-    )
-    after = ""
-    while rows := connection.execute(newest, {"after": after, "batch": _BATCH}).all():
-        connection.execute(labelled, [{"id": key, **_labels_in(line)} for key, line in rows])
-        after = rows[-1][0]
-    connection.execute(
-        text("CREATE INDEX sessions_open ON sessions (skill) WHERE status IN ('active', 'waiting')")
-    )
-    connection.execute(text("CREATE INDEX sessions_conversation ON sessions (conversation)"))
-
-
-def _labels_in(line: bytes) -> dict[str, str]:
-    """Return the labels in a record; of a damaged one, those of an open session, so that it is not hidden."""
-    try:
-        session = json.loads(line)["session"]
-        host = session.get("host") or {}
-        return {
-            "skill": session["skill"][:200],
-            "status": session["status"],
-            "conversation": host.get("id", "")[:200],
-            "moved_at": session["moved_at"],
-        }
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {"skill": "", "status": "active", "conversation": "", "moved_at": ""}
-
-
-_UPGRADES: Mapping[int, Callable[[Connection], None]] = {1: _add_labels}
+_UPGRADES: Mapping[int, Callable[[Connection], None]] = {}
 """How tables of each version become those of the next one. An upgrade names tables and columns itself: it stays as it is."""
