@@ -13,8 +13,8 @@ from flowrail.machines.definition.step import DONE
 from flowrail.machines.definition.workflow import from_plain
 from flowrail.operations.environment import Environment
 from flowrail.operations.explanations import known_codes
-from flowrail.skills.catalog import listing
-from flowrail.skills.summary import addresses, definition_of
+from flowrail.skills.catalog import listing, workflows
+from flowrail.skills.summary import definition_of
 
 Params = Mapping[str, Any]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
@@ -34,7 +34,7 @@ def _environment(params: Params) -> Environment:
 
 
 def _skills(params: Params) -> Iterable[str]:
-    return [address for found in listing(_environment(params).roots) for address in addresses(found)]
+    return [file.address for found in listing(_environment(params).roots) for file in workflows(found)]
 
 
 def _steps(params: Params) -> Iterable[str]:

@@ -7,7 +7,8 @@ the skill's name.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -63,32 +64,29 @@ def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
     return [*((str(scope.value), path) for scope, path in named), (BUNDLED, bundled_folder())]
 
 
-def find(address: str, roots: Iterable[Root]) -> Skill:
+def find(address: str, roots: Sequence[Root]) -> Skill:
     """Return the nearest skill of that name; refuse an unknown name and suggest similar ones."""
-    if not WORKFLOW_NAME.match(address):
-        raise _unknown(address, roots)
     name = address.partition("/")[0]
-    standing = list(places(roots))
-    found = [
-        (source, os.path.join(root, name))
-        for source, root in standing
-        if entry_file(os.path.join(root, name), name) is not None
-    ]
-    if not found:
-        raise _unknown(address, [Root(root, Scope.EXTRA, source) for source, root in standing])
-    (source, folder), *hidden = found
-    return Skill(name, folder, source, tuple(hidden))
+    nearest = _named(name, roots) if WORKFLOW_NAME.match(address) else None
+    if nearest is not None:
+        return nearest
+    known = [skill.name for skill in listing(roots)]
+    folder = os.path.basename(address.rstrip("/"))  # a folder may be given, as for `flow check`
+    meant = folder if folder in known else address[:80]
+    similar = did_you_mean(meant, known, Hint("see all skills: ", Command("list")))
+    raise UnknownSkillError(
+        f"unknown skill `{address[:80]}`",
+        hint=_folder_hint(address, roots) or similar,
+        skill=address[:80],
+        known=known,
+    )
 
 
 def workflow_file(address: str, found: Skill) -> WorkflowFile:
     """Return the workflow at *address* in the skill *found*."""
     file = find_file(found.folder, address)
     if file is None:
-        known = [
-            each.address
-            for each in (entry_file(found.folder, found.name), *named_files(found.folder, found.name))
-            if each
-        ]
+        known = [file.address for file in workflows(found)]
         raise UnknownSkillError(
             f"skill `{found.name}` has no workflow `{address}`",
             hint=did_you_mean(address, known, f"it has {', '.join(known)}"),
@@ -98,13 +96,13 @@ def workflow_file(address: str, found: Skill) -> WorkflowFile:
     return file
 
 
-def listing(roots: Iterable[Root]) -> list[Skill]:
+def listing(roots: Sequence[Root]) -> list[Skill]:
     """Return every skill, the nearest of each name, with those that it hides."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for source, root in places(roots):
-        for name in _names(root):
-            found.setdefault(name, []).append((source, os.path.join(root, name)))
-    return [Skill(name, where[0][1], where[0][0], tuple(where[1:])) for name, where in sorted(found.items())]
+    names: set[str] = set()
+    for _, folder in places(roots):
+        with suppress(OSError):
+            names.update(name for name in os.listdir(folder) if WORKFLOW_NAME.match(name))
+    return [skill for name in sorted(names) if (skill := _named(name, roots)) is not None]
 
 
 def workflows(found: Skill) -> Iterator[WorkflowFile]:
@@ -115,35 +113,17 @@ def workflows(found: Skill) -> Iterator[WorkflowFile]:
     yield from named_files(found.folder, found.name)
 
 
-def _names(root: str) -> list[str]:
-    try:
-        names = os.listdir(root)
-    except OSError:
-        return []
-    return [
-        name
-        for name in names
-        if WORKFLOW_NAME.match(name) and entry_file(os.path.join(root, name), name) is not None
-    ]
+def _named(name: str, roots: Sequence[Root]) -> Skill | None:
+    """Return the nearest skill of that name, with those that it hides."""
+    folders = [(source, os.path.join(root, name)) for source, root in places(roots)]
+    found = [(source, folder) for source, folder in folders if entry_file(folder, name) is not None]
+    return Skill(name, found[0][1], found[0][0], tuple(found[1:])) if found else None
 
 
-def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
-    roots = list(roots)
-    known = [each.name for each in listing(roots)]
-    folder = os.path.basename(address.rstrip("/"))  # a folder may be given, as for `flow check`
-    meant = folder if folder in known else address[:80]
-    similar = did_you_mean(meant, known, Hint("see all skills: ", Command("list")))
-    return UnknownSkillError(
-        f"unknown skill `{address[:80]}`",
-        hint=_folder_hint(address, roots) or similar,
-        skill=address[:80],
-        known=known,
-    )
-
-
-def _folder_hint(name: str, roots: Iterable[Root]) -> Hint | None:
+def _folder_hint(name: str, roots: Sequence[Root]) -> Hint | None:
     """Return what to do if a location has a folder of that name without a workflow."""
-    plain = name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}
-    there = (os.path.join(root.path, name) for root in roots if plain)
-    path = next((each for each in there if os.path.isdir(each)), "")
+    if name != os.path.basename(name) or name in {"", os.curdir, os.pardir}:
+        return None
+    folders = (os.path.join(root.path, name) for root in roots)
+    path = next((folder for folder in folders if os.path.isdir(folder)), "")
     return Hint(f"{path} is not a skill that can run; see why: ", Command("check", path)) if path else None

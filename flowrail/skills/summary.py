@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -41,11 +41,6 @@ def show(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.r
     }
 
 
-def addresses(found: Skill) -> Iterator[str]:
-    """Yield the address of every workflow of a skill, the entry one first."""
-    yield from (file.address for file in workflows(found))
-
-
 def definition_of(
     address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read
 ) -> tuple[Workflow, tuple[Finding, ...]]:
@@ -63,7 +58,7 @@ def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
     return {name: "…" for name, arg in definition.params.items() if arg.required}
 
 
-def forbidden_tools(roots: Iterable[Root]) -> list[str]:
+def forbidden_tools(roots: Sequence[Root]) -> list[str]:
     """Return every rule about tools in the steps of the skills, for the matcher of the installed hooks."""
     rules: dict[str, None] = {}
     for skill in listing(roots):
@@ -100,7 +95,7 @@ def _head(found: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, objec
         "total_steps": definition.total_steps,
         "params": [_value(name, arg) for name, arg in definition.params.items()],
         "gates": [step.id for step in definition.steps if step.gate is not None],
-        "workflows": [each for each in addresses(found) if each != found.name],
+        "workflows": [file.address for file in workflows(found) if file.address != found.name],
         "computed": loaded.is_computed,
         "errors": sum(finding.severity == "error" for finding in loaded.findings),
     }

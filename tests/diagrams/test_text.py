@@ -13,8 +13,7 @@ from flowrail.diagrams.renderers.text import draw
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.draw import of_skill
-from flowrail.skills.catalog import listing
-from flowrail.skills.summary import addresses
+from flowrail.skills.catalog import listing, workflows
 from flowrail.text.report import plain_text
 
 JUMPS = """\
@@ -50,7 +49,7 @@ def test_transitions_are_lines_between_the_steps() -> None:
 
 
 def bundled() -> list[str]:
-    return [address for skill in listing(Environment().roots) for address in addresses(skill)]
+    return [file.address for skill in listing(Environment().roots) for file in workflows(skill)]
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
