@@ -1,4 +1,4 @@
-"""Every test runs in a home, a state folder and a project of its own."""
+"""Each test has its own home, state folder and project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from support.databases import Server, postgres
 
-# The same examples each time: one commit has one result.
+# The same examples in each run, so that a commit has one result.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("drawn", deadline=None, max_examples=200)
 settings.load_profile("steady")
@@ -35,7 +35,7 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Save what was covered while there is time: a worker that is slow to end is ended."""
+    """Save the coverage now: pytest-xdist kills workers that end slowly."""
     coverage = sys.modules.get("coverage")
     running = coverage.Coverage.current() if coverage else None
     if running is not None:
@@ -49,7 +49,7 @@ def own_world(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Keep what a test does away from the user's home, state, skills and sessions."""
+    """Give a test its own home, state folder and project."""
     world = tmp_path_factory.mktemp("world")
     home, project = world / "home", world / "project"
     home.mkdir()

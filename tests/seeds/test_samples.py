@@ -1,7 +1,6 @@
 """Every Python block of the specification runs, with only its import lines changed.
 
-A block that is a fragment, with names of its surroundings or `...` for what is left out, runs in a harness: names
-that it needs, and text put in the place of what the document leaves out. `HARNESS` lists them all.
+A block that is a fragment runs in a harness: the names that it needs, and replacements for parts that it leaves out.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def last_step(step_id: str) -> StepDef:
 
 
 class Harness(NamedTuple):
-    """What a fragment needs: names, and texts that replace others in it."""
+    """The names that a fragment needs, and the texts to replace in it."""
 
     names: Mapping[str, object] = {}
     replaced: Mapping[str, str] = {}
@@ -119,7 +118,7 @@ def block(document: str, number: int) -> str:
 
 
 def run(document: str, number: int, **names: object) -> dict[str, Any]:
-    """Return what a block defines, run in its harness."""
+    """Run a block in its harness and return the names that it defines."""
     harness = HARNESS[document].get(number, Harness())
     text = block(document, number)
     for old, new in harness.replaced.items():
@@ -144,23 +143,23 @@ def system(number: int, **names: object) -> dict[str, Any]:
 
 
 def only_step(namespace: Mapping[str, Any], document: str, number: int) -> StepDef:
-    """Return the StepDef that a block makes and does not name."""
+    """Return the unnamed StepDef of a block."""
     text = block(document, number)
-    made = "StepDef(" + text.rpartition("\nStepDef(")[2] if "\nStepDef(" in text else text
+    source = "StepDef(" + text.rpartition("\nStepDef(")[2] if "\nStepDef(" in text else text
     for old, new in HARNESS[document][number].replaced.items():
-        made = made.replace(old, new)
-    step: StepDef = eval(made, dict(namespace))  # noqa: S307 - the same
+        source = source.replace(old, new)
+    step: StepDef = eval(source, dict(namespace))  # noqa: S307 - a sample of the specification
     return step
 
 
 def completed(step: StepDef, *others: str, **parts: Any) -> Workflow:
-    """Return a workflow of *step*, with the title and instructions that a fragment leaves out, and other steps."""
+    """Return a workflow with *step*, completed by a title and instructions, and other steps."""
     named = replace(step, title=step.title or "Title", actions=step.actions or ("Do.",))
     return Workflow("sample", named, *(last_step(each) for each in others), **parts)
 
 
 def walked(workflow: Workflow, *reports: tuple[str, Mapping[str, Any]], **params: Any) -> list[str | None]:
-    """Return the steps that *reports* lead through."""
+    """Return the steps of a run with these reports."""
     session: Session = start(workflow, params)
     steps = [session.step]
     for word, facts in reports:
