@@ -23,21 +23,16 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import text
-from store import FLAT, STATE, TEXT
+from store import FLAT, checkpointing, record_bytes, started, storing, world_with_a_skill
 from timing import best_of, report
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests"))
 
 from support.databases import Server, postgres
 
-from flowrail.discovery.locations import skill_roots
-from flowrail.machines.sessions.record import Record, encoding
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
 from flowrail.operations.running import steps
 from flowrail.storage.database import Database
-from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import SqlBackend
 
@@ -62,7 +57,7 @@ def main(*, small: bool = False) -> dict[str, Any]:
         folder = Path(name)
         return {
             "machine": _machine(server),
-            "record": len(_line(folder)),
+            "record": len(record_bytes(folder)),
             "step": _over_an_insert(folder, server),
             "session": _over_sessions(folder, server, [max(10, size // by) for size in SESSION_SIZES]),
             "records": LARGEST_STORE // by,
@@ -82,32 +77,6 @@ def _store(folder: Path, address: str) -> Store:
     database = Database(address)
     database.init()
     return Store(str(folder / ".flow"), Owner(str(folder / "state")), backend=SqlBackend(database))
-
-
-def _session(number: int) -> Session:
-    return Session(f"turn-{number:06d}", "turn", "work", state=STATE)
-
-
-def _started(store: Store, number: int) -> str:
-    session = _session(number)
-    store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
-    return session.id
-
-
-def _keep(store: Store, session_id: str) -> Callable[[], None]:
-    """Return a function that stores one step as a report does: under the session's lock, durably."""
-
-    def keep() -> None:
-        with store.change(session_id) as change:
-            after = change.kept.session
-            change.commit(after._replace(revision=after.revision + 1), kind="move", at="then", by="benchmark")
-
-    return keep
-
-
-def _line(folder: Path) -> bytes:
-    record = Record(1, "move", "then", "benchmark", _session(0), {}, "0" * 64)
-    return encoding(FolderFiles(str(folder))).prepare(record).text
 
 
 def _insert(address: str, line: bytes) -> Callable[[], None]:
@@ -130,9 +99,9 @@ def _over_an_insert(folder: Path, server: Server) -> dict[str, float]:
     store = _store(folder, address)
     sqlite = _store(folder, f"sqlite:///{folder / 'flow.db'}")
     contestants: dict[str, Callable[[], object]] = {
-        INSERT: _insert(address, _line(folder)),
-        STORE: _keep(store, _started(store, 0)),
-        "flowrail on SQLite": _keep(sqlite, _started(sqlite, 0)),
+        INSERT: _insert(address, record_bytes(folder)),
+        STORE: storing(store, started(store, "turn-000000")),
+        "flowrail on SQLite": storing(sqlite, started(sqlite, "turn-000000")),
     }
     try:
         contestants[PEER] = _langgraph(server.fresh_database())
@@ -147,20 +116,12 @@ def _over_an_insert(folder: Path, server: Server) -> dict[str, float]:
 
 
 def _langgraph(address: str) -> Callable[[], object]:
-    from langgraph.checkpoint.base import empty_checkpoint
     from langgraph.checkpoint.postgres import PostgresSaver
 
     connection: Any = psycopg.connect(address, autocommit=True, row_factory=psycopg.rows.dict_row)
     saver: Any = PostgresSaver(connection)
     saver.setup()
-    config: dict[str, Any] = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
-
-    def keep() -> None:
-        nonlocal config
-        checkpoint = {**empty_checkpoint(), "channel_values": dict(STATE)}
-        config = saver.put(config, checkpoint, {"source": "loop", "step": 1, "parents": {}}, {})
-
-    return keep
+    return checkpointing(saver)
 
 
 def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, float]:
@@ -169,14 +130,14 @@ def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, 
     store = _store(folder, address)
     contestants = {}
     for number, size in enumerate(sizes):
-        session_id = _started(store, number)
+        session_id = started(store, f"turn-{number:06d}")
         _execute(
             address,
             f"INSERT INTO records {NUMBERS} SELECT session, -i, line FROM records, n WHERE session = :id",
             many=size,
             id=session_id,
         )
-        contestants[f"{size}"] = _keep(store, session_id)
+        contestants[f"{size}"] = storing(store, session_id)
     _settle(address)
     return _compared(
         "A step in a session with this many records, compared with few", contestants, {f"{sizes[-1]}": FLAT}
@@ -185,11 +146,7 @@ def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, 
 
 def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[str, float]]:
     """Compare a report without the session's id in a new store and in a large one."""
-    skill = folder / ".claude" / "skills" / "turn"
-    skill.mkdir(parents=True)
-    (skill / "workflow.yaml").write_text(TEXT)
-    (folder / ".git").mkdir()
-    line = _line(folder)
+    line = record_bytes(folder)
     measured = {}
     for kind in ("files", "SQLite", "PostgreSQL"):
         contestants: dict[str, Callable[[], object]] = {}
@@ -204,13 +161,7 @@ def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[s
                 if is_file_store
                 else _store(place, address)
             )
-            world = World(
-                store=store,
-                roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
-                state=str(folder / "state"),
-                now=lambda: f"{time.time():.3f}",
-                by="benchmark",
-            )
+            world = world_with_a_skill(folder, store)
             steps.begin(world, "turn")
             if records > 1:
                 size = _fill_folder(place, line, records) if is_file_store else _fill(address, line, records)
@@ -283,14 +234,14 @@ def _many_processes(folder: Path, server: Server, seconds: float) -> dict[str, d
     """Count the steps per second of processes that each report to their own session."""
     address = server.fresh_database()
     store = _store(folder, address)
-    line = _line(folder)
-    sessions = [_started(store, number) for number in range(max(PROCESSES))]
+    line = record_bytes(folder)
+    sessions = [started(store, f"turn-{number:06d}") for number in range(max(PROCESSES))]
     store.backend.database.close()  # type: ignore[attr-defined]
     print("\nSteps per second")
     rates = {}
     for many in PROCESSES:
         keepers = [
-            lambda session=session: _keep(_store(folder, address), session) for session in sessions[:many]
+            lambda session=session: storing(_store(folder, address), session) for session in sessions[:many]
         ]
         by_store, bare = (
             _rate(workers, seconds) for workers in (keepers, [lambda: _insert(address, line)] * many)

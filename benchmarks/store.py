@@ -25,6 +25,7 @@ from flowrail.machines.engine.advance import advance
 from flowrail.machines.sessions.record import Record, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Report, Session
 from flowrail.machines.sessions.store import Store
+from flowrail.operations.environment import World
 from flowrail.operations.running import steps
 from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.ownership import Owner
@@ -54,11 +55,7 @@ def main(largest: int = SIZES[-1], rounds: int = 30) -> None:
 
 def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
     """Compare a step in sessions with few and many records."""
-    skill = folder / ".claude" / "skills" / "turn"
-    skill.mkdir(parents=True)
-    (skill / "workflow.yaml").write_text(TEXT)
-    (folder / ".git").mkdir()
-    world = _world(folder)
+    world = world_with_a_skill(folder, Store(str(folder / ".flow"), Owner(str(folder / "state"))))
     sessions = {size: _grown(world, size) for size in sizes}
 
     def step(session: str) -> Callable[[], object]:
@@ -69,9 +66,14 @@ def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
     report("A step in a session with this many records, compared with few", best, base, {last: FLAT})
 
 
-def _world(folder: Path) -> steps.World:
-    return steps.World(
-        store=Store(str(folder / ".flow"), Owner(str(folder / "state"))),
+def world_with_a_skill(folder: Path, store: Store) -> World:
+    """Write the skill `turn` into a project, and return its world."""
+    skill = folder / ".claude" / "skills" / "turn"
+    skill.mkdir(parents=True, exist_ok=True)
+    (skill / "workflow.yaml").write_text(TEXT)
+    (folder / ".git").mkdir(exist_ok=True)
+    return World(
+        store=store,
         roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
         state=str(folder / "state"),
         now=lambda: f"{time.time():.3f}",
@@ -79,7 +81,48 @@ def _world(folder: Path) -> steps.World:
     )
 
 
-def _grown(world: steps.World, records: int) -> str:
+def started(store: Store, session_id: str) -> str:
+    """Start a session in a store and return its id."""
+    session = Session(session_id, "turn", "work", state=STATE)
+    store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
+    return session_id
+
+
+def storing(store: Store, session_id: str) -> Callable[[], None]:
+    """Return a function that stores one step as a report does: under the session's lock, durably."""
+
+    def store_step() -> None:
+        with store.change(session_id) as change:
+            session = change.kept.session
+            after = session._replace(revision=session.revision + 1)
+            change.commit(after, kind="move", at="then", by="benchmark")
+
+    return store_step
+
+
+def record_bytes(folder: Path) -> bytes:
+    """Return the line that a journal needs for one step."""
+    record = Record(
+        1, "move", "then", "benchmark", Session("turn-abcdef", "turn", "work", state=STATE), {}, "0" * 64
+    )
+    return encoding(FolderFiles(str(folder))).prepare(record).text
+
+
+def checkpointing(saver: Any) -> Callable[[], object]:
+    """Return a function that stores one step with a saver of LangGraph."""
+    from langgraph.checkpoint.base import empty_checkpoint
+
+    config: dict[str, Any] = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
+
+    def store_step() -> None:
+        nonlocal config
+        checkpoint = {**empty_checkpoint(), "channel_values": dict(STATE)}
+        config = saver.put(config, checkpoint, {"source": "loop", "step": 1, "parents": {}}, {})
+
+    return store_step
+
+
+def _grown(world: World, records: int) -> str:
     """Return a session with this many records, written with one flush."""
     session_id = steps.begin(world, "turn").guidance.session
     newest, folder = world.store.read(session_id), world.store.folder(session_id)
@@ -100,13 +143,9 @@ def _grown(world: steps.World, records: int) -> str:
 
 def _over_an_append(folder: Path, rounds: int) -> None:
     """Compare a step with one append and flush of the same bytes."""
-    store = Store(str(folder / "alone" / ".flow"), Owner(str(folder / "state")))
     (folder / "alone").mkdir()
-    session = Session("turn-abcdef", "turn", "work", state=STATE)
-    store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
-    record = Record(1, "move", "then", "benchmark", session, {}, "0" * 64)
-    line = encoding(FolderFiles(str(folder))).prepare(record).text
-    plain = str(folder / "plain")
+    store = Store(str(folder / "alone" / ".flow"), Owner(str(folder / "state")))
+    line, plain = record_bytes(folder), str(folder / "plain")
 
     def append() -> None:
         fd = os.open(plain, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -114,13 +153,12 @@ def _over_an_append(folder: Path, rounds: int) -> None:
         os.fsync(fd)
         os.close(fd)
 
-    def keep() -> None:
-        with store.change("turn-abcdef") as change:
-            after = change.kept.session
-            change.commit(after._replace(revision=after.revision + 1), kind="move", at="then", by="benchmark")
-
     peers = {name: keeper for name, make in PEERS.items() if (keeper := _made(name, make, folder))}
-    contestants = {"append and flush": append, "the store": keep, **peers}
+    contestants = {
+        "append and flush": append,
+        "the store": storing(store, started(store, "turn-abcdef")),
+        **peers,
+    }
     best = best_of(contestants, rounds=10 * rounds, calls=5)  # 5 calls in a row fill the caches
     report("One step, compared with one append and flush", best, "append and flush", {"the store": SHARE})
 
@@ -136,18 +174,9 @@ def _made(
 
 
 def _langgraph(folder: Path) -> Callable[[], object]:
-    from langgraph.checkpoint.base import empty_checkpoint
     from langgraph.checkpoint.sqlite import SqliteSaver
 
-    saver: Any = SqliteSaver(sqlite3.connect(str(folder / "langgraph.db"), check_same_thread=False))
-    config: dict[str, Any] = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
-
-    def keep() -> None:
-        nonlocal config
-        checkpoint = {**empty_checkpoint(), "channel_values": dict(STATE)}
-        config = saver.put(config, checkpoint, {"source": "loop", "step": 1, "parents": {}}, {})
-
-    return keep
+    return checkpointing(SqliteSaver(sqlite3.connect(str(folder / "langgraph.db"), check_same_thread=False)))
 
 
 def _burr(folder: Path) -> Callable[[], object]:
