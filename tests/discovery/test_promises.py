@@ -18,7 +18,6 @@ HEAVY = {
     "click",
     "dataclasses",
     "inspect",
-    "pathlib",
     "pydantic",
     "ruamel",
     "statemachine",

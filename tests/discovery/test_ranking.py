@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.skills import candidate
 
-from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility, normal_version
+from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import (
     Query,
@@ -271,16 +271,3 @@ def test_which_version_may_talk_to_which(source: str, target: str, verdict: Comp
     assert found.verdict is verdict
     assert found.reason
     assert found.possible is (verdict is not CompatibilityLevel.NO)
-
-
-@pytest.mark.parametrize(
-    ("written", "normal"),
-    [
-        ("3.0", "3.0"),
-        ("v2", "2.0"),
-        (" V1.2 ", "1.2"),
-        ("x.y", "x.y"),
-    ],
-)
-def test_versions_have_one_form(written: str, normal: str) -> None:
-    assert normal_version(written) == normal

@@ -17,16 +17,6 @@ from flowrail.handoff.payload.models import PUBLISHED
 from flowrail.handoff.payload.validate import ValidationRules, validate
 
 
-def test_a_wrong_hash_and_size_are_found_with_their_lines() -> None:
-    found = validate(read_file(str(PAYLOADS / "v2.yaml")), ValidationRules(NOW))
-
-    assert not found.valid
-    assert [(p.field, p.kind, p.line) for p in found.problems if p.severity == "error"] == [
-        ("handoff.meta.payload_hash", "integrity", 68),
-        ("handoff.meta.payload_size_bytes", "integrity", 69),
-    ]
-
-
 def test_all_problems_are_listed_with_their_lines() -> None:
     text = (PAYLOADS / "v2.yaml").read_text()
     for old, new in (
@@ -39,11 +29,14 @@ def test_all_problems_are_listed_with_their_lines() -> None:
 
     found = validate(read(text.encode(), source="p.yaml"), ValidationRules(NOW))
 
-    assert [(p.line, p.field.removeprefix("handoff.")) for p in found.problems[:4]] == [
+    assert not found.valid
+    assert [(p.line, p.field.removeprefix("handoff.")) for p in found.problems[:6]] == [
         (3, "timestamp"),
         (12, "target.skill"),
         (19, "context.problem_type"),
         (64, "meta.convergence_level"),
+        (68, "meta.payload_hash"),
+        (69, "meta.payload_size_bytes"),
     ]
 
 
@@ -176,15 +169,6 @@ def test_a_hash_over_the_keys_in_the_order_of_the_file_is_accepted(
         f"but the content has {len(text)} bytes"
         in errors({**payload, "meta": {**meta, **wrong}}, sealed=False)[0]
     )
-
-
-@pytest.mark.parametrize(
-    "timestamp",
-    ["2026-02-04T19:30:00+00:00", "2026-02-04 19:30", "20260204T193000Z", "2026-02-04", "2026-W06-3"],
-)
-def test_every_time_that_python_reads_is_accepted(timestamp: str) -> None:
-    for version in ("1.0", "1.2", "2.0", "3.0"):
-        assert not errors(with_(example(version), "timestamp", timestamp), allow_expired=True)
 
 
 def test_clocks_may_differ_by_five_minutes() -> None:

@@ -260,22 +260,6 @@ def test_the_same_request_after_a_failure_retries_the_same_handoff() -> None:
     assert phases(sent["handoff"])[3:7] == ["failed", "retry", "failed", "retry"]
 
 
-@pytest.mark.parametrize(
-    ("requires", "facts"),
-    [
-        ("[insights.uncertainties]", " -s uncertainties=…"),
-        ("[context.area, context.reframed_challenge]", " -s area=… -s reframed_challenge=…"),
-    ],
-)
-def test_the_hint_names_the_missing_facts(requires: str, facts: str) -> None:
-    target("digger", requires=requires)
-
-    _, error = refused("handoff", "send", "digger", "--session", session())
-
-    handoff = error["details"]["handoff"]
-    assert error["hint"].replace("'", "") == f"add the missing facts: flow handoff retry {handoff}{facts}"
-
-
 def test_every_command_names_the_root_of_the_target() -> None:
     place = Path.cwd() / "more"
     ours("digger", where=place)
