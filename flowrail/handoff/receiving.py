@@ -59,19 +59,25 @@ class TargetWorkflow(NamedTuple):
     new_id: Callable[[], str]
 
 
+class ConvertedFile(NamedTuple):
+    """A payload in the version that its target reads, and the file that holds it."""
+
+    payload: ConvertedPayload
+    path: str
+    data: bytes
+
+
 class Receipt(NamedTuple):
     """A received payload: its handoff, its content, the session started for it (or an empty text), warnings.
 
-    ``converted`` is the payload in the version that the target reads, if that is another one; ``file`` is where this
-    was written.
+    ``converted`` is the payload in the version that the target reads, if that is another one.
     """
 
     handoff: Handoff
     payload: Payload
     session: str
     warnings: tuple[PayloadProblem, ...] = ()
-    converted: ConvertedPayload | None = None
-    file: str = ""
+    converted: ConvertedFile | None = None
 
 
 def receive(
@@ -98,17 +104,16 @@ def receive(
             warnings = (*warnings, *_unknown_target(context, handoff))
         claim = _claim(context, change, workflow)
         handoff = change.handoff
-        converted = _for_target(handoff, payload)
         folder = context.store.folder(claim.session) if claim.session else change.folder
-        file = os.path.join(folder, _converted_name(converted)) if converted else ""
+        converted = _for_target(handoff, payload, folder)
         if workflow is not None:
-            _start_session(context, handoff, payload, data, claim.session, workflow, converted)
+            _start_session(context, claim.session, handoff, payload, data, workflow, converted)
         if converted is not None:
-            files.write_atomic(file, _rendered(converted))
+            files.write_atomic(converted.path, converted.data)
         note = {"receiver": handoff.target, "session": claim.session}
         answers = {"payload_unchanged": True, "claimed": True, "expiry_accepted": request.force}
         handoff = advance(context, change, handoff, "acknowledge", answers, note=note)
-        return Receipt(handoff, payload, claim.session, warnings, converted, file)
+        return Receipt(handoff, payload, claim.session, warnings, converted)
 
 
 def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, object]:
@@ -128,7 +133,7 @@ def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, 
     return values
 
 
-def _for_target(handoff: Handoff, payload: Payload) -> ConvertedPayload | None:
+def _for_target(handoff: Handoff, payload: Payload, folder: str) -> ConvertedFile | None:
     """Return the payload in the version that the target declares.
 
     `None` if it has this version, if there is no conversion, or if the result would not be valid, for example because
@@ -137,16 +142,11 @@ def _for_target(handoff: Handoff, payload: Payload) -> ConvertedPayload | None:
     version = normal_version(handoff.target_schema or payload.version)
     if version == payload.version or not convert.path(payload.version, version):
         return None
-    converted = convert.convert(payload.version, payload.handoff, version)
-    return None if shape_problems(version, converted.handoff) else converted
-
-
-def _converted_name(converted: ConvertedPayload) -> str:
-    return f"{COPY}-{converted.version}.{DEFAULT_FORM[converted.version]}"
-
-
-def _rendered(converted: ConvertedPayload) -> bytes:
-    return render(converted.handoff, DEFAULT_FORM[converted.version])
+    converted, form = convert.convert(payload.version, payload.handoff, version), DEFAULT_FORM[version]
+    if shape_problems(version, converted.handoff):
+        return None
+    path = os.path.join(folder, f"{COPY}-{version}.{form}")
+    return ConvertedFile(converted, path, render(converted.handoff, form))
 
 
 def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
@@ -243,12 +243,12 @@ def _claim(context: HandoffContext, change: HandoffChange, workflow: TargetWorkf
 
 def _start_session(
     context: HandoffContext,
+    session: str,
     handoff: Handoff,
     payload: Payload,
     data: bytes,
-    session: str,
     workflow: TargetWorkflow,
-    converted: ConvertedPayload | None,
+    converted: ConvertedFile | None,
 ) -> None:
     """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
 
@@ -260,11 +260,8 @@ def _start_session(
     if not _exists(context, session):
         work = received_work(handoff, payload, copy)
         if converted is not None:
-            work = work._replace(
-                payload=os.path.join(context.store.folder(session), _converted_name(converted)),
-                sha256=sha256_hex(_rendered(converted)),
-                version=converted.version,
-            )
+            digest = sha256_hex(converted.data)
+            work = work._replace(payload=converted.path, sha256=digest, version=converted.payload.version)
         workflow.start(session, payload, work)
     if not os.path.lexists(copy):
         files.write_atomic(copy, data)

@@ -80,26 +80,27 @@ def as_data(
 def receipt_data(context: HandoffContext, receipt: Receipt) -> dict[str, object]:
     """Return a received handoff as data, with its payload in the version that the target reads."""
     converted = receipt.converted
+    payload = receipt.payload if converted is None else converted.payload
     return {
         **as_data(context, receipt.handoff),
         "converted": None
         if converted is None
         else {
-            "version": converted.version,
-            "file": receipt.file,
-            "added": list(converted.added),
-            "lost": list(converted.lost),
+            "version": converted.payload.version,
+            "file": converted.path,
+            "added": list(converted.payload.added),
+            "lost": list(converted.payload.lost),
         },
-        "handoff_payload": (converted or receipt.payload).handoff,
+        "handoff_payload": payload.handoff,
     }
 
 
 def conversion_notes(receipt: Receipt) -> list[str]:
     """Return that a received payload was converted, and what was added and lost."""
-    converted = receipt.converted
-    if converted is None:
+    if receipt.converted is None:
         return []
-    notes = [f"converted from {receipt.payload.version} to {converted.version}: {receipt.file}"]
+    converted, path, _ = receipt.converted
+    notes = [f"converted from {receipt.payload.version} to {converted.version}: {path}"]
     if converted.added:
         notes.append(f"added {'; '.join(converted.added)}")
     if converted.lost:

@@ -54,9 +54,7 @@ def _locations(found: Discovery, here: Environment) -> Section:
     ]
     if places.superproject:
         facts.append(f"a submodule of {short(places.superproject, here)}")
-    notes = [
-        note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
-    ]
+    notes = [note for note in remarks(found) if note.code == "PLACE_UNUSABLE"]
     data = {
         "locations": [root.data() for root in places.roots],
         "git_root": places.git_root,
