@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from flowrail.cli.console import Terminal
     from flowrail.text.report import Report
 
-_PIECE = 65_536
-
 
 def usual_form() -> str:
     """Return the default output format."""
@@ -42,8 +40,12 @@ def text(what: str) -> None:
 
 
 def lines(what: Iterable[str]) -> None:
-    """Print one answer like `text`, some lines at a time."""
-    _put_in_pieces(f"{visible(line)}\n" for line in what)
+    """Print one answer like `text`, line by line."""
+    together()
+    for shown in what:
+        with _answer_or_refusal():
+            sys.stdout.write(f"{visible(shown)}\n")
+    put("")
 
 
 def report(what: Report) -> None:
@@ -89,17 +91,6 @@ def collect_garbage() -> None:
     if not gc.isenabled():
         gc.freeze()  # modules are not searched
         gc.enable()
-
-
-def _put_in_pieces(parts: Iterable[str]) -> None:
-    waiting, size = [], 0
-    for part in parts:
-        waiting.append(part)
-        size += len(part)
-        if size > _PIECE:
-            put("".join(waiting))
-            waiting, size = [], 0
-    put("".join(waiting))
 
 
 def notes(lines: Iterable[str]) -> None:

@@ -144,9 +144,7 @@ def attest_command(
 
         if checked is not None:
             public = envelope.public_key(read_text(key, what="the public key")[0].encode(), key)
-            _show_verified(
-                checked, lambda document: envelope.verified(document, public), as_json=call.as_json
-            )
+            _show_verified(call, checked, lambda document: envelope.verified(document, public))
             return
         private = envelope.private_key(read_text(key, what="the private key")[0].encode(), key)
         lines = [envelope.signed(statement, private) for statement in lines]
@@ -161,8 +159,8 @@ def attest_command(
     output.notes([f"{count(len(lines), 'statement')} written to {file}"])
 
 
-def _show_verified(file: str, verified: Callable[[object], dict[str, Any]], *, as_json: bool) -> None:
-    text = read_text(file, what="the attestation")[0]
+def _show_verified(call: SessionCall, file: str, verified: Callable[[object], dict[str, Any]]) -> None:
+    text, _ = read_text(file, what="the attestation")
     found = [
         verified(strict_json.load(line, source=f"{file}:{number}"))
         for number, line in enumerate(text.splitlines(), 1)
@@ -170,11 +168,12 @@ def _show_verified(file: str, verified: Callable[[object], dict[str, Any]], *, a
     ]
     if not found:
         raise UsageError(f"{file} contains no attestation", hint="write one with `flow attest ID --key PEM`")
-    if as_json:
-        output.data({"statements": found})
-        return
-    for statement in found:
-        about = statement["predicate"]
-        step = about.get("step") or about.get("name")
-        output.text(one_line(f"{statement['subject'][0]['name']}: {step} {about.get('result', '')}".rstrip()))
-    output.text(f"{count(len(found), 'statement')}: signed with this key, unchanged")
+    lines = [one_line(_summary(statement)) for statement in found]
+    lines.append(f"{count(len(found), 'statement')}: signed with this key, unchanged")
+    call.answer({"statements": found}, "\n".join(lines))
+
+
+def _summary(statement: dict[str, Any]) -> str:
+    about = statement["predicate"]
+    step = about.get("step") or about.get("name")
+    return f"{statement['subject'][0]['name']}: {step} {about.get('result', '')}".rstrip()

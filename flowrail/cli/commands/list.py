@@ -31,12 +31,9 @@ def list_command(call: Call, run_code: bool) -> None:
     computed = [str(item["name"]) for item in items if item["computed"]]
     if computed and not run_code:
         output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])
-    if call.as_json:
-        output.data({"skills": items})
-    else:
-        titles = ("skill", "steps", "gates", "params", "source", "purpose")
-        head = columns(*titles, wraps=("params", "source", "purpose"), optional=("gates", "params"))
-        output.report([Table(head, [_skill_row(item) for item in items])])
+    titles = ("skill", "steps", "gates", "params", "source", "purpose")
+    head = columns(*titles, wraps=("params", "source", "purpose"), optional=("gates", "params"))
+    call.answer({"skills": items}, [Table(head, map(_skill_row, items))])
 
 
 _SHORTEST_CLAUSE = 20
