@@ -257,7 +257,11 @@ def test_agents_run_workflows_of_the_program() -> None:
     session = store.start(audit)
 
     child = store.claim(session, session.dispatches[0].id)
+    question = Question("which", "Which", "Which one?", options=[Option("This"), Option("That")])
+    asked = store.ask(child, [question])
+    store.answer(asked, {"which": "This"})
 
+    assert asked.status == "waiting"
     assert child.instructions.startswith("Look.")  # type: ignore[union-attr]
     assert store.report(child, "ok").status == "completed"  # type: ignore[arg-type]
     assert store.report(store.resume(session), "ok").status == "completed"
@@ -289,6 +293,20 @@ def test_work_is_claimed_finished_and_cancelled() -> None:
 
     assert ended.dispatch.result == {"seen": 3}
     assert [dispatch.status for dispatch in store.resume(session).dispatches] == ["done", "cancelled"]
+
+
+def test_findings_are_recorded_and_resolved() -> None:
+    put_skill("small")
+    store = open_store()
+    session = store.start("small")
+
+    found = store.add_finding(session, "must", "It leaks.", place="a.py:1")
+    resolved = store.resolve_finding(session, found.id, "closed it")
+
+    assert (found.id, found.severity, found.place, found.is_open) == ("F1", "MUST", "a.py:1", True)
+    assert not resolved.is_open
+    assert store.resume(session).findings == (resolved,)
+    assert hash(store.resume(session)) == hash(session)
 
 
 def test_sessions_are_rewound_forked_and_abandoned() -> None:

@@ -113,12 +113,7 @@ def open_beside(world: World, address: str, session: Session, kept: Mapping[str,
     else:
         beside = [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
         found = find(address, [*beside, *roots])
-    try:
-        file = workflow_file(address, found)
-    except UnknownSkillError as error:  # it was there when the work was handed out
-        error.hint = f"restore the workflow in {found.folder}, then run the command again"
-        raise
-    return _opened(found, file, roots, state)
+    return _opened(found, workflow_file(address, found), roots, state)
 
 
 def open_again(

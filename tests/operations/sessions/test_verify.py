@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import bytes_below, flow, put_skill, sessions_folder, told
+from support.forged import disown
+from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
 
 @pytest.fixture
@@ -121,3 +124,27 @@ def test_what_cannot_be_meant_is_refused(session: str, words: list[str], status:
 
     assert flow("session", "verify", *words).status == status
     assert flow("session", "verify", session, "--all").status == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda workflow: workflow.clear(),
+        lambda workflow: workflow.update(name="another"),
+        lambda workflow: workflow["steps"][0]["next"].update(ok="nowhere"),
+    ],
+)
+def test_a_foreign_session_with_an_invalid_workflow_is_not_adopted(
+    session: str, change: Callable[[dict[str, Any]], object]
+) -> None:
+    disown(session)
+    path = sessions_folder() / session / "definition.json"
+    definition = json.loads(path.read_text())
+    change(definition["workflow"])
+    path.write_text(json.dumps(definition))
+
+    status, error = refused("session", "adopt", session)
+
+    assert (status, error["code"]) == (3, "STORAGE")
+    assert error["message"].startswith(f"{path} is damaged: ")
+    assert refused("resume", session)[1]["code"] == "FOREIGN_SESSION"
