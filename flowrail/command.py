@@ -16,23 +16,10 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
 _WITH_STORE = frozenset(
     {
-        *(
-            "answer",
-            "ask",
-            "attest",
-            "audit",
-            "claim",
-            "evidence",
-            "finding",
-            "finish",
-            "handoff",
-            "history",
-            "resume",
-        ),
-        *("session", "sessions", "start", "status", "step"),
-        *("skill coverage", "skill record", "skill replay"),
+        "answer", "ask", "attest", "audit", "claim", "evidence", "finding", "finish", "handoff", "history", "resume",
+        "session", "sessions", "start", "status", "step", "skill coverage", "skill record", "skill replay",
     }
-)
+)  # fmt: skip
 """The commands that read or write a store: a verb, or the first word of a group's verbs."""
 
 

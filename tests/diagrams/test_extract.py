@@ -89,17 +89,3 @@ def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
 
     assert ("look", "fail / iterate (at most 3 times)") in labels
     assert once.nodes[1].notes == ("at most twice",)
-
-
-def test_phases_are_runs_of_steps() -> None:
-    steps = [
-        step(each, phase=each[0], next={"ok": to}) for each, to in (("a1", "a2"), ("a2", "b1"), ("b1", None))
-    ]
-
-    drawn = picture(workflow(*steps))
-
-    assert [(phase, [node.id for node in nodes]) for phase, nodes in drawn.bands] == [
-        (None, [":start"]),
-        ("a", ["a1", "a2"]),
-        ("b", ["b1", "b1:completed"]),
-    ]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import NamedTuple
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support.drawn_workflows import FEW, ODD, sprawling
-from support.random_workflows import workflows
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.layout.layout import Layout, layout
@@ -73,13 +71,6 @@ def check(drawn: Picture) -> None:
 @FEW
 @given(ODD)
 def test_nothing_lies_over_anything_else_and_all_is_inside(made: Workflow) -> None:
-    check(picture(made))
-
-
-@pytest.mark.long
-@settings(max_examples=3_000, deadline=None)
-@given(ODD | workflows(most=15))
-def test_nothing_lies_over_anything_else_in_thousands(made: Workflow) -> None:
     check(picture(made))
 
 

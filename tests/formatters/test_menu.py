@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import given
@@ -101,22 +100,6 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
             assert is_harmless(
                 plain_text(skill_explanation.report(explain(seen, name, asked=asked.by), offered, seen))
             )
-
-
-@given(st.lists(skills, max_size=4), st.lists(passed, max_size=3), st.integers(1, 5))
-def test_the_data_are_plain_and_say_what_the_page_says(
-    candidates: list[Candidate], skipped: list[Skipped], top: int
-) -> None:
-    seen = found(*candidates, skipped=tuple(skipped))
-    offered = offer(seen, MenuRequest())
-
-    data = json.loads(json.dumps(menu.data(offered, seen, everything=True)))
-
-    assert len(data["candidates"]) == len(candidates)
-    assert len(data["skipped"]) == len(skipped)
-    assert sum(each["shown"] for each in data["candidates"]) == data["counts"]["shown"] <= 5
-    assert len(menu.data(offered, seen, top=top)["candidates"]) == min(top, len(candidates))
-    assert (data["nothing"] is None) is bool(candidates)
 
 
 # --- the examination ------------------------------------------------------------------------------
