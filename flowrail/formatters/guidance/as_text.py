@@ -5,28 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from flowrail.formatters.guidance.content import (
-    FACTS_FILE,
-    FINDING,
-    MANY,
-    NOBODY,
-    REPLAYED,
-    Show,
-    about_evidence,
-    briefing_text,
-    choices_text,
-    command_of,
-    destination,
-    example_text,
-    findings_of,
-    in_short,
-    item_of,
-    outcomes_of,
-    pieces,
-    purpose_of,
-    shown,
-    variables,
-)
+from flowrail.formatters.guidance import content
+from flowrail.formatters.guidance.content import Show
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
 from flowrail.text.phrases import duration, in_words, listed, size
 from flowrail.text.report import (
@@ -59,8 +39,8 @@ def report(guidance: Guidance, show: Show = str) -> Report:
     """Return *guidance* for a terminal: prose is wrapped, commands and code are not."""
     parts: list[Lines] = [_header(guidance)]
     if guidance.briefing is not None:
-        parts.append([visible(briefing_text(guidance.briefing))])
-    parts.append([*_prose(visible("\n".join(pieces(guidance, show)).strip("\n")))])
+        parts.append([visible(content.briefing_text(guidance.briefing))])
+    parts.append([*_prose(visible("\n".join(content.pieces(guidance, show)).strip("\n")))])
     if guidance.forbids:
         parts.append([f"Not in this step: {one_line(', '.join(guidance.forbids))}"])
     parts += _details(guidance, show)
@@ -80,7 +60,7 @@ def _prose(text: str) -> Iterator[str | Line]:
 
 def _header(guidance: Guidance) -> Lines:
     state = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
-    state += f" · {REPLAYED}" if guidance.replayed else ""
+    state += f" · {content.REPLAYED}" if guidance.replayed else ""
     step = guidance.step
     if step is None:
         return [title(state)]
@@ -93,7 +73,7 @@ def _header(guidance: Guidance) -> Lines:
 
 
 def _params(guidance: Guidance) -> str:
-    params = in_short(guidance.params)
+    params = content.in_short(guidance.params)
     values = ", ".join(f"{one_line(name)}={one_line(in_words(value))}" for name, value in params.items())
     return f" with {values}" if values else ""
 
@@ -103,21 +83,23 @@ def _dispatches(guidance: Guidance, show: Show) -> Lines:
     if join is None:
         return []
     if not join.total:
-        return [NOBODY]
+        return [content.NOBODY]
     lines: Lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for dispatch in guidance.dispatches:
         lines.append(f"  {_dispatch(guidance, dispatch)}")
         is_done = dispatch.status == "done"
         if is_done and dispatch.result:
-            lines.append(f"    {shortened(example_text(dispatch.result), 200)}")
+            lines.append(f"    {shortened(content.example_text(dispatch.result), 200)}")
         if not is_done or dispatch.again:
-            lines += _command(command_of(dispatch, join, show))
+            lines += _command(content.command_of(dispatch, join, show))
     return lines
 
 
 def _dispatch(guidance: Guidance, dispatch: DispatchView) -> str:
     runs = f" runs {dispatch.workflow}" if dispatch.workflow else ""
-    about = one_line(" ".join(filter(None, (item_of(dispatch), variables(dispatch, guidance.dispatches)))))
+    about = one_line(
+        " ".join(filter(None, (content.item_of(dispatch), content.variables(dispatch, guidance.dispatches))))
+    )
     item = f" ({about})" if about else ""
     model = f", model {one_line(dispatch.model)}" if dispatch.model else ""
     status = one_line(f"{dispatch.status} {dispatch.outcome or ''}")
@@ -155,7 +137,7 @@ def _questions(guidance: Guidance, show: Show) -> Lines:
             lines.append(f"  without an answer until {one_line(question.due)}: {one_line(question.default)}")
         for option in question.options:
             about = f"  {one_line(option.description)}" if option.description else ""
-            lines += [f"  {one_line(option.label)}{about}", *_command(shown(option.command, show))]
+            lines += [f"  {one_line(option.label)}{about}", *_command(content.shown(option.command, show))]
     return lines
 
 
@@ -169,7 +151,7 @@ def _working_files(guidance: Guidance) -> Lines:
 
 
 def _findings(guidance: Guidance, show: Show) -> Lines:
-    findings, more = findings_of(guidance, show)
+    findings, more = content.findings_of(guidance, show)
     lines: Lines = [
         f"  {finding.id} {finding.severity} (round {finding.round}) {one_line(finding.text)}"
         + (f"  {one_line(finding.place)}" if finding.place else "")
@@ -178,24 +160,27 @@ def _findings(guidance: Guidance, show: Show) -> Lines:
     lines += [command(visible(more))] if more else []
     lines = ["Findings on record:", *lines] if lines else []
     if guidance.finding_command:
-        lines += [f"To record a finding, append {FINDING} to", *_command(show(guidance.finding_command))]
+        lines += [
+            f"To record a finding, append {content.FINDING} to",
+            *_command(show(guidance.finding_command)),
+        ]
     return lines
 
 
 def _evidence(guidance: Guidance, show: Show) -> Lines:
     if not guidance.evidence:
         return []
-    lines: Lines = [f"Evidence. {about_evidence(guidance)}"]
+    lines: Lines = [f"Evidence. {content.about_evidence(guidance)}"]
     for check in guidance.evidence:
         verdict = "waived" if check.waived else check.verdict
         about = f" ({verdict})" if verdict else ""
         needed = "".join(
             f"{'if ' if name == 'if' else ''}{one_line(said)}: "
-            for name, said in outcomes_of(guidance, check).items()
+            for name, said in content.outcomes_of(guidance, check).items()
         )
         lines.append(f"  {needed}{check.id}{about}: {one_line(check.expected)}")
         lines += _command(f"run: {check.run}" if check.run else "")
-        lines += _command(f"{purpose_of(check)}: {show(check.command)}" if check.command else "")
+        lines += _command(f"{content.purpose_of(check)}: {show(check.command)}" if check.command else "")
     return lines
 
 
@@ -204,19 +189,19 @@ def _next(guidance: Guidance, show: Show) -> Lines:
         return []
     lines: Lines = ["Report the outcome to get the next step:"]
     for offer in guidance.next:
-        lines += [f"  {_offer(guidance, offer)}", *_command(shown(offer.command, show))]
+        lines += [f"  {_offer(guidance, offer)}", *_command(content.shown(offer.command, show))]
     wants = wants_of(guidance.next)
     lines += ["Add to the command:"] if wants else []
     lines += [f"  {_want(want)}" for want in wants]
-    lines += [f"  {FACTS_FILE}"] if len(wants) >= MANY else []
+    lines += [f"  {content.FACTS_FILE}"] if len(wants) >= content.MANY else []
     return lines
 
 
 def _want(want: Want) -> str:
-    example = one_line(example_text(want.example))
+    example = one_line(content.example_text(want.example))
     if want.type == "list":
         example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-    values = f"one of {choices_text(want)}" if want.choices else f"such as {example}"
+    values = f"one of {content.choices_text(want)}" if want.choices else f"such as {example}"
     optional = "" if want.required else "  (optional)"
     about = f"  {one_line(want.description)}" if want.description else ""
     return f"-s {want.name}={want.type.upper()}{optional}  {values}{about}"
@@ -224,7 +209,7 @@ def _want(want: Want) -> str:
 
 def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
-    leads = destination(guidance, offer)
+    leads = content.destination(guidance, offer)
     to = "ends the run" if offer.ends else f"to {leads}" if offer.to or offer.routes else leads
     waits = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
     return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
@@ -253,4 +238,4 @@ def state_report(guidance: Guidance, show: Show = str) -> Report:
         yield from lines
     if not (guidance.next or guidance.dispatches):
         # it has ended, has lost its work or belongs to another conversation
-        yield from _prose(visible("\n".join(pieces(guidance, show))))
+        yield from _prose(visible("\n".join(content.pieces(guidance, show))))

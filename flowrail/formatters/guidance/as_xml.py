@@ -5,40 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flowrail.formatters.guidance.content import (
-    FACTS_FILE,
-    FINDING,
-    LONGEST_RESULT,
-    MANY,
-    NOBODY,
-    REPLAYED,
-    Show,
-    about_evidence,
-    briefing_text,
-    choices_text,
-    command_of,
-    destination,
-    example_text,
-    findings_of,
-    how_to_ask,
-    item_of,
-    outcomes_of,
-    pieces,
-    purpose_of,
-    result_of,
-    shown,
-    variables,
-)
+from flowrail.formatters.guidance import content
+from flowrail.formatters.guidance.content import Show
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
 from flowrail.machines.sessions.session import CLAIMED, PENDING
 from flowrail.text.safe_text import (
     attributes,
-    content,
     printed_block,
     printed_element,
     printed_markup,
     xml_verbatim,
+)
+from flowrail.text.safe_text import (
+    content as markup_of,
 )
 
 if TYPE_CHECKING:
@@ -87,14 +67,14 @@ def render(guidance: Guidance, show: Show = str) -> str:
         revision=guidance.revision,
         skill=guidance.skill,
         status=guidance.status,
-        replayed=REPLAYED if guidance.replayed else None,
+        replayed=content.REPLAYED if guidance.replayed else None,
     )
 
 
 def _step(guidance: Guidance, show: Show) -> Iterator[str]:
     """Yield the step and its instructions."""
     if guidance.briefing is not None:
-        yield printed_element("briefing", briefing_text(guidance.briefing))
+        yield printed_element("briefing", content.briefing_text(guidance.briefing))
     step = guidance.step
     if step is not None:
         yield printed_element(
@@ -108,7 +88,7 @@ def _step(guidance: Guidance, show: Show) -> Iterator[str]:
             limit=step.limit,
             skipped=" ".join(step.skipped) or None,
         )
-    instructions = "\n".join(map(content, pieces(guidance, show))).strip("\n")
+    instructions = "\n".join(map(markup_of, content.pieces(guidance, show))).strip("\n")
     yield printed_block("current_action", [instructions])
     if guidance.forbids:
         yield printed_element("not_in_this_step", ", ".join(guidance.forbids))
@@ -122,12 +102,12 @@ def _work(guidance: Guidance, show: Show) -> Iterator[str]:
     if guidance.join is not None:
         yield _dispatches(guidance, guidance.join, show)
     if guidance.questions:
-        how = how_to_ask(guidance, show)
+        how = content.how_to_ask(guidance, show)
         ask = [printed_element("ask", how)] if how else []
         yield printed_block(
             "questions", [*ask, *(_question(guidance, one, show) for one in guidance.questions)]
         )
-    findings, more = findings_of(guidance, show)
+    findings, more = content.findings_of(guidance, show)
     for finding in findings:
         about = {"severity": finding.severity, "round": finding.round, "place": finding.place}
         yield printed_element("finding", finding.text, id=finding.id, **about)
@@ -136,14 +116,14 @@ def _work(guidance: Guidance, show: Show) -> Iterator[str]:
     if guidance.finding_command:
         condition = UNRECORDED if guidance.dispatches else None
         command = show(guidance.finding_command)
-        yield printed_element("finding_command", command, **{"append": FINDING, "if": condition})
+        yield printed_element("finding_command", command, **{"append": content.FINDING, "if": condition})
 
 
 def _report(guidance: Guidance, show: Show) -> Iterator[str]:
     """Yield the evidence that is needed, and the next commands."""
     if guidance.evidence:
         checks = [_check(guidance, check, show) for check in guidance.evidence]
-        yield printed_block("evidence", [about_evidence(guidance), *checks])
+        yield printed_block("evidence", [content.about_evidence(guidance), *checks])
     if guidance.next:
         is_new = show is str and (guidance.revision == 0 or guidance.briefing)
         keep = [printed_element("keep", KEEP)] if is_new else []
@@ -152,7 +132,7 @@ def _report(guidance: Guidance, show: Show) -> Iterator[str]:
 
 
 def _dispatches(guidance: Guidance, join: Join, show: Show) -> str:
-    most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
+    most = min(content.LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
     return printed_block(
         "dispatches",
         [
@@ -170,7 +150,7 @@ def _launch(guidance: Guidance, join: Join) -> Iterator[str]:
     """Yield what to do with the dispatches as they are now."""
     statuses = {dispatch.status for dispatch in guidance.dispatches}
     if not join.total:
-        yield NOBODY
+        yield content.NOBODY
     if not join.met and PENDING in statuses:
         some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
         yield f"{LAUNCH_ONE if len(guidance.dispatches) == 1 else LAUNCH_EACH}{LAUNCH}{some}"
@@ -187,19 +167,19 @@ def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int,
     is_done = dispatch.status == "done" and not dispatch.again
     return printed_element(
         "dispatch",
-        result_of(dispatch, most) if is_done else command_of(dispatch, join, show),
+        content.result_of(dispatch, most) if is_done else content.command_of(dispatch, join, show),
         id=dispatch.id,
         agent=dispatch.agent,
         workflow=dispatch.workflow,
-        item=item_of(dispatch),
-        vars=variables(dispatch, guidance.dispatches) or None,
+        item=content.item_of(dispatch),
+        vars=content.variables(dispatch, guidance.dispatches) or None,
         model=dispatch.model,
         status=dispatch.status,
         holder=dispatch.holder,
         until=dispatch.expires_at if dispatch.status == CLAIMED else None,
         lease="over" if dispatch.lease_over else None,
         outcome=None if dispatch.outcome == Outcome.OK else dispatch.outcome,  # not a verdict on the result
-        result=result_of(dispatch, most) if dispatch.again and dispatch.result else None,
+        result=content.result_of(dispatch, most) if dispatch.again and dispatch.result else None,
     )
 
 
@@ -222,7 +202,7 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
     options = [
         printed_element(
             "option",
-            shown(option.command, show),
+            content.shown(option.command, show),
             label=option.label,
             description=option.description or None,
         )
@@ -236,18 +216,18 @@ def _check(guidance: Guidance, check: EvidenceView, show: Show) -> str:
     if check.run:
         inside += printed_element("run", check.run)
     if check.command:
-        inside += printed_element(purpose_of(check).replace(" ", "_"), show(check.command))
+        inside += printed_element(content.purpose_of(check).replace(" ", "_"), show(check.command))
     now = "waived" if check.waived else check.verdict or None
-    about = {**outcomes_of(guidance, check), "level": check.level, "now": now}
+    about = {**content.outcomes_of(guidance, check), "level": check.level, "now": now}
     return printed_markup("check", inside, id=check.id, **about)
 
 
 def _wants(guidance: Guidance) -> list[str]:
     """Return one line for each value; if there are many, how to append them is said once."""
     wants = wants_of(guidance.next)
-    if len(wants) < MANY:
+    if len(wants) < content.MANY:
         return [_want(want, _how_to_append(want)) for want in wants]
-    how = f"Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}"
+    how = f"Append -s 'NAME=VALUE' for each, a list as JSON, {content.FACTS_FILE}"
     return [*(_want(want, "") for want in wants), printed_element("wants_file", how)]
 
 
@@ -257,8 +237,8 @@ def _want(want: Want, how: str) -> str:
         ": ".join(filter(None, (how, xml_verbatim(want.description)))),
         name=want.name,
         type=want.type,
-        example=None if want.choices else example_text(want.example),
-        choices=choices_text(want) if want.choices else None,
+        example=None if want.choices else content.example_text(want.example),
+        choices=content.choices_text(want) if want.choices else None,
         required=want.required,
     )
 
@@ -272,9 +252,9 @@ def _how_to_append(want: Want) -> str:
 def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> str:
     return printed_element(
         "case",
-        shown(offer.command, show),
+        content.shown(offer.command, show),
         outcome=offer.outcome,
-        to=destination(guidance, offer),
+        to=content.destination(guidance, offer),
         limit_reached=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,
     )
