@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from flowrail.command import Command
@@ -25,8 +25,6 @@ from flowrail.testing.evidence_trials import Trials, try_evidence
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
 
-MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is created in it
-ENOUGH_MEMORY = 256 * 1024 * 1024
 MOST_NAMED = 60
 """How many transitions without a walk are listed; `flow skill coverage` shows all."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -139,7 +137,7 @@ def stage_for(
 ) -> Iterator[Stage]:
     """Give a stage for the workflows of *files*, with a temporary store."""
     roots = environment.roots
-    with tempfile.TemporaryDirectory(prefix="flow-test-", dir=_memory_folder()) as folder:
+    with tempfile.TemporaryDirectory(prefix="flow-test-") as folder:
         store = os.path.join(folder, "store")
         world = World(
             store=Store(store, Owner(os.path.join(folder, "state"))),
@@ -214,15 +212,6 @@ def _roots_of(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[
         if known != folder:
             seen.add(above)
             yield Root(above, Scope.EXTRA, NAMED, personal=not _holds_python(above))
-
-
-def _memory_folder() -> str | None:
-    """Return a folder in memory, if it has room: the store is thrown away, and every record is flushed."""
-    with suppress(OSError):
-        free = os.statvfs(MEMORY)
-        if os.access(MEMORY, os.W_OK | os.X_OK) and free.f_bavail * free.f_frsize > ENOUGH_MEMORY:
-            return MEMORY
-    return None
 
 
 def _holds_python(above: str) -> bool:
