@@ -39,7 +39,6 @@ class Case(NamedTuple):
     """One printed command."""
 
     outcome: str
-    facts: str
     to: str
     waits: bool
     command: str
@@ -80,7 +79,6 @@ class StepOutput(NamedTuple):
     status: str
     step: str
     visit: int
-    limit: int
     text: str
     cases: tuple[Case, ...]
     wants: tuple[Want, ...]
@@ -104,11 +102,10 @@ def read(out: str) -> StepOutput:
         **texts(root, "session", "skill", "status"),
         step=head.get("id", ""),
         visit=int(head.get("attempt", 1)),
-        limit=int(head.get("limit", 0)),
         text="".join(root.find("current_action").itertext()),  # type: ignore[union-attr]
         cases=tuple(
             Case(
-                **texts(case, "outcome", "facts", "to"),
+                **texts(case, "outcome", "to"),
                 waits="waits_for" in case.attrib,
                 command=case.text or "",
             )

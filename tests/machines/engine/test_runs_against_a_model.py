@@ -1,4 +1,4 @@
-"""Workflows of agents, questions and gates at random: machine and plain reading agree, step by step."""
+"""Random workflows with dispatches, questions and gates: the machine and a model agree at each step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERY = ("ok", "fail", "skip", "iterate", "done")
 
 
 @given(st.data())
-def test_any_run_goes_where_a_plain_reading_says(data: st.DataObject) -> None:
+def test_a_run_leads_where_the_model_says(data: st.DataObject) -> None:
     made = data.draw(mixed())
     session, reading = start(made, now=NOW), Reading(made)
     severities: dict[str, list[str]] = {}
@@ -29,7 +29,7 @@ def test_any_run_goes_where_a_plain_reading_says(data: st.DataObject) -> None:
         agree(made, session, reading)
         if reading.step is None:
             break
-        session = from_plain(to_plain(session), Session)  # as it comes back from disk
+        session = from_plain(to_plain(session), Session)  # as after reading it from disk
         if reading.asked_limit:
             session = at_limit(made, session, reading, data)
         elif reading.here.dispatch is not None:
@@ -64,7 +64,7 @@ def agree(made: Workflow, session: Session, reading: Reading) -> None:
 
 
 def only(made: Workflow, session: Session, allowed: set[str]) -> None:
-    """Hold that what is *allowed* is offered, and everything else is refused and changes nothing."""
+    """Check that *allowed* outcomes are offered, and all others are refused."""
     told = guide(made, session)
     assert {way.outcome for way in told.next if not way.waits_for} == allowed
     for outcome in EVERY:
