@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import os
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, FlowError, UsageError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.python_source import UNREADABLE, parsed, read_python, why_not
+from flowrail.machines.loading.python_source import UNREADABLE, why_not, workflow_name
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
-
-MOST_FILES = 5_000
 
 _registered: dict[str, Workflow] = {}
 
@@ -104,50 +101,27 @@ def registered(name: str) -> Workflow:
 
 
 def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
-    count = 0
-    for here, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if _holds_modules(each))
-        inside = os.path.relpath(here, folder)
-        stem = package if inside == "." else ".".join([package, *inside.split(os.sep)])
-        for name in sorted(files):
-            if name.endswith(".py"):
-                count += 1
-                if count > MOST_FILES:
-                    return
-                module = stem if name == "__init__.py" else f"{stem}.{name.removesuffix('.py')}"
-                yield module, os.path.join(here, name)
-
-
-def _holds_modules(folder: str) -> bool:
-    """Return whether *folder* can contain modules; hyphens in its name are allowed, as in names of skills."""
-    return folder.replace("-", "_").isidentifier() and folder != "__pycache__"
+    """Yield the modules below *folder*; hyphens in names of folders are allowed, as in names of skills."""
+    for path in sorted(Path(folder).rglob("*.py")):
+        folders = path.relative_to(folder).parts[:-1]
+        if all(part.replace("-", "_").isidentifier() and part != "__pycache__" for part in folders):
+            own = () if path.stem == "__init__" else (path.stem,)
+            yield ".".join((package, *folders, *own)), str(path)
 
 
 def _look_into(module: str, path: str, places: dict[str, WorkflowPlace], skipped: dict[str, str]) -> None:
     try:
         data = read_bounded(path, limit=limits.PYTHON_BYTES, what="the module")
+        name = workflow_name(data, module) if b"WORKFLOW" in data else None
     except DocumentError as error:
         skipped[path] = error.fact
-        return
-    if b"WORKFLOW" not in data:
-        return
-    try:
-        tree = parsed(data)
     except UNREADABLE as error:
         skipped[path] = why_not(error)[0]
-        return
-    if not any(_assigns(node) for node in tree.body):
-        return
-    name = read_python(data, module.rpartition(".")[2], path, any_name=True).definition.name
-    if name in places:
-        skipped[path] = f"defines `{name}`, which {places[name].path} defines already"
     else:
-        places[name] = WorkflowPlace(module, path)
-
-
-def _assigns(node: ast.stmt) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return any(isinstance(target, ast.Name) and target.id == "WORKFLOW" for target in targets)
+        if name in places:
+            skipped[path] = f"defines `{name}`, which {places[name].path} defines already"
+        elif name is not None:
+            places[name] = WorkflowPlace(module, path)
 
 
 def _imported(name: str, place: WorkflowPlace) -> Workflow:
@@ -161,15 +135,10 @@ def _imported(name: str, place: WorkflowPlace) -> Workflow:
             hint="fix the module; others are not affected",
             path=place.path,
         ) from error
-    if not isinstance(workflow, Workflow):
+    if not isinstance(workflow, Workflow) or workflow.name != name:
+        found = f"`{workflow.name}`" if isinstance(workflow, Workflow) else "something else"
         raise BrokenModuleError(
-            f"`WORKFLOW` of {place.path} is not a Workflow",
-            hint=f"assign the workflow `{name}` to it",
-            path=place.path,
-        )
-    if workflow.name != name:
-        raise BrokenModuleError(
-            f"{place.path} defines `{workflow.name}`, not `{name}`",
+            f"`WORKFLOW` of {place.path} is {found}, not the workflow `{name}`",
             hint="write the name as a plain text, so that it can be read without importing",
             path=place.path,
         )

@@ -87,17 +87,15 @@ def read_python(
     address: str,
     source: str,
     *,
-    any_name: bool = False,
     text_of: Callable[[str], str | None] = lambda _: None,
 ) -> LoadedWorkflow:
     """Return the workflow that *data* defines as far as it can be read, and what was found.
 
-    The workflow is the one at *address*; with *any_name* it keeps the name that the file gives it. *text_of* returns
-    the text of a step that has no `actions`.
+    The workflow is the one at *address*. *text_of* returns the text of a step that has no `actions`.
     """
     texts = step_texts.set(text_of)
     try:
-        return _Source(data, address, source).read(any_name=any_name)
+        return _Source(data, address, source).read()
     except UNREADABLE as error:
         place = Place(source, getattr(error, "lineno", None) or 1)
         what, remedy = why_not(error)
@@ -105,6 +103,15 @@ def read_python(
         return LoadedWorkflow(Workflow(address, validate=False), (finding,), lambda _: place)
     finally:
         step_texts.reset(texts)
+
+
+def workflow_name(data: bytes, module: str) -> str | None:
+    """Return the name of the workflow in a module, by default the module's; `None` if it assigns no ``WORKFLOW``.
+
+    Raises one of `UNREADABLE`.
+    """
+    source = _Source(data, module.rpartition(".")[2], module)
+    return source.name() if source.is_assigned else None
 
 
 class _Source:
@@ -132,6 +139,7 @@ class _Source:
         bound, looked_into = _uses(tree)
         own_names = self.functions.keys() | self.constants.keys()
         self.workflow = self.constants.get("WORKFLOW")
+        self.is_assigned = self.workflow is not None
         self.is_bound = "WORKFLOW" in bound
         self.functions = {name: node for name, node in self.functions.items() if bound[name] == 1}
         for name, value in list(self.constants.items()):
@@ -150,7 +158,16 @@ class _Source:
             ):
                 self.constants[name] = value
 
-    def read(self, *, any_name: bool) -> LoadedWorkflow:
+    def name(self) -> str:
+        """Return the name that the file gives its workflow; that of its address if it is computed."""
+        call = self.workflow if isinstance(self.workflow, ast.Call) else None
+        nodes = [word.value for word in call.keywords if word.arg == "name"] + call.args if call else []
+        try:
+            return str(self._value(nodes[0], ("name",))) if nodes else self.address
+        except _ComputedError:
+            return self.address
+
+    def read(self) -> LoadedWorkflow:
         call = self.workflow
         if call is None and not self.is_bound:
             remedy = "assign a Workflow to WORKFLOW at the top level"
@@ -161,7 +178,7 @@ class _Source:
                 self._computed(call.lineno if call is not None else 1, "WORKFLOW")
             workflow = Workflow(self.address, validate=False, origin=str(self.findings[-1].place))
             return LoadedWorkflow(workflow, tuple(self.findings), self.place)
-        workflow, name = self._workflow(call, any_name=any_name)
+        workflow, name = self._workflow(call)
         reader = Reader(place=lambda path: Place(self.source, self._position(path)[0]), has_code=True)
         readable: Workflow = reader.part(workflow, Workflow, ())
         found = [*self.findings, *misnamed(name, workflow.name, self.place)]
@@ -208,7 +225,7 @@ class _Source:
         """Return the value of a constant that *node* names, otherwise *node*."""
         return self.constants.get(node.id, node) if isinstance(node, ast.Name) else node
 
-    def _workflow(self, call: ast.Call, *, any_name: bool) -> tuple[Workflow, object]:
+    def _workflow(self, call: ast.Call) -> tuple[Workflow, object]:
         """Return the workflow, and the name that the file gives it."""
         options = {str(word.arg): word.value for word in call.keywords}
         nodes = list(call.args)
@@ -236,9 +253,8 @@ class _Source:
                     annotation = argument.annotation or call
                     self.nodes.setdefault(("params", argument.arg), annotation)
         written = values.pop("name", self.address)
-        name = str(written) if any_name else self.address
         origin = f"{self.source}:{call.lineno}"
-        return Workflow(name, *steps, validate=False, origin=origin, **values), written
+        return Workflow(self.address, *steps, validate=False, origin=origin, **values), written
 
     def _step(self, call: ast.expr, path: Path) -> object:
         if isinstance(call, (ast.List, ast.Tuple, ast.Dict, ast.Constant)):

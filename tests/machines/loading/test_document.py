@@ -13,9 +13,10 @@ from support.plain_data import PLAIN_DATA
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place
 from flowrail.machines.definition.schema import json_schema
-from flowrail.machines.definition.step import Outcome, Rule, Variant
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
@@ -40,16 +41,18 @@ def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
     )
 
 
-# --- what a file stands for
+# --- what a file means
 
 FULL = """\
 # yaml-language-server: $schema=…
 name: dull
 description: Looks at things
 entry: look
+then: dull/next
 params:
   mode: {type: string, choices: [quick, full], default: full}
   topic: {type: string, required: true, example: slow login, description: What it is about}
+  areas: {type: list, default: []}
 steps:
   - id: look
     title: "Look ($visit of $limit)"
@@ -58,74 +61,12 @@ steps:
       - {when: "visit > 2", text: steps/again.md}
       - {when: "visit > 1", actions: [Again., And well.]}
     when: null
-    reports: {confidence: {choices: [low, high], required: true}, areas: {type: list, example: [auth]}}
+    reports: {confidence: {choices: [low, high], required: true}}
     rules: [{if: "confidence == 'high'", outcome: ok}, {outcome: iterate}]
     limit: 5
-    next: {ok: last, iterate: look}
-  - {id: last, title: Last, when: "mode == 'full'", actions: [About $topic.], next: {_default: null}}
-"""
-
-
-def test_a_file_stands_for_a_definition() -> None:
-    definition, findings, *_ = parsed(FULL)
-
-    assert findings == ()
-    assert (definition.name, definition.description, definition.entry_point) == (
-        "dull",
-        "Looks at things",
-        "look",
-    )
-    assert definition.params["mode"] == Arg(type="string", choices=("quick", "full"), default="full")
-    assert definition.params["topic"].required
-    look, last = definition.steps
-    assert (look.title, look.phase, look.limit, look.actions) == (
-        "Look ($visit of $limit)",
-        "evidence",
-        5,
-        ("Look around.",),
-    )
-    assert look.variants == (
-        Variant("visit > 2", ("Again.",)),
-        Variant("visit > 1", ("Again.", "And well.")),
-    )
-    assert look.rules == (Rule("ok", "confidence == 'high'"), Rule("iterate"))
-    assert look.next == {Outcome.OK: "last", Outcome.ITERATE: "look"}
-    assert (last.when, last.actions, last.next) == (
-        "mode == 'full'",
-        ("About $topic.",),
-        {Outcome.DEFAULT: None},
-    )
-    assert look.origin == "workflow.yaml:9"
-
-
-def test_a_text_stands_in_a_named_file_or_in_the_folder_of_the_workflow() -> None:
-    text = "name: dull/inner\nsteps:\n  - {id: look, title: Look, text: steps/again.md, next: {ok: look2}}\n"
-    text += "  - {id: look2, title: Look, next: {ok: null}}\n"
-
-    definition, findings, *_ = parsed(text, "dull/inner", text_folder="steps/inner")
-
-    assert definition.steps[0].actions == ("Again.",)
-    assert [(each.code, each.step) for each in findings] == [("FR125", "look2")]
-    assert "steps/inner/look2.md" in findings[0].message
-
-
-DELEGATING = """\
-name: dull
-params: {areas: {type: list, default: []}}
-then: dull/next
-steps:
-  - id: look
-    title: Look
-    actions: [Look.]
-    dispatch:
-      agent: explore
-      run: dull/look
-      over: areas
-      vars: {area: $item, deep: true}
-      join: at least 2
-      model: sonnet
-      lease: 90
-    next: {ok: plan}
+    dispatch: {agent: explore, run: dull/look, over: areas, vars: {area: $item, deep: true}, join: at least 2,
+               model: sonnet, lease: 90}
+    next: {ok: plan, iterate: look}
   - id: plan
     title: Plan
     actions: [Plan.]
@@ -144,31 +85,77 @@ steps:
     title: Gate
     actions: [Decide.]
     gate: {name: Quality, review: plan, limit: 3, policy: "1-2 / 3 / 4+"}
-    next: {ok: null, fail: look}
+    next: {ok: last, fail: look}
+  - {id: last, title: Last, when: "mode == 'full'", actions: [About $topic.], next: {_default: null}}
 """
-
-
-def test_dispatches_questions_and_gates_are_read() -> None:
-    definition, findings, *_ = parsed(DELEGATING)
-
-    look, plan, gate = definition.steps
-    assert findings == ()
-    assert definition.then == "dull/next"
-    assert look.dispatch == Dispatch(
-        "explore", "dull/look", "areas", {"area": "$item", "deep": True}, "at least 2", "sonnet", (), 90
-    )
-    assert plan.dispatch == Dispatch("developer", None, ("a", "b"), {}, prompt=("Again.",))
-    assert plan.questions == (
-        Question(
-            *("go", "Approve", "Go?"),
-            (Option("Yes", outcome="ok", description="All of it"), Option("No")),
-            multi_select=True,
-            other="fail",
-            default="No",
-            deadline=60,
+SAME = Workflow(
+    "dull",
+    StepDef(
+        "look",
+        "Look ($visit of $limit)",
+        ["Look around."],
+        phase="evidence",
+        variants=[("visit > 2", "Again."), ("visit > 1", ["Again.", "And well."])],
+        reports={"confidence": Arg(choices=("low", "high"), required=True)},
+        rules=[("ok", "confidence == 'high'"), ("iterate", None)],
+        limit=5,
+        dispatch=Dispatch(
+            "explore", "dull/look", "areas", {"area": "$item", "deep": True}, "at least 2", "sonnet", (), 90
         ),
-    )
-    assert gate.gate == GateConfig("Quality", review="plan", limit=3, policy="1-2 / 3 / 4+")
+        next={"ok": "plan", "iterate": "look"},
+    ),
+    StepDef(
+        "plan",
+        "Plan",
+        ["Plan."],
+        dispatch=Dispatch("developer", None, ("a", "b"), {}, prompt=("Again.",)),
+        questions=[
+            Question(
+                *("go", "Approve", "Go?"),
+                (Option("Yes", outcome="ok", description="All of it"), Option("No")),
+                multi_select=True,
+                other="fail",
+                default="No",
+                deadline=60,
+            )
+        ],
+        next={"ok": "gate", "fail": "look"},
+    ),
+    StepDef(
+        "gate",
+        "Gate",
+        ["Decide."],
+        gate=GateConfig("Quality", review="plan", limit=3, policy="1-2 / 3 / 4+"),
+        next={"ok": "last", "fail": "look"},
+    ),
+    StepDef("last", "Last", ["About $topic."], when="mode == 'full'", next={"_default": None}),
+    description="Looks at things",
+    then="dull/next",
+    params={
+        "mode": Arg(type="string", choices=("quick", "full"), default="full"),
+        "topic": Arg("What it is about", type="string", required=True, example="slow login"),
+        "areas": Arg(type="list", default=()),
+    },
+)
+
+
+def test_yaml_and_python_mean_the_same() -> None:
+    definition, findings, *_ = parsed(FULL)
+
+    assert findings == ()
+    assert definition == SAME
+    assert definition.steps[0].origin == "workflow.yaml:11"
+
+
+def test_a_text_is_in_a_named_file_or_in_the_folder_of_the_workflow() -> None:
+    text = "name: dull/inner\nsteps:\n  - {id: look, title: Look, text: steps/again.md, next: {ok: look2}}\n"
+    text += "  - {id: look2, title: Look, next: {ok: null}}\n"
+
+    definition, findings, *_ = parsed(text, "dull/inner", text_folder="steps/inner")
+
+    assert definition.steps[0].actions == ("Again.",)
+    assert [(each.code, each.step) for each in findings] == [("FR125", "look2")]
+    assert "steps/inner/look2.md" in findings[0].message
 
 
 # --- errors
@@ -197,7 +184,7 @@ steps:
 """
 
 
-def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None:
+def test_ten_errors_are_reported_at_once_each_with_place_code_and_remedy() -> None:
     definition, findings, *_ = parsed(TEN)
 
     assert sorted((each.code, str(each.place)) for each in findings) == [

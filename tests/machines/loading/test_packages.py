@@ -142,7 +142,7 @@ def test_a_broken_or_repeated_module_never_hides_another(package: Path) -> None:
     for name, message in {
         "broken": "raised RuntimeError: not today",
         "leaving": "raised SystemExit",
-        "changing": "is not a Workflow",
+        "changing": "is something else, not the workflow",
     }.items():
         with pytest.raises(BrokenModuleError, match=message):
             found[name]
