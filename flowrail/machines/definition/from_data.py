@@ -110,8 +110,7 @@ class Reader:
         for name, value in self._with_texts(data, kind, path).items():
             declared = keys.get(name)
             if declared is None or not (declared.key.in_file or self.is_stored or self.has_code):
-                if not (self.has_code and _is_field(kind, name)):
-                    self._other_key(name, kind, keys, (*path, name))
+                self._other_key(name, kind, keys, (*path, name))
                 continue
             known = self.value(value, declared.shape, (*path, name))
             if not self.is_stored:
@@ -169,7 +168,7 @@ class Reader:
         if "steps" in keys_of(kind):  # a workflow
             steps = given.pop("steps", ())
             return kind(given.pop("name"), *steps, validate=False, origin=str(self.place(path)), **given)
-        if _is_field(kind, "origin"):
+        if any(field.name == "origin" for field in fields(kind)):
             given["origin"] = str(self.place(path))
         return kind(**given)
 
@@ -277,10 +276,6 @@ class Reader:
 
 
 _SCALAR = Shape("scalar")
-
-
-def _is_field(kind: type[object], name: object) -> bool:
-    return any(field.name == name for field in fields(kind))  # type: ignore[arg-type]
 
 
 def _arguments(part: Any) -> dict[str, object]:
