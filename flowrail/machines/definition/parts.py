@@ -95,24 +95,17 @@ class FrozenObject:
     def __init_subclass__(cls) -> None:
         dataclass(init=False, repr=False, eq=False)(cls)
         declared = fields(cls)  # type: ignore[arg-type]
-        if any(each.default_factory is not MISSING for each in declared):
-            raise TypeError(
-                f"a field of {cls.__name__} has a `default_factory`; give an immutable default instead"
-            )
         cls._arguments = tuple(each.name for each in declared if each.init)
         cls._defaults = {each.name: each.default for each in declared}
         cls._compared_fields = tuple(each.name for each in declared if each.compare)
 
     def __init__(self, *args: object, **given: object) -> None:
-        if len(args) > len(self._arguments):
-            raise TypeError(f"{type(self).__name__} takes {len(self._arguments)} arguments, not {len(args)}")
         values = dict(zip(self._arguments, args, strict=False))
-        for name, value in given.items():
-            if name in values or name not in self._arguments:
-                problem = "twice" if name in values else "but unknown"
-                raise TypeError(f"{type(self).__name__}: argument `{name}` is given {problem}")
-            values[name] = value
-        values = {**self._defaults, **values}
+        wrong = [name for name in given if name in values or name not in self._arguments]
+        if wrong or len(args) > len(self._arguments):
+            problem = f"an unknown or second `{wrong[0]}`" if wrong else f"{len(args)} arguments"
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self._arguments)}, not {problem}")
+        values = {**self._defaults, **values, **given}
         missing = [name for name, value in values.items() if value is MISSING]
         if missing:
             raise TypeError(f"{type(self).__name__} needs the argument `{missing[0]}`")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from traceback import extract_tb
 from types import ModuleType
 
 from flowrail.command import Command, Hint
@@ -95,9 +96,5 @@ def execute(data: bytes, path: str, namespace: dict[str, object]) -> None:
 
 
 def _line(error: BaseException, path: str) -> str:
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f" ({path}:{line})" if line else ""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+    return f" ({path}:{lines[-1]})" if lines else ""
