@@ -96,8 +96,6 @@ class _Trial:
         return found
 
     def _tried(self, step: StepDef, name: str, expressions: list[Expression]) -> Sequence[object]:
-        if name == "limit":
-            return [step.bound]
         if name == "visit":
             return self._attempts(step, expressions)
         if name.startswith(EVIDENCE):
