@@ -122,17 +122,6 @@ def test_the_notes_of_a_session_can_be_evidence() -> None:
     assert report(session) == {}
 
 
-def test_a_text_that_must_be_contained_is_filled_like_every_text() -> None:
-    demand({"id": "notes", "file": "notes.md", "contains": ["about $session"]})
-    session = begin()
-    write("notes.md", "about $session\n")
-    assert f"containing 'about {session}'" in flow("step", "built", "ok", "--session", session).err
-
-    write("notes.md", f"about {session}\n")
-
-    assert report(session) == {}
-
-
 def test_patterns_match_as_in_a_shell_and_an_empty_one_is_empty() -> None:
     demand({"id": "parts", "files": "reports/**/*.md", "at_least": 2, "contains": ["done"]})
     session = begin()

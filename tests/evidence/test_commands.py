@@ -9,18 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-from support.evidence import begin, demand, report, write
+from support.evidence import allow_commands, begin, demand, report, write
 from support.sandbox import flow, process, project_skills, refused, told
 from support.terminal import at_a_terminal
 
 SCRIPT = {"id": "tests", "run": [sys.executable, "check.py"], "level": "checked"}
-
-
-def allow_commands(name: str = "built") -> None:
-    """Approve the commands of a skill by the digest that a person would have looked at."""
-    _, error = refused("skill", "trust", name, "--commands", "--digest", "0")
-    approved = told("skill", "trust", name, "--commands", "--digest", error["details"]["digest"])
-    assert approved["allowed"]
 
 
 def run(session: str, check: str = "tests") -> dict[str, object]:
@@ -270,14 +263,3 @@ def test_a_waived_check_is_waived_in_this_attempt_and_says_who_and_why() -> None
     assert (check["waived"], check["reason"], check["passed"]) == (True, "no network", False)
     told("step", "built", "iterate", "--session", session)
     assert report(session) == {"tests": "not_run"}
-
-
-def test_unknown_checks_and_steps_without_evidence_are_refused_in_words() -> None:
-    demand({"id": "plan", "file": "plan.md"})
-    session = begin()
-
-    assert refused("evidence", "run", session, "plann")[1]["hint"] == "did you mean `plan`?"
-    assert "runs no command" in refused("evidence", "run", session, "plan")[1]["message"]
-    write("plan.md", "plan")
-    report(session)
-    assert flow("evidence", "show", session).out == "step tell demands no evidence\n"

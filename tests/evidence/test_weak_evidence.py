@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.evidence import begin, demand, report, write
-from support.sandbox import flow, put_skill, refused, told
+from support.evidence import allow_commands, begin, demand, report, write
+from support.sandbox import flow, put_skill, told
 
 CANNOT_FAIL: dict[str, dict[str, Any]] = {
     "a bare file": {"file": "plan.md"},
@@ -54,11 +54,6 @@ def put(*checks: dict[str, Any], name: str = "built", **texts: str) -> None:
     numbered = [{"id": f"check{number}", **check} for number, check in enumerate(checks, 1)]
     files = {"steps/build.md": TEXT, "schemas/any.json": '{"type": "object"}', **texts}
     put_skill(name, STEP.replace("CHECKS", json.dumps(numbered)), texts=files)
-
-
-def allow_commands(name: str = "built") -> None:
-    _, error = refused("skill", "trust", name, "--commands", "--digest", "0")
-    told("skill", "trust", name, "--commands", "--digest", error["details"]["digest"])
 
 
 @pytest.mark.parametrize("what", WEAK)

@@ -99,20 +99,6 @@ def test_a_skill_cannot_be_called_anything(name: str) -> None:
     assert not project_skills().exists()
 
 
-def test_what_to_do_next_is_told_with_where_it_is() -> None:
-    told_yaml, told_python = (
-        flow("new", "one", "--dir", "more/skills").out,
-        flow("new", "two", "--python").out,
-    )
-
-    assert "check it: flow check more/skills/one\n" in told_yaml
-    assert "test it: flow test more/skills/one\n" in told_yaml
-    assert re.search(
-        r"^test it: .*python\S* .claude/skills/two/tests/test_two.py$", told_python, re.MULTILINE
-    )
-    assert told_python.endswith("a person must run: flow skill trust two\n")
-
-
 def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:
     elsewhere = flow("new", "one", "--dir", "more of it").out
     in_place = flow("new", "two", "--dir", ".agents/skills").out

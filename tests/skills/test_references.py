@@ -69,17 +69,6 @@ def test_a_workflow_that_is_not_there_is_found(run: str, remedy: str) -> None:
     assert str(finding.place) == "workflow.yaml:10"
 
 
-@pytest.mark.parametrize("run", ["lead", "lead/look"])
-def test_a_skill_that_is_checked_by_its_path_finds_its_own_workflows(run: str) -> None:
-    lead = LEAD.replace("run: NAME/look", f"run: {run}").replace(", vars: {area: $item}", "")
-    folder = put_skill("lead", lead, where=Path.cwd() / "elsewhere", texts={"workflows/look.yaml": INNER})
-
-    reports = check_here([str(folder)], (), os.getcwd())
-
-    codes = [finding.code for report in reports for finding in report.findings]
-    assert codes == ["FR179", *([] if run == "lead" else ["FR155"])]
-
-
 @pytest.mark.parametrize(
     ("given", "problem"),
     [

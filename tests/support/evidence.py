@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support import skills
-from support.sandbox import flow, put_skill
+from support.sandbox import flow, put_skill, refused, told
 
 WORKFLOW = """\
 name: NAME
@@ -70,3 +70,9 @@ def report(session: str, outcome: str = "ok", *words: str, name: str = "built") 
     assert ran.status == 4
     missing: list[dict[str, Any]] = ran.error["details"]["missing"]
     return {str(check["check"]): str(check["verdict"]) for check in missing}
+
+
+def allow_commands(name: str = "built") -> None:
+    """Approve the commands of a skill by the digest that a person would have looked at."""
+    _, error = refused("skill", "trust", name, "--commands", "--digest", "0")
+    assert told("skill", "trust", name, "--commands", "--digest", error["details"]["digest"])["allowed"]
