@@ -147,7 +147,7 @@ def user_key(folder: str) -> bytes:
     path = os.path.join(folder, "key")
     if not os.path.lexists(path):
         files.make_private_dir(folder)
-        with files.locked(f"{path}.lock", wait=10.0, what="your key"):
+        with files.locked(os.path.join(folder, "lock"), wait=10.0, what="your key"):
             if not os.path.lexists(path):  # without its key a session becomes foreign, so it is flushed
                 files.write_atomic(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
     return _read(path)
