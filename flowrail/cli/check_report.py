@@ -6,16 +6,19 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding
-from flowrail.operations.skills.check import CheckReport
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import count
 from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.findings import Finding
+    from flowrail.operations.skills.check import CheckReport
 
 _WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
 _AFTER_MARK = 20

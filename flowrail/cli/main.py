@@ -387,7 +387,7 @@ COMMANDS = {
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
     "audit": Entry("audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"),
-    "doctor": Entry("help", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "doctor": Entry("doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
     "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
     "evidence": Entry(

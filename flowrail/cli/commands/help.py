@@ -1,4 +1,4 @@
-"""Help: of commands, for a shell, about codes, and about the set-up."""
+"""Help: of commands, for a shell, and about codes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,8 @@ from click.shell_completion import get_completion_class
 from flowrail.cli import options, output
 from flowrail.cli.options import Call
 from flowrail.errors import UsageError
-from flowrail.formatters.reports.doctor import report
-from flowrail.operations.doctor import diagnose
 from flowrail.operations.explanations import explain
 from flowrail.text.phrases import did_you_mean
-
-
-@Call.command("doctor", "flow doctor")
-@options.as_json
-@options.root
-@options.store
-def doctor_command(call: Call) -> int:
-    """Examine the whole set-up and say what to fix
-
-    Locations and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions,
-    approvals, versions. Nothing runs and nothing is written. Exits 1 if there is an error.
-    """
-    examined = diagnose(call.environment)
-    call.answer(examined, report(examined))
-    return 0 if examined["ok"] else 1
-
 
 SHELLS = ("bash", "zsh", "fish")
 
