@@ -21,14 +21,8 @@ def installation_section(environ: Mapping[str, str]) -> Section:
     """Return what is installed, and what is wrong with it."""
     python = ".".join(map(str, sys.version_info[:3]))
     command = shutil.which("flow", path=environ.get("PATH", os.defpath)) or ""
-    findings: list[SetupFinding] = []
-    try:
-        required = list(_required())
-    except metadata.PackageNotFoundError:
-        required = []
-        message = "flowrail runs from its source folder, so its requirements are unknown"
-        findings.append(SetupFinding("RUNS_FROM_SOURCE", "warning", message, "install it: pip install .", ""))
-    findings += [
+    required = list(_required())
+    findings = [
         SetupFinding("REQUIREMENT_MISSING", "error", f"{name} is not installed", "install flowrail again", "")
         for name, version in required
         if not version
@@ -51,7 +45,11 @@ def installation_section(environ: Mapping[str, str]) -> Section:
 
 def _required() -> Iterator[tuple[str, str]]:
     """Yield the name and the installed version of every distribution that flowrail requires; extras are left out."""
-    for text in metadata.requires(DISTRIBUTION) or []:
+    try:
+        requirements = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return  # it runs from its source folder
+    for text in requirements:
         name = re.match(r"[\w.-]+", text)
         if name is not None and "extra ==" not in text:
             try:
