@@ -88,6 +88,19 @@ class Clock:
         self.moment += timedelta(seconds=seconds)
 
 
+def put_nested() -> None:
+    """Make a skill whose sub-agents dispatch work of two steps themselves."""
+    middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
+    middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
+    middle = middle.replace("{areas: {type: list, default: [a, b, c]}}", "{area: {type: string}}")
+    inner = (
+        "name: NAME/inner\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: b}}\n"
+        "  - {id: b, title: B, actions: [Do.], next: {ok: null}}\n"
+    )
+    texts = {"workflows/one.yaml": middle, "workflows/inner.yaml": inner}
+    put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
+
+
 class Team:
     """The orchestrator of a session, and its agents."""
 

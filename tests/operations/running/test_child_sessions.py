@@ -8,8 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from support.dispatching_skill import LEAD, Team, put_lead
-from support.sandbox import put_skill
+from support.dispatching_skill import Team, put_lead, put_nested
 
 from flowrail.errors import StorageError
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
@@ -77,15 +76,7 @@ def test_an_agent_whose_leader_is_gone_has_lost_its_work(team: Team) -> None:
 
 
 def test_agents_of_agents_keep_a_lease_alive() -> None:
-    middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
-    middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
-    middle = middle.replace("{areas: {type: list, default: [a, b, c]}}", "{area: {type: string}}")
-    inner = (
-        "name: NAME/inner\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: b}}\n"
-        "  - {id: b, title: B, actions: [Do.], next: {ok: null}}\n"
-    )
-    texts = {"workflows/one.yaml": middle, "workflows/inner.yaml": inner}
-    put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
+    put_nested()
     team = Team()
     child = team.child(1)
     grandchild = dispatched_work.claim(team.world, child, "d0-1").guidance.session  # type: ignore[union-attr]

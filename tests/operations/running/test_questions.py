@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.dispatching_skill import FREE, LEAD, Team, put_lead, question
+from support.dispatching_skill import FREE, Team, put_lead, put_nested, question
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError
@@ -43,12 +43,7 @@ def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team
 
 @pytest.mark.every_store
 def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
-    middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
-    middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
-    middle = middle.replace("{areas: {type: list, default: [a, b, c]}}", "{area: {type: string}}")
-    inner = "name: NAME/inner\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: null}}\n"
-    texts = {"workflows/one.yaml": middle, "workflows/inner.yaml": inner}
-    put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
+    put_nested()
     team = Team()
     child = team.child(1)
     answer = dispatched_work.claim(team.world, child, "d0-1")
@@ -121,18 +116,6 @@ def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team,
 
     with pytest.raises(DispatchGoneError):
         team.ask(child) if verb == "ask" else team.answer(child, "db=Redis")
-
-
-def test_from_its_deadline_on_a_default_is_the_answer_and_stays_it(team: Team) -> None:
-    child = team.child(1)
-    team.ask(child, default="Redis", deadline=60)
-    team.clock.forward(61)
-    assert [each.answer for each in team.told(child).questions] == [("Redis",)]
-
-    with pytest.raises(ConflictError, match="was answered `Redis` by the deadline"):
-        team.answer(child, "db=Postgres")
-
-    assert [each.answer for each in team.answer(child, "db=Redis").questions] == [("Redis",)]
 
 
 def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:
