@@ -183,7 +183,8 @@ def _about_work(entry: HistoryEntry) -> str:
         case "refused":
             work = f"{note['dispatch']} " if note.get("dispatch") else ""
             lacks = ", ".join(note.get("missing") or ())
-            return f"{work}claimed {note.get('claim')}, {checked}: lacks {lacks}"
+            evidence = f", {checked}" if checked else ""
+            return f"{work}claimed {note.get('claim')}{evidence}: lacks {lacks}"
         case "finish" | "cancel":
             ended = " ".join(filter(None, (note.get("dispatch"), note.get("outcome"))))
             return f"{ended} ({checked})" if checked else ended

@@ -1,0 +1,74 @@
+"""Reports for people: every kind of record of a session, every part of a workflow, every problem of a registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.sandbox import flow, home_skills, told
+from support.workflows import step, workflow
+
+from flowrail.formatters.reports.history import entries, report
+from flowrail.machines.engine.advance import start
+from flowrail.machines.sessions.record import Record
+from flowrail.text.report import plain_text
+
+NOTES: dict[str, tuple[dict[str, Any], str]] = {
+    "start": ({}, ""),
+    "rewind": ({"from": 3, "to": 1, "reason": "wrong"}, "from revision 3 to 1 (wrong)"),
+    "fork": ({"from": {"session": "a-1", "revision": 2}}, "of a-1 at revision 2"),
+    "held": ({"times": 2}, "kept from ending its turn, time 2"),
+    "released": ({}, "the conversation ended"),
+    "migrate": ({"verdict": "moved", "renamed": {"a": "b"}}, "moved: a → b"),
+    "claim": ({"dispatch": "d0-1", "holder": "ann", "child": "c-1"}, "d0-1 by ann, as c-1"),
+    "finish": ({"dispatch": "d0-1", "outcome": "ok"}, "d0-1 ok"),
+    "refused": ({"claim": "ok", "missing": ["notes"]}, "claimed ok: lacks notes"),
+    "waive": ({"check": "notes", "level": "claimed", "reason": "late"}, "notes claimed (late)"),
+    "ask": ({"questions": ["q1", "q2"]}, "q1 q2"),
+    "answer": ({"answers": {"q1": ["Yes", "No"]}}, "q1=Yes q1=No"),
+    "finding": ({"finding": "F1"}, "F1"),
+    "abandon": ({"reason": "enough"}, "enough"),
+}
+
+
+@pytest.mark.parametrize("kind", NOTES)
+def test_a_history_says_what_each_record_is_about(kind: str) -> None:
+    note, text = NOTES[kind]
+    session = start(workflow(step("look")), session_id="dull-abc234", now="2026-01-02T12:00:00Z")
+    record = Record(0, kind, "2026-01-02T12:00:00Z", "an agent", session, note, "")  # type: ignore[arg-type]
+
+    (entry,) = entries([record])
+
+    assert entry.note_text == text
+    assert " ".join([kind, *text.split(), "look"]) in " ".join(plain_text(report([record])).split())
+
+
+@pytest.mark.parametrize("skill", ["planner", "perspective-swarm", "incoherence"])
+def test_a_workflow_is_shown_with_its_agents_questions_and_gates(skill: str) -> None:
+    item = told("show", skill)
+
+    text = flow("show", skill).out
+
+    for each in item["steps"]:
+        assert f"{each['id']}  " in text
+        if work := each.get("dispatch"):
+            assert work["agent"] in text.partition("\nDispatches\n")[2]
+        for question in each.get("questions", ()):
+            assert question["header"] in text.partition("\nQuestions to the user\n")[2]
+        if gate := each.get("gate"):
+            assert gate["name"] in text.partition("\nGates\n")[2]
+
+
+def test_a_check_of_the_registry_names_each_problem_with_a_hint() -> None:
+    file = home_skills().parent / "handoff-registry.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(
+        'version: "1.0"\nworkflows:\n  - name: gone\n    skill_path: ~/.claude/skills/gone/SKILL.md\n'
+    )
+
+    ran = flow("registry", "check")
+
+    assert ran.status == 1
+    assert "REGISTRY_ENTRY_INVALID: `workflows.0.categories`: field required\n    fix the entry" in ran.out
+    assert "error REGISTRY_STALE: `gone`: " in ran.out
+    assert ran.out.endswith(" checked, 4 found\n")
