@@ -2,7 +2,7 @@
 
 import pytest
 
-from flowrail.discovery.scan.frontmatter import Frontmatter, read_frontmatter
+from flowrail.discovery.scan.frontmatter import Frontmatter, read_file, read_frontmatter
 
 HEAD = "---\nname: a-skill\ndescription: Does things\n---\nbody\n"
 
@@ -93,3 +93,14 @@ def test_other_invalid_yaml_is_a_problem_with_its_line(line: str) -> None:
 def test_a_file_without_frontmatter_is_a_problem(text: str) -> None:
     assert read(text).values == {}
     assert problem(text) == ("NO_FRONTMATTER", 1)
+
+
+@pytest.mark.parametrize("inside", ["- a\n- b\n", "just text\n"])
+def test_a_frontmatter_that_is_not_a_mapping_is_a_problem(inside: str) -> None:
+    assert problem(f"---\n{inside}---\n") == ("INVALID_FRONTMATTER", 2)
+
+
+def test_a_byte_order_mark_is_tolerated_with_a_note_and_a_device_is_not_read() -> None:
+    assert notes(read(f"\ufeff{HEAD}")) == [("BYTE_ORDER_MARK", 1)]
+    with pytest.raises(OSError, match="not a regular file"):
+        read_file("/dev/null")

@@ -130,6 +130,7 @@ def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None
 def test_a_submodule_with_a_git_folder_of_its_own_is_not_taken_for_a_clone(tree: Path) -> None:
     outer = repository(tree / "outer")
     inner, clone = repository(outer / "an inner"), repository(outer / "clone")
+    assert look(str(clone), "/nowhere", {}).superproject is None
     git(outer, "submodule", "add", "-q", "./an inner")
 
     assert (inner / ".git").is_dir()

@@ -109,6 +109,9 @@ def test_a_skill_continues_a_payload_from_elsewhere() -> None:
     assert "insights" not in handoff["payload"]["working"]
     status, error = refused("handoff", "send", "lit-pm", "--from", "other", "--payload", "received.yaml")
     assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
+    Path("received.yaml").write_text("handoff: {version: '1.0'}")
+    status, error = refused("handoff", "send", "lit-pm", "--from", "other", "--payload", "received.yaml")
+    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
 
 
 def test_a_1_0_payload_is_received_in_the_version_that_the_target_declares() -> None:
@@ -175,7 +178,9 @@ def test_2_0_keeps_the_files_as_references_and_lists_the_facts_that_it_has_no_fi
 def test_targets_print_the_command_of_a_skill_without_a_session() -> None:
     documents_skills()
     first = told("handoff", "targets", "--from", "perspective-swarm", "--problem-type", "implementation")
-    received(told("handoff", "send", "lit-pm", "--from", "perspective-swarm", *PROMPT))
+    sent = told("handoff", "send", "lit-pm", "--from", "perspective-swarm", *PROMPT)
+    received(sent)
+    Path(sent["payload"]).unlink()  # the record has its content
     second = told("handoff", "targets", "--from", "lit-pm")
 
     commands = {c["skill"]: c["command"] for c in first["candidates"]}

@@ -125,12 +125,7 @@ def texts_at(handoff: object, path: str) -> list[str]:
 
 def _parse(text: str, source: str) -> object:
     if text.lstrip()[:1] == "{":
-        try:
-            return strict_json.load(text, source=source, values=limits.VALUES)
-        except strict_json.JsonRefusedError:
-            raise
-        except strict_json.JsonError:
-            pass  # YAML may begin with a brace too
+        return strict_json.load(text, source=source, values=limits.VALUES)
     return yaml_text.load(text, source=source).value
 
 
