@@ -172,6 +172,17 @@ def test_a_line_that_would_be_too_long_is_not_written() -> None:
     assert caught.value.exit_status == 3
 
 
+def test_a_line_longer_than_any_record_is_refused_from_either_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, "a", "b" * 5_000)
+    monkeypatch.setattr(limits, "RECORD_BYTES", 1_000)
+
+    for read in (Journal.newest, Journal.records, Journal.newest_first):
+        with opened(tmp_path) as made, pytest.raises(DamagedError, match="has more than 1000 bytes"):
+            list(read(made) or ())
+
+
 def linked(path: Path) -> None:
     path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
