@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
@@ -80,6 +80,11 @@ class _SearchNode(NamedTuple):
     given: Mapping[str, Any] = Frozen()
 
 
+class _Tail(NamedTuple):
+    acts: tuple[Act, ...] = ()
+    transitions: tuple[TransitionKey, ...] = ()
+
+
 def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
     search = _searched(workflow, call)
@@ -136,7 +141,7 @@ class _Search:
         self.call = call
         self.nodes: list[_SearchNode] = []
         self.first: dict[Atom, int] = {}
-        self.tails: dict[bytes, list[tuple[Act, Session]] | None] = {}
+        self.tails: dict[bytes, _Tail | None] = {}
         self.effort = Effort()
         self.values: dict[tuple[str | None, str], set[str]] = {}
         self.is_part = False
@@ -178,32 +183,26 @@ class _Search:
     def walk(self, number: int, name: str) -> Walk | None:
         """Return the walk to a node and from there to the nearest end; `None` if the limit is reached."""
         nodes = self.path(number)
-        session = nodes[-1].session
-        acts_taken = [node.act for node in nodes if node.act is not None]
-        transitions = [transition for node in nodes for transition in node.transitions]
-        tail: list[tuple[Act, Session]] | None = []
-        if session is not None:
-            tail = self._tail(session)
-            for act, after in tail or ():
-                acts_taken.append(act)
-                transitions += transitions_between(session, after, self.workflow)
-                session = after
-        if tail is None and self.effort.is_used_up:
-            return None
-        return Walk(
-            name,
-            nodes[0].given,
-            tuple(acts_taken),
-            tuple(transitions),
-            error=nodes[-1].error,
-            loose=tail is None,
-        )
+        last = nodes[-1]
+        acts_taken = tuple(node.act for node in nodes if node.act is not None)
+        transitions = tuple(transition for node in nodes for transition in node.transitions)
+        tail: _Tail | None = _Tail() if last.session is None else self._tail(last.session)
+        if tail is None:
+            loose = Walk(name, nodes[0].given, acts_taken, transitions, loose=True)
+            return None if self.effort.is_used_up else loose
+        all_acts, all_transitions = (*acts_taken, *tail.acts), (*transitions, *tail.transitions)
+        return Walk(name, nodes[0].given, all_acts, all_transitions, error=last.error)
 
-    def _tail(self, session: Session) -> list[tuple[Act, Session]] | None:
-        """Return the acts from *session* to the nearest end, searched once for equivalent sessions."""
+    def _tail(self, session: Session) -> _Tail | None:
+        """Return what leads from *session* to the nearest end, searched once for equivalent sessions."""
         mark = _mark(session)
         if mark not in self.tails:
-            self.tails[mark] = to_end(self.workflow, session, call=self.call, effort=self.effort)
+            path = to_end(self.workflow, session, call=self.call, effort=self.effort)
+            sessions = [session, *(after for _, after in path or ())]
+            transitions = (transitions_between(*pair, self.workflow) for pair in pairwise(sessions))
+            self.tails[mark] = (
+                None if path is None else _Tail(tuple(act for act, _ in path), tuple(chain(*transitions)))
+            )
         return self.tails[mark]
 
     def _begin(self, params: Mapping[str, object]) -> _SearchNode:
