@@ -162,7 +162,7 @@ class SessionStore:
             if isinstance(workflow, str):
                 return self._view(steps.begin(self._world, workflow, params))
             opened = self._opened(workflow)
-            return self._view(steps.begin_opened(self._world, workflow.name, opened, params))
+            return self._view(steps.begin(self._world, workflow.name, params, opened))
 
     def report(
         self,

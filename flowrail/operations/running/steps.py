@@ -103,15 +103,14 @@ class Answer(NamedTuple):
         return self._replace(guidance=self.guidance._replace(head=head))
 
 
-def begin(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
-    """Start a session of the workflow at *address* and return its first step."""
-    return begin_opened(world, address, loading().open_skill(address, world.roots, world.state), params)
-
-
-def begin_opened(
-    world: World, address: str, opened: OpenedWorkflow, params: Mapping[str, object] | None = None
+def begin(
+    world: World,
+    address: str,
+    params: Mapping[str, object] | None = None,
+    opened: OpenedWorkflow | None = None,
 ) -> Answer:
-    """Start a session of a loaded workflow and return its first step."""
+    """Start a session of the workflow at *address*, which may be *opened* already, and return its first step."""
+    opened = opened or loading().open_skill(address, world.roots, world.state)
     given = read_values(params or {}, opened.workflow.params)
     return start_session(world, opened, world.store.new_id(address), given)
 
