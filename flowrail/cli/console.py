@@ -120,8 +120,7 @@ class View(NamedTuple):
         if isinstance(part, Moment):
             return Text(part.at if self.utc or not part.at else ago(part.at, self.now))
         if isinstance(part, FilePath):
-            text = one_line(short_path(part.path, self.cwd, self.home))
-            return Text(f"{text}{f':{part.line}' if part.line else ''}")
+            return Text(one_line(short_path(part.path, self.cwd, self.home)))
         return Text(visible(part))
 
 

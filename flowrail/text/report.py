@@ -41,10 +41,9 @@ class Moment(NamedTuple):
 
 
 class FilePath(NamedTuple):
-    """An absolute path of a file or folder, with a line number after it if that is not 0."""
+    """An absolute path of a file or folder."""
 
     path: str
-    line: int = 0
 
 
 Part: TypeAlias = str | Span | Moment | FilePath
@@ -147,7 +146,7 @@ def plain_part(part: Part) -> str:
         return part.text
     if isinstance(part, Moment):
         return part.at
-    return f"{shortened(part.path)}{f':{part.line}' if part.line else ''}"
+    return shortened(part.path)
 
 
 def short_path(path: str, cwd: str, home: str) -> str:
