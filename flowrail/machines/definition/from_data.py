@@ -79,6 +79,8 @@ class Reader:
         self.is_stored = is_stored
         self.has_code = has_code
         self.problems: list[DocumentProblem] = []
+        self.count = 0
+        """How many problems there are; `problems` lists the first ones."""
         self.steps_read: list[int] = []
         """The positions in the data of the steps that were read; the others were left out."""
         self.files: dict[Path, tuple[str, str]] = {}
@@ -87,6 +89,7 @@ class Reader:
     def part(self, data: object, kind: type[object], path: Path) -> Any:
         """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
         keys = keys_of(kind)
+        written, before = data, self.count
         if self.has_code:
             data = self._in_python(data, kind, path)
             if data is MISSING:
@@ -94,6 +97,8 @@ class Reader:
         if not isinstance(data, Mapping):
             return self._wrong(path, "is not a mapping", "write `key: value` pairs")
         given = self._given(data, kind, path)
+        if self.has_code and self.count == before:
+            return written  # an instance without a problem
         if self.is_stored and kind is StepDef:
             code = data.get(CODE, ())
             given.update({name: code_not_stored for name in DECIDING if name in code})
@@ -113,7 +118,7 @@ class Reader:
                 self._other_key(name, kind, keys, (*path, name))
                 continue
             known = self.value(value, declared.shape, (*path, name))
-            if not self.is_stored:
+            if declared.key.schema and not self.is_stored:
                 known = self._in_bounds(known, declared.key, (*path, name))
             if known is not MISSING:
                 given[declared.field] = (
@@ -270,7 +275,8 @@ class Reader:
         return self._note(DocumentProblem(path, what, remedy))
 
     def _note(self, problem: DocumentProblem) -> object:
-        if len(self.problems) < MOST_PROBLEMS:
+        self.count += 1
+        if self.count <= MOST_PROBLEMS:
             self.problems.append(problem)
         return MISSING
 
