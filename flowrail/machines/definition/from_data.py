@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from typing import Any, NamedTuple, NoReturn
 
 from flowrail.errors import DocumentError, FlowError
@@ -128,13 +128,14 @@ class Reader:
 
     def _with_texts(self, data: Mapping[Any, object], kind: type[object], path: Path) -> Mapping[Any, object]:
         """Return *data* with the texts of the files that it names, as values of the keys that hold the texts."""
-        if self.read_text is None:
+        with_file = [(name, declared) for name, declared in keys_of(kind).items() if declared.key.file]
+        if self.read_text is None or not with_file:
             return data
         read, whole = self.read_text, dict(data)
-        for name, declared in keys_of(kind).items():
+        for name, declared in with_file:
             key = declared.key.file
-            file = whole.pop(key, None) if key else None
-            if not key or (key != name and whole.get(name) is not None):
+            file = whole.pop(key, None)
+            if key != name and whole.get(name) is not None:
                 continue
             if isinstance(file, str):
                 whole[name] = self._text(read, file, declared, (*path, key))
@@ -173,7 +174,7 @@ class Reader:
         if "steps" in keys_of(kind):  # a workflow
             steps = given.pop("steps", ())
             return kind(given.pop("name"), *steps, validate=False, origin=str(self.place(path)), **given)
-        if any(field.name == "origin" for field in fields(kind)):
+        if "origin" in kind.__dataclass_fields__:
             given["origin"] = str(self.place(path))
         return kind(**given)
 

@@ -85,18 +85,16 @@ def _problems(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Ite
         found = f"has {phrases.listed(check.kinds)}" if check.kinds else "looks at nothing"
         yield CheckProblem("", found, f"give exactly one of {phrases.listed(KINDS)}")
         return
+    kind = check.kind
     if check.level is not None and not check.run and Level(check.level).rank < Level.CHECKED.rank:
-        what = f"has the level `{check.level}`, but `{check.kind}` is always checked"
+        what = f"has the level `{check.level}`, but `{kind}` is always checked"
         yield CheckProblem("level", what, "remove `level`, or use `approved`")
-    conditions = CONDITIONS[check.kind]
+    conditions = CONDITIONS[kind]
+    fitting = {"id", "level", "known_bad", kind, *conditions}
     for name, declared in keys_of(EvidenceCheck).items():
-        if name not in {"id", "level", "known_bad", check.kind, *conditions} and not is_default(
-            declared, getattr(check, declared.field)
-        ):
-            remedy = (
-                f"remove it; with `{check.kind}` use {phrases.listed(sorted(conditions)) or 'nothing else'}"
-            )
-            yield CheckProblem(name, f"has `{name}`, which does not fit `{check.kind}`", remedy)
+        if name not in fitting and not is_default(declared, getattr(check, declared.field)):
+            remedy = f"remove it; with `{kind}` use {phrases.listed(sorted(conditions)) or 'nothing else'}"
+            yield CheckProblem(name, f"has `{name}`, which does not fit `{kind}`", remedy)
     yield from _paths(check, names, scope)
     if check.json:
         yield from _schema(check)
