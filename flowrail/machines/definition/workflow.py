@@ -111,6 +111,7 @@ class Workflow(FrozenObject):
 
     def __init__(
         self,
+        /,
         name: str,
         *steps: StepDef,
         entry_point: str | None = None,

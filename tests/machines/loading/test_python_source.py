@@ -213,6 +213,7 @@ def in_step(arguments: str) -> str:
         (f"class StepDef: ...\nWORKFLOW = Workflow('dull', {ONE})", 1),
         (f"WORKFLOW = Workflow('dull', {ONE}, **more)", 1),
         (f"WORKFLOW = Workflow('dull', {ONE}, of_tomorrow=1)", 1),
+        (f"WORKFLOW = Workflow('dull', {ONE}, self=1)", 1),
         (f"\nWORKFLOW = Workflow(\n  name(), {ONE})", 3),
         (f"WORKFLOW = Workflow('dull', {ONE},\n params=dict(a=1))", 2),
         (f"WORKFLOW = Workflow('dull', {ONE},\n make('b'))", 2),
