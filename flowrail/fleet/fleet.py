@@ -112,37 +112,45 @@ class Fleet:
             return pool
         return pool._replace(paused=over_budget(pool.name, pool.spent, limits.job_cost, limits.daily_budget))
 
-    def schedule(self, pool: Pool) -> None:
-        """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts."""
+    def schedule(self, pool: Pool) -> list[str]:
+        """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts.
+
+        Return the sessions whose end this call recorded: each is returned once, to one of the workers.
+        """
+        ended: list[str] = []
         for session in self.records.sessions():
             if session.pool == pool.name:
                 try:
-                    self._schedule(session, pool)
+                    if self._schedule(session, pool):
+                        ended.append(session.session)
                 except FleetDatabaseError:
                     raise
                 except FlowError:
                     continue  # it cannot be read now; the status says so
+        return ended
 
-    def _schedule(self, known: FleetSession, pool: Pool) -> None:
+    def _schedule(self, known: FleetSession, pool: Pool) -> bool:
+        """Add the jobs that a session needs; return whether this call recorded its end."""
         world = self.world()
         try:
             session = world.store.read(known.session).session
         except UnknownSessionError:
             self.records.end_session(known.session, "the session was deleted")
-            return
-        if not session.is_open:
-            self.records.end_session(session.id)
-            return
+            return False
+        if not session.is_open:  # recorded after its last run, so that the trace contains that run
+            at_work = {targets.target_of(start.target).session for start in self.records.running()}
+            return session.id not in at_work and self.records.end_session(session.id)
         if session.owner not in {None, FLEET_OWNER, *self.records.started_by(session.id)}:
-            return  # a person or another agent took it over
+            return False  # a person or another agent took it over
         if pool.question_minutes is not None:
             self._stop_unanswered(world, session.id, 60 * pool.question_minutes)
         jobs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
         if all(self._next_job(target, runs) in self._added for target, runs in jobs.items()):
-            return
+            return False
         still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
         for target in still_ready & jobs.keys():
             self._add_job(world, target, jobs[target], pool, known)
+        return False
 
     def _add_job(
         self, world: World, target: Target, runs: list[AgentRun], pool: Pool, known: FleetSession

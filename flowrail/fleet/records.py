@@ -211,11 +211,14 @@ class FleetRecords:
             rows += connection.execute(query.where(~_SESSIONS.c.open).limit(newest_ended))
         return [FleetSession(*row) for row in reversed(rows)]
 
-    def end_session(self, session: str, problem: str = "") -> None:
-        """Record that the fleet does no more for a session, and the problem if it gave it up."""
+    def end_session(self, session: str, problem: str = "") -> bool:
+        """Record that the fleet does no more for a session, and the problem if it gave it up.
+
+        Return whether this was not yet recorded.
+        """
         with self._transaction() as connection:
             row = update(_SESSIONS).where(_SESSIONS.c.session == session, _SESSIONS.c.open)
-            connection.execute(row.values(open=False, problem=problem))
+            return bool(connection.execute(row.values(open=False, problem=problem)).rowcount)
 
     # Workers
 

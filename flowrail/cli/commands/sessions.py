@@ -182,6 +182,8 @@ def trace_command(call: SessionCall, session_id: str | None) -> None:
       flow session trace ID > trace.json
       curl -H 'Content-Type: application/json' -d @trace.json \\
         http://localhost:4318/v1/traces
+
+    Workers of `flow fleet` send the trace of each session that ends, if OTEL_EXPORTER_OTLP_ENDPOINT is set.
     """
     output.data(otlp(spans_of(call.world.store, call.session(session_id)), version=__version__))
 
