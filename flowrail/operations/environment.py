@@ -39,7 +39,7 @@ BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
 
 
 class Environment:
-    """What a command or a tool call knows about its surroundings, looked up once and late.
+    """The surroundings of a command or a tool call. Each value is looked up once, when it is first used.
 
     *tell* gets a line for the user, such as that an incomplete record was removed. *conversation* is the
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
@@ -157,13 +157,13 @@ class Environment:
 
     @cached_property
     def store_path(self) -> str:
-        """The folder of the sessions that are meant; with a database, that of their files."""
+        """The folder of the store; with a database, the folder of the sessions' files."""
         named = self.shown_store if self.database is None else None
         return named or os.path.join(self.project, ".flow")
 
     @cached_property
     def store(self) -> Store:
-        """The sessions that are meant."""
+        """The store with the sessions."""
         from flowrail.machines.sessions.store import Store  # brings cattrs, which `flow list` does not need
 
         return Store(
@@ -187,7 +187,7 @@ class Environment:
 
     @property
     def by(self) -> str:
-        """Who is at work, as far as the environment says; every record holds it."""
+        """The actor's name as the environment gives it; every record contains it."""
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
         return (named or _account())[:LONGEST_ACTOR]
@@ -214,8 +214,8 @@ class World(NamedTuple):
 
     *host* is the conversation of the agent's host that the command was called in, if there is one. *workflows*
     are those of the calling Python program, by name. *cwd* and *environ* are those of the caller, for evidence. Without
-    *demands_evidence*, as when a workflow is walked through, all checks count as passed, or with
-    *lacks_evidence* as not passed.
+    *demands_evidence*, for example if a program walks through a workflow, all checks count as passed; with
+    *lacks_evidence* they count as not passed.
     """
 
     store: Store
@@ -250,7 +250,7 @@ def world_of(environment: Environment, *, wait: float) -> World:
 
 
 PROGRAM = "library"
-"""The source of a workflow that a Python program defined, not a skill's folder."""
+"""The source of a workflow that is defined by a Python program, not by a skill's folder."""
 
 
 class OpenedWorkflow(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a code means: of a finding of `flow check`, or of a note about a skill.
+"""Explain a code: of a finding of `flow check`, or of a note about a skill.
 
 The page of a finding is the one in the reference. A wheel contains these pages; a checkout has them in `docs`.
 """
@@ -37,7 +37,7 @@ class UnknownCodeError(UsageError):
 
 
 def explain(code: str) -> Explanation:
-    """Return what *code* means. Small letters are fine."""
+    """Return the explanation of *code*, which may be in small letters."""
     wanted = code.upper()
     if wanted in FINDINGS:
         return Explanation(wanted, "finding", _finding_page(wanted))

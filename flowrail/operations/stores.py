@@ -68,12 +68,12 @@ def copy_store(source: Store, target: Store) -> CopyResult:
 
 
 def _copy_records(source: RecordSource, target: RecordSource) -> tuple[list[str], int]:
-    """Copy what the target does not have. Return the ids, and how many it had."""
+    """Copy the records that the target does not have. Return their ids, and how many it had already."""
     copied: list[str] = []
-    there = target.stamps()
+    present = target.stamps()
     for key in source.stamps():
         written = source.written(key)
-        if key not in there:
+        if key not in present:
             target.restore(key, written)
             copied.append(key)
             continue

@@ -1,7 +1,7 @@
-"""Examine the whole set-up: what there is, what is wrong, and what to do about it.
+"""Examine the whole set-up: facts, findings, and a remedy for each finding.
 
-Nothing runs and nothing is written. An *error* does not work as its author meant it; a *warning* works, but may
-surprise.
+Nothing runs and nothing is written. An *error* is something that does not work as intended. A *warning* is something
+that works, but may surprise.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from flowrail.operations.doctor.skills import skill_sections
 from flowrail.operations.environment import Environment
 
 
-def diagnose(here: Environment) -> dict[str, object]:
+def diagnose(environment: Environment) -> dict[str, object]:
     """Return what `flow doctor` reports, as plain data: sections with facts, findings, and their counts."""
-    found = discover(here.cwd, here.home, here.environ, extra=here.extra)
+    discovery = discover(environment.cwd, environment.home, environment.environ, extra=environment.extra)
     sections = [
-        installation_section(here.environ),
-        *skill_sections(found, here),
-        sessions(here),
-        approvals(found.places.usable, here.state),
-        hooks_section(here),
+        installation_section(environment.environ),
+        *skill_sections(discovery, environment),
+        sessions(environment),
+        approvals(discovery.places.usable, environment.state),
+        hooks_section(environment),
     ]
     findings = [
         {"section": section.name, **finding._asdict()} for section in sections for finding in section.findings

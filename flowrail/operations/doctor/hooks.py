@@ -13,14 +13,14 @@ from flowrail.operations.environment import Environment
 from flowrail.skills.summary import forbidden_tools
 
 
-def hooks_section(here: Environment) -> Section:
-    """Return which settings hold our hooks, and what is wrong with them."""
+def hooks_section(environment: Environment) -> Section:
+    """Return which settings contain our hooks, and the findings about them."""
     facts: list[str] = []
     findings: list[SetupFinding] = []
     data: list[dict[str, object]] = []
     installed: dict[str, list[SettingsFile]] = {}
-    forbidden = forbidden_tools(here.roots)
-    for file in settings_files(here.cwd, here.home, here.environ):
+    forbidden = forbidden_tools(environment.roots)
+    for file in settings_files(environment.cwd, environment.home, environment.environ):
         try:
             hooks = inspect(file, forbidden)
         except DocumentError as error:
@@ -30,19 +30,19 @@ def hooks_section(here: Environment) -> Section:
             findings += _findings(file, hooks)
             if hooks.any:
                 installed.setdefault(file.host, []).append(file)
-                facts.append(f"{file.host}, {file.to}: {short(file.path, here)}")
+                facts.append(f"{file.host}, {file.to}: {short(file.path, environment)}")
         data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
-    findings += _paused(here)
+    findings += _paused(environment)
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
     none = [f"none; `{Command('hook install')}` adds them to a host's settings"]
     return Section("hooks", facts or none, findings, {"hooks": data})
 
 
-def _paused(here: Environment) -> Iterator[SetupFinding]:
-    until = paused_until(here.state, here.now)
+def _paused(environment: Environment) -> Iterator[SetupFinding]:
+    until = paused_until(environment.state, environment.now)
     if until is not None:
-        what = f"all hooks are paused {until if until == UNTIL_RESUMED else f'until {until}'}"
-        yield SetupFinding("HOOKS_PAUSED", "warning", what, str(Command("hook resume")), "")
+        message = f"all hooks are paused {until if until == UNTIL_RESUMED else f'until {until}'}"
+        yield SetupFinding("HOOKS_PAUSED", "warning", message, str(Command("hook resume")), "")
 
 
 def _unreadable(file: SettingsFile, error: DocumentError) -> SetupFinding:

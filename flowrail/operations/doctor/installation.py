@@ -18,7 +18,7 @@ _SCRIPT_START = 4096
 
 
 def installation_section(environ: Mapping[str, str]) -> Section:
-    """Return what is installed, and what is wrong with it."""
+    """Return what is installed, and the findings about it."""
     python = ".".join(map(str, sys.version_info[:3]))
     command = shutil.which("flow", path=environ.get("PATH", os.defpath)) or ""
     required = list(_required())

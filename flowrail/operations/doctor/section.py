@@ -29,6 +29,6 @@ class Section(NamedTuple):
     data: Mapping[str, Any]
 
 
-def short(path: str, here: Environment) -> str:
+def short(path: str, environment: Environment) -> str:
     """Return a path as people read it: from the current folder, or from home."""
-    return short_path(path, here.cwd, here.home)
+    return short_path(path, environment.cwd, environment.home)

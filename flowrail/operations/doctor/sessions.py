@@ -31,18 +31,18 @@ class _ReadOnlyOwner(Owner):
             return b""
 
 
-def sessions(here: Environment) -> Section:
-    """Return where sessions are stored, how many have each status, and what is wrong with them."""
+def sessions(environment: Environment) -> Section:
+    """Return where sessions are stored, how many have each status, and the findings about them."""
     findings = [
-        *_unusable(here.store_path, "sessions", "fix it, or name another folder with --store"),
-        *_unusable(here.state, "the user's own state", "fix it"),
-        *_key(here.state),
+        *_unusable(environment.store_path, "sessions", "fix it, or name another folder with --store"),
+        *_unusable(environment.state, "the user's own state", "fix it"),
+        *_key(environment.state),
     ]
-    store = Store(here.store_path, _ReadOnlyOwner(here.state))
+    store = Store(environment.store_path, _ReadOnlyOwner(environment.state))
     counts: Counter[str] = Counter()
     for session_id in _ids(store, findings):
         try:
-            kept = store.read(session_id)
+            stored = store.read(session_id)
         except UnknownSessionError:
             continue  # its start was interrupted
         except ForeignSessionError:
@@ -55,13 +55,16 @@ def sessions(here: Environment) -> Section:
                 SetupFinding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id)
             )
             continue
-        counts["open" if kept.session.is_open else "ended"] += 1
-    exists = os.path.isdir(here.store_path)
+        counts["open" if stored.session.is_open else "ended"] += 1
+    exists = os.path.isdir(environment.store_path)
     listed = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
     if not exists:
         listed = f"not found; `{Command('start', 'SKILL')}` creates it"
-    facts = [f"{short(here.store_path, here)}: {listed}", f"key and approvals: {short(here.state, here)}"]
-    data = {"store": here.store_path, "state": here.state, "exists": exists}
+    facts = [
+        f"{short(environment.store_path, environment)}: {listed}",
+        f"key and approvals: {short(environment.state, environment)}",
+    ]
+    data = {"store": environment.store_path, "state": environment.state, "exists": exists}
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})
 
 
@@ -95,34 +98,34 @@ def _key(state: str) -> Iterator[SetupFinding]:
             yield SetupFinding("KEY_BROKEN", "error", error.fact, str(error.hint), error.place)
 
 
-def _unusable(folder: str, what: str, remedy: str) -> Iterator[SetupFinding]:
+def _unusable(folder: str, subject: str, remedy: str) -> Iterator[SetupFinding]:
     """Yield a finding if *folder* cannot be created or written to."""
-    place = folder
-    while not os.path.lexists(place) and os.path.dirname(place) != place:
-        place = os.path.dirname(place)
+    path = folder
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
     problem = ""
     try:
-        about = os.lstat(place) if place == folder else os.stat(place)
-        if not stat.S_ISDIR(about.st_mode):
+        status = os.lstat(path) if path == folder else os.stat(path)
+        if not stat.S_ISDIR(status.st_mode):
             problem = "is not a folder"
-        elif place == folder and about.st_uid != os.geteuid():
+        elif path == folder and status.st_uid != os.geteuid():
             problem = "belongs to another user"
-        elif not os.access(place, os.W_OK | os.X_OK):
+        elif not os.access(path, os.W_OK | os.X_OK):
             problem = "cannot be written to"
     except OSError as error:
         problem = f"cannot be reached: {error.strerror}"
     if problem:
-        yield SetupFinding("STORE_UNUSABLE", "error", f"{what}: {place} {problem}", remedy, folder)
+        yield SetupFinding("STORE_UNUSABLE", "error", f"{subject}: {path} {problem}", remedy, folder)
 
 
 def approvals(roots: Sequence[Root], state: str) -> Section:
     """Return which skills of the project need approval, and which have it."""
-    skills = [(found, *_standing(found, state)) for found in listing(roots) if _needs_approval(found)]
+    skills = [(skill, *_standing(skill, state)) for skill in listing(roots) if _needs_approval(skill)]
     findings = [
         SetupFinding(
-            "NOT_TRUSTED", "warning", f"`{found.name}` {why}, so it does not run", remedy, found.folder
+            "NOT_TRUSTED", "warning", f"`{skill.name}` {why}, so it does not run", remedy, skill.folder
         )
-        for found, standing, why, remedy in skills
+        for skill, standing, why, remedy in skills
         if standing != "approved"
     ]
     counts = Counter(standing for _, standing, _, _ in skills)
@@ -130,26 +133,26 @@ def approvals(roots: Sequence[Root], state: str) -> Section:
     facts = [f"skills of the project that need approval: {listed or 'none'}"]
     data = {
         "skills": [
-            {"skill": found.name, "path": found.folder, "standing": standing}
-            for found, standing, _, _ in skills
+            {"skill": skill.name, "path": skill.folder, "standing": standing}
+            for skill, standing, _, _ in skills
         ]
     }
     return Section("trust", facts, findings, data)
 
 
-def _needs_approval(found: Skill) -> bool:
-    if found.source in OWN_SCOPES:
+def _needs_approval(skill: Skill) -> bool:
+    if skill.source in OWN_SCOPES:
         return False
-    hides_another = found.hides_own and not as_bundled(found)
-    return hides_another or any(file.is_python for file in workflows(found))
+    hides_another = skill.hides_own and not as_bundled(skill)
+    return hides_another or any(file.is_python for file in workflows(skill))
 
 
-def _standing(found: Skill, state: str) -> tuple[str, str, str]:
-    """Return whether a skill is approved, in a word and as a clause, and what to do about it."""
-    ask = str(approval.how_to_approve(found.name, named_root(found)))
-    approved = approval.approval_of(found.folder, state)
+def _standing(skill: Skill, state: str) -> tuple[str, str, str]:
+    """Return whether a skill is approved, as a word and as a clause, and the remedy if it is not."""
+    ask = str(approval.how_to_approve(skill.name, named_root(skill)))
+    approved = approval.approval_of(skill.folder, state)
     try:
-        now = approval.snapshot(found.folder).digest
+        now = approval.snapshot(skill.folder).digest
     except FlowError as error:
         return "impossible", f"cannot be approved ({error.message})", str(error.hint)
     if approved is None:

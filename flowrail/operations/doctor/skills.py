@@ -28,12 +28,12 @@ _DIALECTS = {"v3": "v3", "v2": "v2", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
 
 
-def skill_sections(found: Discovery, here: Environment) -> Iterator[Section]:
+def skill_sections(discovery: Discovery, environment: Environment) -> Iterator[Section]:
     """Yield the sections about locations, skills, the registry and workflows."""
-    yield _locations(found, here)
-    yield _files(found)
-    yield _registry(found, here)
-    yield _workflows(found.places.usable, here.cwd)
+    yield _locations(discovery, environment)
+    yield _files(discovery)
+    yield _registry(discovery, environment)
+    yield _workflows(discovery.places.usable, environment.cwd)
 
 
 def _conformance(path: str) -> Sequence[Note]:
@@ -44,17 +44,19 @@ def _conformance(path: str) -> Sequence[Note]:
     return first_notes(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))
 
 
-def _locations(found: Discovery, here: Environment) -> Section:
-    places = found.places
-    counts = Counter(each.root for each in (*found.candidates, *found.hidden))
-    counts.update(each.root for each in found.skipped if each.is_skill and each.code != "SHADOWED")
+def _locations(discovery: Discovery, environment: Environment) -> Section:
+    places = discovery.places
+    counts = Counter(skill.root for skill in (*discovery.candidates, *discovery.hidden))
+    counts.update(
+        skipped.root for skipped in discovery.skipped if skipped.is_skill and skipped.code != "SHADOWED"
+    )
     facts = [
-        f"{short(root.path, here)} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
+        f"{short(root.path, environment)} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
         for root in places.roots
     ]
     if places.superproject:
-        facts.append(f"a submodule of {short(places.superproject, here)}")
-    notes = [note for note in remarks(found) if note.code == "PLACE_UNUSABLE"]
+        facts.append(f"a submodule of {short(places.superproject, environment)}")
+    notes = [note for note in remarks(discovery) if note.code == "PLACE_UNUSABLE"]
     data = {
         "locations": [root.data() for root in places.roots],
         "git_root": places.git_root,
@@ -63,48 +65,53 @@ def _locations(found: Discovery, here: Environment) -> Section:
     return Section("locations", facts, list(_as_findings(notes)), data)
 
 
-def _files(found: Discovery) -> Section:
-    offered = (*found.candidates, *found.hidden)
-    skills: list[Candidate | Skipped] = [*offered, *(each for each in found.skipped if each.is_skill)]
-    by_dialect = Counter(each.dialect for each in offered)
-    ignored = Counter(each.code for each in found.skipped)
+def _files(discovery: Discovery) -> Section:
+    offered = (*discovery.candidates, *discovery.hidden)
+    skills: list[Candidate | Skipped] = [
+        *offered,
+        *(skipped for skipped in discovery.skipped if skipped.is_skill),
+    ]
+    by_dialect = Counter(skill.dialect for skill in offered)
+    ignored = Counter(skipped.code for skipped in discovery.skipped)
     facts = [
-        f"{count(found.skills, 'folder')} with a SKILL.md",
-        f"accept handoffs: {len(found.candidates)}; hidden by a nearer folder: {len(found.hidden)} more",
+        f"{count(discovery.skills, 'folder')} with a SKILL.md",
+        f"accept handoffs: {len(discovery.candidates)}; hidden by a nearer folder: {len(discovery.hidden)} more",
     ]
     if by_dialect:
-        dialects = ", ".join(f"{many} {_DIALECTS.get(each, each)}" for each, many in by_dialect.items())
+        dialects = ", ".join(
+            f"{many} {_DIALECTS.get(dialect, dialect)}" for dialect, many in by_dialect.items()
+        )
         facts.append(f"dialects: {dialects}")
     if ignored:
         facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in ignored.items()))
     notes = [
         *(
-            _as_note(skill)
-            for skill in found.skipped
-            if skill.severity != INFO and skill.code != "REGISTRY_STALE"
+            _as_note(skipped)
+            for skipped in discovery.skipped
+            if skipped.severity != INFO and skipped.code != "REGISTRY_STALE"
         ),
-        *(note for note in found.notes if note.code in _COLLISIONS),
+        *(note for note in discovery.notes if note.code in _COLLISIONS),
         *(note for skill in skills for note in skill.notes if note.code not in _REPORTED_TWICE),
         *(note for path in dict.fromkeys(skill.path for skill in skills) for note in _conformance(path)),
     ]
     data = {
-        "skills": found.skills,
-        "accepting": len(found.candidates),
-        "hidden": len(found.hidden),
+        "skills": discovery.skills,
+        "accepting": len(discovery.candidates),
+        "hidden": len(discovery.hidden),
         "dialects": dict(by_dialect),
         "skipped": dict(ignored),
     }
     return Section("skills", facts, list(_as_findings(notes)), data)
 
 
-def _registry(found: Discovery, here: Environment) -> Section:
-    registry = found.registry
+def _registry(discovery: Discovery, environment: Environment) -> Section:
+    registry = discovery.registry
     if not registry.exists:
-        facts = [f"none at {short(registry.path, here)}; it is optional"]
+        facts = [f"none at {short(registry.path, environment)}; it is optional"]
         return Section("registry", facts, [], {"path": registry.path, "exists": False, "workflows": 0})
-    facts = [f"{short(registry.path, here)}: {count(len(registry.entries), 'workflow')}"]
+    facts = [f"{short(registry.path, environment)}: {count(len(registry.entries), 'workflow')}"]
     data = {"path": registry.path, "exists": True, "workflows": len(registry.entries)}
-    return Section("registry", facts, list(_as_findings(check_registry(found))), data)
+    return Section("registry", facts, list(_as_findings(check_registry(discovery))), data)
 
 
 def _as_note(skipped: Skipped) -> Note:

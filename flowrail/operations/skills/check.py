@@ -1,6 +1,6 @@
 """Check workflows that a user names by skill or path.
 
-Workflows are read as text, and nothing in them runs, unless the caller reads them otherwise.
+Workflows are read as text and no code in them runs, unless the caller passes another *read* function.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflo
 from flowrail.skills.references import Problems, WorkflowInterfaces
 
 OTHER_ENDING = "workflow.yml"
-"""A file that someone meant as a workflow."""
+"""A wrong ending of a workflow's file name; the hint names the right one."""
 
 CheckProgress = Callable[[str, int, int], None]
-"""Takes the address of a workflow, how many were checked before it, and how many there are."""
+"""Takes the address of a workflow, the number of workflows checked before it, and the total."""
 
 
 class CheckReport(NamedTuple):

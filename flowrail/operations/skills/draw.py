@@ -1,4 +1,4 @@
-"""Read what is drawn: the workflow of a skill, or of a session with its records."""
+"""Read the workflow to draw: that of a skill, or that of a session with its records."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from flowrail.skills.summary import definition_of
 class Subject(NamedTuple):
     """A workflow to draw. ``records`` are those of a session, read once; ``computed`` is true if code was left out.
 
-    ``errors`` is the number of its errors; what they are about may be missing in the drawing. ``address`` is the name
-    it was read by, which may differ from the name in it.
+    ``errors`` is the number of its errors; the drawing may lack the parts that have errors. ``address`` is the name that
+    the workflow was found by, which may differ from the name in it.
     """
 
     workflow: Workflow
@@ -56,7 +56,7 @@ def of_skill(address: str, roots: Sequence[Root], read: ReadFile = workflow_sour
 
 
 def drawable(definition: Workflow, findings: Sequence[Finding]) -> tuple[Workflow, Sequence[Finding]]:
-    """Return both; raise an error if there is no step that could be drawn."""
+    """Return both arguments; raise an error if the workflow has no step that can be drawn."""
     if not definition.steps:
         raise_errors(definition.name, findings)
     if not definition.steps and any(finding.code == COMPUTED for finding in findings):

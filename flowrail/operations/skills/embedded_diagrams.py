@@ -4,7 +4,7 @@
     steps       its steps with their transitions
     skills      the project's skills; with the word `bundled`, the bundled skills
 
-The workflow is the one that the marker names, or that of the SKILL.md itself, or the one that the caller names.
+The marker names the workflow. Without a name, it is that of the SKILL.md itself, or the caller's default.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Page(NamedTuple):
     @property
     def fresh(self) -> bool:
         """Whether all blocks are up to date."""
-        return all(each.fresh for each in self.made)
+        return all(block.fresh for block in self.made)
 
 
 OF_A_WORKFLOW: Mapping[str, Callable[[Workflow], str]] = {
@@ -98,11 +98,11 @@ def pages_below(path: str) -> Iterator[str]:
         return
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(
-            each
-            for each in folders
-            if each not in _ELSEWHERE and (not each.startswith((".", "_")) or each in _SKILLS_OF)
+            name
+            for name in folders
+            if name not in _ELSEWHERE and (not name.startswith((".", "_")) or name in _SKILLS_OF)
         )
-        yield from (os.path.join(folder, each) for each in sorted(files) if each.lower().endswith(PAGES))
+        yield from (os.path.join(folder, name) for name in sorted(files) if name.lower().endswith(PAGES))
 
 
 def page(
@@ -154,14 +154,14 @@ def skills(
     roots: Sequence[Root], folder: str, *, bundled: bool, read: ReadFile = workflow_source.read
 ) -> str:
     """Return the table of the project's skills, or of the bundled ones, with links relative to *folder*."""
-    found = [
-        each
-        for each in items(() if bundled else roots, read)
-        if bundled or each["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
+    listed = [
+        item
+        for item in items(() if bundled else roots, read)
+        if bundled or item["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
     ]
-    above = {os.path.relpath(os.path.dirname(each["path"]), folder).replace(os.sep, "/") for each in found}
-    near = len(above) == 1 and next(iter(above)).count("..") < 4  # noqa: PLR2004 - a skill farther away gets no link
-    return skills_table(found, folder=next(iter(above)) if near else "")
+    above = {os.path.relpath(os.path.dirname(item["path"]), folder).replace(os.sep, "/") for item in listed}
+    is_near = len(above) == 1 and next(iter(above)).count("..") < 4  # noqa: PLR2004 - a skill farther away gets no link
+    return skills_table(listed, folder=next(iter(above)) if is_near else "")
 
 
 def _refuse_elsewhere(path: str) -> None:
@@ -186,23 +186,23 @@ def _generated(
     own = os.path.basename(folder)
     is_card = os.path.basename(path).lower() == "skill.md" and entry_file(folder, own) is not None
     address = next(iter(block.words), own if is_card else default)
-    place = f"{path}:{block.line}"
+    location = f"{path}:{block.line}"
     if address is None:
         raise NoWorkflowError(
             f"the block `{block.name}` names no workflow",
             hint=Hint(
                 f"write <!-- flow:{block.name} SKILL -->, or run ", Command("diagram", "SKILL", inject=path)
             ),
-            place=place,
+            place=location,
         )
-    near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
+    own_root = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
     try:
-        workflow, _ = drawable(*definition_of(address, [*near, *roots], read))
+        workflow, _ = drawable(*definition_of(address, [*own_root, *roots], read))
     except DocumentError:
         raise  # its message names the place
     except FlowError as error:
-        error.message = f"{place}: {error.message}"
-        error.details.setdefault("place", place)
+        error.message = f"{location}: {error.message}"
+        error.details.setdefault("place", location)
         raise
     return address, OF_A_WORKFLOW[block.name](workflow)
 

@@ -21,7 +21,7 @@ from flowrail.operations.running.load_workflow import allowed_contents, skill_in
 def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWorkflow:
     """Return the workflow in *file*; Python is run, which must be approved unless the skill is the user's own.
 
-    Problems of the file become findings, as if it was read as text.
+    Problems of the file become findings, as they do if the file is read as text.
     """
     if not file.is_python:
         return workflow_source.read(file, convention=Environment().convention)
@@ -42,8 +42,8 @@ def run_file(file: WorkflowFile, roots: Sequence[Root], state: str) -> LoadedWor
 
 
 def _with_findings(file: WorkflowFile, findings: Sequence[Finding]) -> LoadedWorkflow:
-    found = tuple(finding._replace(place=_inside(file, finding.place)) for finding in findings)
-    return LoadedWorkflow(Workflow(file.address, validate=False), found, lambda _: Place(file.path))
+    relative = tuple(finding._replace(place=_inside(file, finding.place)) for finding in findings)
+    return LoadedWorkflow(Workflow(file.address, validate=False), relative, lambda _: Place(file.path))
 
 
 def _inside(file: WorkflowFile, place: Place) -> Place:

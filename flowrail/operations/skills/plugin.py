@@ -108,12 +108,12 @@ def _refuse_others(folder: str) -> None:
             or json.loads(read_bounded(market, limit=limits.JSON_BYTES, what="the market"))["name"] == NAME
         ):
             return
-        what = "contains something other than a plugin of flowrail"
+        problem = "contains something other than a plugin of flowrail"
     except OSError as error:
-        what = f"cannot be read as a folder ({error.strerror})"
+        problem = f"cannot be read as a folder ({error.strerror})"
     except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
-        what = "contains something other than a plugin of flowrail"
-    raise NotOurFolderError(f"{folder} {what}", hint="name a new folder", folder=folder)
+        problem = "contains something other than a plugin of flowrail"
+    raise NotOurFolderError(f"{folder} {problem}", hint="name a new folder", folder=folder)
 
 
 def _json(value: object) -> bytes:

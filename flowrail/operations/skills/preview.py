@@ -62,25 +62,27 @@ def preview(
         )
     step = workflow.get(step_id) or _by_number(workflow, step_id)
     if step is None:
-        ids = [each.id for each in workflow.steps]
+        ids = [declared.id for declared in workflow.steps]
         raise UnknownStepError(
             f"`{address}` has no step `{step_id[:80]}`",
             hint=did_you_mean(step_id[:80], ids, Hint("see its steps: ", Command("show", address))),
             step=step_id[:80],
             steps=ids,
         )
-    known: dict[str, Arg] = {name: arg for each in workflow.steps for name, arg in fact_args(each).items()}
+    known: dict[str, Arg] = {
+        name: arg for declared in workflow.steps for name, arg in fact_args(declared).items()
+    }
     defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}
     session = Session(
         id="",
         skill=address,
         step=step.id,
         source=opened.source,
-        params=Frozen({**defaults, **_given(params or {}, workflow.params)}),
+        params=Frozen({**defaults, **_read_declared(params or {}, workflow.params)}),
         state=Frozen(
             read_values(facts or {}, known)
-            if any(callable(each.handler) for each in workflow.steps)  # which may return anything
-            else _given(facts or {}, known)
+            if any(callable(declared.handler) for declared in workflow.steps)  # which may return anything
+            else _read_declared(facts or {}, known)
         ),
         visits=Frozen({step.id: visit}),
     )
@@ -91,9 +93,9 @@ def preview(
 def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -> Session:
     """Return *session* as it would be in the review loop of *step*, unchanged if there is no such loop."""
     if step.gate is not None:
-        found = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
+        findings = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
         ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
-        return session._replace(findings=tuple(found), entered=ended)
+        return session._replace(findings=tuple(findings), entered=ended)
     gates = reviews.gates(workflow)
     gate = next((name for name in gates if workflow.step(name).way(Outcome.FAIL) == step.id), None)
     if gate is None or not qr.failed:
@@ -105,19 +107,19 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
     )
 
 
-def _without_commands(told: Guidance) -> Guidance:
+def _without_commands(guidance: Guidance) -> Guidance:
     """Return the guidance without commands that need a session."""
-    loop = told.loop
+    loop = guidance.loop
     if loop is not None and loop.severities and loop.mode in {"fix", "failed", "ask-user"}:
         loop = loop._replace(blocking=("those on record",))
-    return told._replace(
-        next=tuple(way._replace(command=None) for way in told.next),
-        dispatches=tuple(each._replace(command=None, cancel=None) for each in told.dispatches),
+    return guidance._replace(
+        next=tuple(transition._replace(command=None) for transition in guidance.next),
+        dispatches=tuple(dispatch._replace(command=None, cancel=None) for dispatch in guidance.dispatches),
         questions=tuple(
-            each._replace(
-                command=None, options=tuple(option._replace(command=None) for option in each.options)
+            question._replace(
+                command=None, options=tuple(option._replace(command=None) for option in question.options)
             )
-            for each in told.questions
+            for question in guidance.questions
         ),
         findings=(),
         findings_command=None,
@@ -126,8 +128,8 @@ def _without_commands(told: Guidance) -> Guidance:
     )
 
 
-def _given(given: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
-    values = read_values(given, declared)
+def _read_declared(raw: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
+    values = read_values(raw, declared)
     for name in values:
         if name not in declared:
             raise ValuesError(

@@ -1,4 +1,4 @@
-"""What a person sees before approving a skill's folder, and how an approval is found and withdrawn."""
+"""Describe a skill's folder for a person who approves it; find and withdraw approvals."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def find_folder(name: str, roots: Iterable[Root]) -> Skill:
     known_roots = list(roots)
     skill = _without_workflow(name, known_roots)
     try:
-        found = find(name, known_roots)
+        matching = find(name, known_roots)
     except UnknownSkillError:
         if skill is None:
             raise
         return skill
-    return skill if skill is not None and found.source in OWN_SCOPES else found
+    return skill if skill is not None and matching.source in OWN_SCOPES else matching
 
 
 class EvidenceCommand(NamedTuple):
@@ -48,7 +48,7 @@ class EvidenceCommand(NamedTuple):
 
 
 def evidence_commands(skill: Skill) -> list[EvidenceCommand]:
-    """Return the commands in the evidence of all workflows of *skill*; nothing of it is run."""
+    """Return the commands in the evidence of all workflows of *skill*; nothing is run."""
     return [
         EvidenceCommand(file.address, step.id, check.id, tuple(check.run))
         for file in workflows(skill)
@@ -63,7 +63,7 @@ def withdraw(name: str, roots: Iterable[Root], state: str, project: str) -> tupl
 
     Return its folder and whether it was approved.
 
-    The skill may have been deleted since, and its name may be one that could not be approved today.
+    The skill may have been deleted since it was approved, and its name may no longer be valid for an approval.
     """
     known_roots = list(roots)
     if name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}:
