@@ -15,7 +15,8 @@ from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration.actions import perform, starts
+from flowrail.machines.engine.outcome import Call
+from flowrail.machines.exploration.actions import Act, perform, starts
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk, plan
 from flowrail.machines.sessions.session import Session
@@ -137,6 +138,26 @@ def test_a_way_that_nothing_decides_on_is_missing() -> None:
     made = workflow(step("a", rules=rules, reports={"sure": HIGH}, next={"ok": None, "fail": None}))
 
     assert plan(made).missing == (("a", "fail"),)
+
+
+def test_walks_that_share_an_ending_list_the_transitions_that_each_of_them_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outcomes = ("ok", "skip", "fail")
+    made = workflow(step("a", next=dict.fromkeys(outcomes, "b")), step("b", next={"ok": "c"}), step("c"))
+
+    def perform_with_more_revisions(made: Workflow, session: Session, act: Act, *, call: Call) -> Session:
+        """Perform an act. One path gets ahead of the others, so that equal sessions differ in their revision."""
+        after = perform(made, session, act, call=call)
+        return after._replace(revision=after.revision + 1) if act.report == "fail" else after
+
+    monkeypatch.setattr("flowrail.machines.exploration.walks.perform", perform_with_more_revisions)
+
+    walks = plan(made).walks
+
+    assert {walk.transitions for walk in walks} == {
+        (("a", outcome), ("b", "ok"), ("c", "ok")) for outcome in outcomes
+    }
 
 
 @pytest.mark.parametrize("status", ["completed", "failed"])
