@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.machines.definition.script_steps import (
     BranchCommand,
-    BranchRouting,
     FlatCommand,
-    LinearRouting,
     NextCommand,
     QRStatus,
-    Routing,
 )
 from flowrail.text.safe_text import Markup, Verbatim, block, element
 
@@ -28,7 +24,7 @@ def format_current_action(actions: Sequence[str]) -> Markup:
 
 
 def format_invoke_after(command: NextCommand) -> Markup:
-    """Return the next command, or one command for each result of a review; nothing after the last step."""
+    """Return the next command, or one command for each result of a review; an empty text after the last step."""
     match command:
         case FlatCommand():
             return element("invoke_after", Verbatim(command.command))
@@ -42,7 +38,7 @@ def format_invoke_after(command: NextCommand) -> Markup:
 
 
 def format_next_block(command: NextCommand) -> Markup:
-    """Return the next command a second time, to be read again before it is run; nothing after the last step.
+    """Return the next command a second time, to be read again before it is run; an empty text after the last step.
 
     Models follow an instruction more closely if they read it twice: RE2, re-reading, Xu et al. 2024.
     """
@@ -103,16 +99,3 @@ def format_step_output(
         format_next_block(next_command),
     ]
     return block("step_output", [part for part in parts if part])
-
-
-def next_command(routing: Routing, *, script: str, step: int, total: int | None = None) -> NextCommand:
-    """Return the next command of step number *step*, according to its *routing*."""
-    match routing:
-        case LinearRouting():
-            return FlatCommand(format_invoke_command(script, step + 1, total))
-        case BranchRouting():
-            return BranchCommand(
-                format_invoke_command(script, routing.if_pass, total),
-                format_invoke_command(script, routing.if_fail, total),
-            )
-    return None
