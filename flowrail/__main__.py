@@ -23,7 +23,7 @@ def main() -> int:
         return 2
     words = sys.argv[1:]
     if words[:1] == ["hook"] and not words[2:] and words[-1] in _HOOKS:
-        from flowrail.cli.hook_entry import run as run_hook  # a host calls it on every tool: not even click
+        from flowrail.cli.hook_entry import run as run_hook  # a host calls it for every tool: without click
 
         return run_hook(words[1])
     status: int = load_command_line().main()

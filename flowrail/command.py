@@ -1,4 +1,4 @@
-"""Commands of ours as values, and texts that contain them.
+"""Commands of flow as values, and texts that contain them.
 
 Guidance, hints and errors carry a `Command`. Its text is the line to type in a shell; an interface without a
 shell shows the same command in its own form.
@@ -66,11 +66,11 @@ class Command:
         therefore left open as ``NAME=…`` for the caller to fill in, and such a store is left out.
         """
         words = ["flow", *self.verb.split(), *self.arguments]
-        late: list[str] = []
+        trailing: list[str] = []
         for name, value in self.options.items():
-            (words if name == "answers" else late).extend(_option_words(name, value))
+            (words if name == "answers" else trailing).extend(_option_words(name, value))
         store = ("--store", self.store) if self.store and self.store.isprintable() else ()
-        return (*words, *late, *store)
+        return (*words, *trailing, *store)
 
     def with_options(self, **options: Option) -> Command:
         """Return the command with these options too."""

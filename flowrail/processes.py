@@ -34,10 +34,10 @@ def run(
     most_output: int,
     errors_apart: bool = False,
 ) -> EndedProcess:
-    """Run a program in *folder* and return its output, which contains its errors unless they are wanted *errors_apart*.
+    """Run a program in *folder* and return its output, which contains its errors unless *errors_apart* is set.
 
     It is killed with everything that it started after *seconds*, if it prints more than *most_output* bytes, and when it
-    has ended. `OSError` or `ValueError` if it cannot be started.
+    has ended. Raises `OSError` or `ValueError` if it cannot be started.
     """
     import subprocess  # 6 ms, and most commands run nothing
     import tempfile

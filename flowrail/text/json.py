@@ -1,7 +1,7 @@
 """Read JSON strictly: no duplicate keys, no NaN, and nothing beyond `text.limits`.
 
-`load` reads documents of other people and reports errors with their place. `parse` reads records that
-flowrail wrote. `problem` says whether a value can be stored as JSON.
+`load` reads documents that flowrail did not write and reports the line of an error. `parse` reads records that
+flowrail wrote. `problem` checks whether a value can be stored as JSON.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def load(text: str, *, source: str, values: int = limits.JSON_VALUES) -> object:
         raise _refused(_TOO_DEEP, source) from None
     except ValueError:  # `int` refuses thousands of digits
         raise _refused(_TOO_MANY_DIGITS, source) from None
-    if found := problem(value, values=values):
-        raise _refused(found, source)
+    if message := problem(value, values=values):
+        raise _refused(message, source)
     return value
 
 
@@ -64,7 +64,7 @@ def parse(text: str) -> Any:
 
 
 def problem(value: object, *, values: int = limits.JSON_VALUES) -> str | None:
-    """Say why *value* cannot be stored as JSON, in words that follow its name, or return `None`."""
+    """Return why *value* cannot be stored as JSON, in words that follow its name, or `None`."""
     level = [value]
     count = 0
     for _ in range(limits.DEPTH + 1):
@@ -96,9 +96,9 @@ class _ForbiddenJsonError(ValueError):
     """Something in a document that JSON does not define, or defines ambiguously."""
 
 
-def _refused(what: str, source: str) -> JsonRefusedError:
+def _refused(message: str, source: str) -> JsonRefusedError:
     return JsonRefusedError(
-        f"the document {what}", hint="change that value, or split the document", place=source
+        f"the document {message}", hint="change that value, or split the document", place=source
     )
 
 

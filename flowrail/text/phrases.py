@@ -1,4 +1,4 @@
-"""Parts of sentences: counts, lists of names, values in words, and the name that a user may have meant."""
+"""Parts of sentences: counts, lists of names, values in words, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KB, _MB = 1_000, 1_000_000
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
-def count(number: int, what: str) -> str:
-    """Return a number of things, in the plural if needed."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def count(number: int, noun: str) -> str:
+    """Return a number and its noun, in the plural if needed."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(names: Iterable[object]) -> str:
@@ -57,17 +57,17 @@ def _plain(value: Any) -> object:
 
 
 def times(number: int) -> str:
-    """Return how often something happened or may happen: `once`, `twice`, `3 times`."""
+    """Return a number of times in words: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def ago(then: str, now: str) -> str:
     """Return how long before *now* a moment was, in one unit: `just now`, `3 min ago`, `2 d ago`."""
-    left = seconds_between(then, now)
-    if left is None:
+    seconds = seconds_between(then, now)
+    if seconds is None:
         return "at an unknown time"
-    unit, size = next(((unit, size) for unit, size in _UNITS[:-1] if left >= size), ("", 1.0))
-    return f"{int(left // size)} {unit} ago" if unit else "just now"
+    unit, size = next(((unit, size) for unit, size in _UNITS[:-1] if seconds >= size), ("", 1.0))
+    return f"{int(seconds // size)} {unit} ago" if unit else "just now"
 
 
 def iso_time(seconds: float) -> str:
@@ -80,14 +80,14 @@ def moment(text: str) -> datetime | None:
     from datetime import UTC, datetime  # commands that print no ages do not need it
 
     try:
-        found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        parsed = datetime.fromisoformat(text)
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
 def seconds_between(then: str, now: str) -> float | None:
-    """Return the seconds from one moment to another in ISO 8601, at least 0, or `None` if one is no moment."""
+    """Return the seconds from one moment to another in ISO 8601, at least 0, or `None` if either is not a time."""
     from datetime import datetime  # commands that print no ages do not need it
 
     try:
@@ -142,12 +142,14 @@ def near(name: str, known: Iterable[str]) -> list[str]:
         names.setdefault(candidate.casefold(), []).append(candidate)
     wanted = name.casefold()
     close = get_close_matches(wanted, names)
-    longer = [other for other in names if wanted and (other.startswith(wanted) or wanted.startswith(other))]
-    return [match for folded in dict.fromkeys([*close, *longer]) for match in names[folded]][:3]
+    longer = [
+        folded for folded in names if wanted and (folded.startswith(wanted) or wanted.startswith(folded))
+    ]
+    return [match for match_name in dict.fromkeys([*close, *longer]) for match in names[match_name]][:3]
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: _Otherwise) -> str | _Otherwise:
-    """Return a hint that names what is near *name*, or *otherwise*."""
+    """Return a hint that names the closest matches of *name*, or *otherwise*."""
     close = near(name, known)
     return f"did you mean {', '.join(f'`{match}`' for match in close)}?" if close else otherwise
 
@@ -159,6 +161,6 @@ class Suggestions:
         self._left = 20
 
     def did_you_mean(self, name: str, known: Iterable[str], otherwise: str) -> str:
-        """Return a hint that names what is near *name*, or *otherwise*."""
+        """Return a hint that names the closest matches of *name*, or *otherwise*."""
         self._left -= 1
         return did_you_mean(name, known, otherwise) if self._left >= 0 else otherwise

@@ -1,4 +1,4 @@
-"""Fill `$name` placeholders in texts, and find the fences of Markdown, in which values are filled with more care."""
+"""Fill `$name` placeholders in texts, and find the fences of Markdown. Values inside a `flow:` fence are indented."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from flowrail.text.phrases import in_words
 
 _NO_FENCE = r"(?m)^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:"
-"""The start of one of our blocks. A value never contains one."""
+"""The start of a `flow:` block. A value never contains one."""
 _FENCE_MARK = r"(?m)^ {0,3}(?=`{3}|~{3})"
 _OPENING = r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)"
-OURS = "flow:"
-"""The beginning of the info string of our blocks."""
+BLOCK_PREFIX = "flow:"
+"""The beginning of the info string of a block."""
 MOST_AGAIN = 1_000_000
 """Characters of values and resources that one step repeats."""
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
@@ -33,7 +33,7 @@ class Filling:
     """Fills the texts of one step.
 
     A name without a value becomes empty. Placeholders inside a value are not filled. A value never opens or
-    closes one of our blocks, and never becomes a line of its own in one. Repeated values are limited as
+    closes a block, and never becomes a line of its own in one. Repeated values are limited as
     `RepeatableTexts`; after that, placeholders stay as they are.
 
     With *quoting*, for instructions, the lines of a value after the first become a quotation, so that none of
@@ -50,7 +50,11 @@ class Filling:
         """Return *text* with its placeholders filled."""
         pieces: list[str] = []
         end = 0
-        blocks = [fence for fence in fences(text) if fence.info.startswith(OURS)] if OURS in text else []
+        blocks = (
+            [fence for fence in fences(text) if fence.info.startswith(BLOCK_PREFIX)]
+            if BLOCK_PREFIX in text
+            else []
+        )
         for block in blocks:
             pieces.append(self._filled(text[end : block.start], guarded=True))
             pieces.append(self._filled_block(text[block.start : block.end]))
@@ -58,36 +62,36 @@ class Filling:
         return "".join([*pieces, self._filled(text[end:], guarded=bool(blocks))])
 
     def _filled_block(self, text: str) -> str:
-        def put(found: re.Match[str]) -> str:
-            return re.sub(_FENCE_MARK, "    ", self._value(found).replace("\n", "\n  "))
+        def replacement(match: re.Match[str]) -> str:
+            return re.sub(_FENCE_MARK, "    ", self._value(match).replace("\n", "\n  "))
 
-        return PLACEHOLDER.sub(put, text)
+        return PLACEHOLDER.sub(replacement, text)
 
     def _filled(self, text: str, *, guarded: bool) -> str:
-        """Return *text*, which has none of our blocks, filled; *guarded* means that there are blocks beside it."""
+        """Return *text*, which contains no block, filled; *guarded* means that it is next to blocks."""
 
-        def put(found: re.Match[str]) -> str:
-            value = self._value(found)
+        def replacement(match: re.Match[str]) -> str:
+            value = self._value(match)
             if self._quoting and "\n" in value:
-                value = _quoted(value, text[found.end() : found.end() + 1])
+                value = _quoted(value, text[match.end() : match.end() + 1])
             return re.sub(_FENCE_MARK, "    ", value) if guarded else value
 
-        filled = PLACEHOLDER.sub(put, text)
+        filled = PLACEHOLDER.sub(replacement, text)
         if len(re.findall(_NO_FENCE, filled)) == len(re.findall(_NO_FENCE, text)):
             return filled
         return re.sub(_NO_FENCE, r"\1flow :", filled)  # several values form the start of a block together
 
-    def _value(self, found: re.Match[str]) -> str:
+    def _value(self, match: re.Match[str]) -> str:
         try:
-            return self._words(found[1])
+            return self._words(match[1])
         except KeyError:
-            return found[0]
+            return match[0]
 
 
-def _quoted(value: str, behind: str) -> str:
+def _quoted(value: str, following: str) -> str:
     """Return *value* with its later lines as a quotation, and the text *behind* it on a line of its own."""
     lines = value.replace("\r\n", "\n").strip("\n").split("\n")
-    ends = "" if len(lines) == 1 or behind in {"", "\n"} else "\n"
+    ends = "" if len(lines) == 1 or following in {"", "\n"} else "\n"
     return "\n> ".join(lines) + ends
 
 

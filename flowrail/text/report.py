@@ -1,4 +1,4 @@
-"""Reports for people: lines and tables whose parts know what they are.
+"""Reports for people: lines and tables whose parts have a type or a style.
 
 A report is a value. In a pipe it is printed as plain text with exact times and complete paths; a terminal shows it in
 colour, in its own width, with relative times and short paths.
@@ -16,7 +16,7 @@ from flowrail.text.safe_text import LONGEST_LINE, shortened
 
 
 class Style(StrEnum):
-    """What a part of a report is; a terminal gives each a colour."""
+    """The meaning of a part of a report; a terminal prints each in its own colour."""
 
     TITLE = "title"
     GOOD = "good"
@@ -50,7 +50,7 @@ Part: TypeAlias = str | Span | Moment | FilePath
 
 
 class Line(NamedTuple):
-    """One line of several parts. A terminal wraps it with a hanging indent, unless it is to be copied or aligned."""
+    """One line of several parts. A terminal wraps it with a hanging indent, unless it must be copied or aligned as it is."""
 
     parts: tuple[Part, ...]
     wraps: bool = True

@@ -1,6 +1,6 @@
 """Decode foreign text, make it safe to print, and write it as XML.
 
-Nothing in a text hides, reorders or ends a line. This is the only module that turns text into markup.
+A text that is made safe cannot hide, reorder or end a line. This is the only module that turns text into markup.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def visible(text: str) -> str:
     if _is_plain(text):
         return text
     text = text.replace("\r\n", "\n").replace("\r", "⟨U+000D⟩")
-    return re.sub(HIDDEN, lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
+    return re.sub(HIDDEN, lambda match: f"⟨U+{ord(match.group()):04X}⟩", text)
 
 
 def blanked(text: str) -> str:
@@ -120,7 +120,7 @@ def json_visible(document: str) -> str:
     """Return a JSON *document* with the same content and every hidden character written as an escape."""
     if document.isascii() and "\x7f" not in document:
         return document
-    return re.sub(HIDDEN, lambda found: _json_escape(found.group()), document)
+    return re.sub(HIDDEN, lambda match: _json_escape(match.group()), document)
 
 
 def _json_escape(character: str) -> str:
@@ -139,9 +139,9 @@ class Markup(str):
 
     def __new__(cls, text: str = "") -> Self:
         """Return *text* as markup, and remember an element so that `parts` finds it."""
-        made = super().__new__(cls, text)
-        _remember(made)
-        return made
+        markup = super().__new__(cls, text)
+        _remember(markup)
+        return markup
 
     def __str__(self) -> Self:
         return self
@@ -155,15 +155,15 @@ _older: dict[str, dict[str, Markup]] = {}
 _remembered = 0
 
 
-def _remember(made: Markup) -> None:
+def _remember(markup: Markup) -> None:
     global _recent, _older, _remembered  # noqa: PLW0603 - one memory for the process, as for the interned texts
-    opening = _OPENING.match(made)
-    if opening is None or len(made) > _MOST_REMEMBERED:
+    opening = _OPENING.match(markup)
+    if opening is None or len(markup) > _MOST_REMEMBERED:
         return
-    _remembered += len(made)
+    _remembered += len(markup)
     if _remembered > _MOST_REMEMBERED:
-        _recent, _older, _remembered = {}, _recent, len(made)
-    _recent.setdefault(opening[0], {})[made] = made
+        _recent, _older, _remembered = {}, _recent, len(markup)
+    _recent.setdefault(opening[0], {})[markup] = markup
 
 
 def parts(text: str) -> list[str | Markup]:
@@ -174,18 +174,22 @@ def parts(text: str) -> list[str | Markup]:
     """
     if isinstance(text, Markup) or "<" not in text:
         return [text]
-    found: list[str | Markup] = []
+    pieces: list[str | Markup] = []
     end = 0
     for opening in _OPENING.finditer(text):
         start = opening.start()
         if start < end:
             continue
-        known = chain(_recent.get(opening[0], ()), _older.get(opening[0], ()))
-        element = max((each for each in known if text.startswith(each, start)), key=len, default=None)
+        candidates = chain(_recent.get(opening[0], ()), _older.get(opening[0], ()))
+        element = max(
+            (candidate for candidate in candidates if text.startswith(candidate, start)),
+            key=len,
+            default=None,
+        )
         if element is not None:
-            found += [text[end:start], Markup(element)]
+            pieces += [text[end:start], Markup(element)]
             end = start + len(element)
-    return [part for part in (*found, text[end:]) if part]
+    return [part for part in (*pieces, text[end:]) if part]
 
 
 def xml_text(text: str) -> str:
@@ -204,9 +208,9 @@ def xml_verbatim(text: str) -> str:
     shown = visible(text)
     if not any(sign in shown for sign in "&<>"):
         return shown
-    inside = shown.strip("\n")
-    before, _, after = shown.partition(inside)
-    return f"{before}<![CDATA[{inside.replace(']]>', ']]]]><![CDATA[>')}]]>{after}"
+    inner = shown.strip("\n")
+    before, _, after = shown.partition(inner)
+    return f"{before}<![CDATA[{inner.replace(']]>', ']]]]><![CDATA[>')}]]>{after}"
 
 
 def attributes(**values: object) -> str:

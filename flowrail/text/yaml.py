@@ -51,8 +51,8 @@ class Document(NamedTuple):
     def position(self, path: Sequence[str | int]) -> tuple[int, int]:
         """Return the line and the column of *path*, or of its nearest ancestor in the document."""
         ancestors = (tuple(path[:length]) for length in range(len(path), -1, -1))
-        known = next((each for each in ancestors if each in self.places), ())
-        return self.places.get(known, 1), self.columns.get(known, 1)
+        nearest = next((ancestor for ancestor in ancestors if ancestor in self.places), ())
+        return self.places.get(nearest, 1), self.columns.get(nearest, 1)
 
     def place(self, path: Sequence[str | int]) -> str:
         """Return the position of *path*, as in `workflow.yaml:12`."""
@@ -73,11 +73,11 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
             place=source,
         )
     text = decode(data, source=source) if isinstance(data, bytes) else data.removeprefix("\ufeff")
-    if found := _LINE_ENDS.search(text):
+    if separator := _LINE_ENDS.search(text):
         raise YamlRefusedError(
-            f"the line separator U+{ord(found[0]):04X} is not allowed",
+            f"the line separator U+{ord(separator[0]):04X} is not allowed",
             hint="replace it with a normal line break",
-            place=f"{source}:{text.count(chr(10), 0, found.start()) + 1}",
+            place=f"{source}:{text.count(chr(10), 0, separator.start()) + 1}",
         )
     try:
         reader = _Reader(text, plain_text=plain_text)
@@ -136,7 +136,7 @@ class _ForbiddenYamlError(Exception):
 class _Reader:
     """Turns the parser's events into plain data and records where they are.
 
-    Each value is refused while it is parsed, so that a hostile document cannot grow.
+    A value beyond the limits is refused while it is parsed, so that a hostile document cannot use up memory.
     """
 
     def __init__(self, text: str, *, plain_text: bool) -> None:
@@ -230,11 +230,11 @@ def _syntax_error(error: yaml.MarkedYAMLError, source: str) -> YamlError:
     # The start of an unclosed quotation helps more than the end of the file.
     unclosed = error.context == "while scanning a quoted scalar"
     mark = error.context_mark if unclosed else error.problem_mark or error.context_mark
-    what = f"{error.context}, {error.problem}" if error.context else error.problem
-    place = f"{source}:{mark.line + 1}" if mark else source
+    problem = f"{error.context}, {error.problem}" if error.context else error.problem
+    location = f"{source}:{mark.line + 1}" if mark else source
     column = f" (column {mark.column + 1})" if mark else ""
     return YamlError(
-        f"invalid YAML: {what}{column}", hint="check the quotes, brackets and indentation", place=place
+        f"invalid YAML: {problem}{column}", hint="check the quotes, brackets and indentation", place=location
     )
 
 
@@ -265,7 +265,7 @@ def _plain_scalar(text: str) -> object:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes every value out, long texts as blocks, and quotes what any reader could take for another type."""
+    """Writes every value out, long texts as blocks, and quotes texts that a reader could take for another type."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - PyYAML passes it
         return True

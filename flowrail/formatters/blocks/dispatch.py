@@ -43,7 +43,7 @@ def format_subagent_dispatch(
     lines = [_context(context_vars)] if context_vars else []
     if invoke:
         lines.append(element("invoke", Verbatim(invoke)))
-    lines.append(element("instruction", _LAUNCH if invoke else _LAUNCH_FREE))
+    lines.append(element("instruction", _LAUNCH if invoke else _LAUNCH_FREE_FORM))
     mode = "free-form" if free_form else "script"
     return block("subagent_dispatch", lines, agent=agent, mode=mode, model=model)
 
@@ -52,7 +52,7 @@ _LAUNCH = (
     "Launch one agent of this kind. Its prompt is the command in invoke, which it must run first, and "
     "then the context, word for word. The command prints the agent's instructions, so add none."
 )
-_LAUNCH_FREE = (
+_LAUNCH_FREE_FORM = (
     "Launch one agent of this kind. Its prompt is the text of this step and the context, word for "
     "word. It runs no script."
 )
@@ -60,8 +60,8 @@ _LAUNCH_FREE = (
 
 def format_model_selection(model: str, reason: str = "") -> Markup:
     """Return which model to launch an agent with, and why. Hosts without a choice of models ignore it."""
-    about = f"Launch with this model if the host lets you choose{f': {reason}' if reason else '.'}"
-    return element("model_selection", about, model=model)
+    text = f"Launch with this model if the host lets you choose{f': {reason}' if reason else '.'}"
+    return element("model_selection", text, model=model)
 
 
 def format_parallel_dispatch(dispatches: Sequence[str], join: str = "all") -> Markup:
@@ -88,10 +88,10 @@ def format_template_dispatch(
     for target in targets:
         if not names <= target.keys():
             raise ValueError(f"a target has no value for {listed(sorted(names - target.keys()))}")
-    first = _first_commands(commands, len(targets))
-    how = f"{_at_once(len(targets), join)} The prompt of each: {_BEGINNING if commands else ''}{_FILLED}"
-    lines: list[str] = [element("instruction", how), element("template", template)]
-    for number, (target, invoke) in enumerate(zip(targets, first, strict=True), 1):
+    first_commands = _first_commands(commands, len(targets))
+    instruction = f"{_at_once(len(targets), join)} The prompt of each: {_COMMAND_FIRST if commands else ''}{_FILLED_TEMPLATE}"
+    lines: list[str] = [element("instruction", instruction), element("template", template)]
+    for number, (target, invoke) in enumerate(zip(targets, first_commands, strict=True), 1):
         lines.append(block("target", [*invoke, *_variables(target)], n=number))
     return block("template_dispatch", lines, agent=agent, count=len(targets), join=join, model=model)
 
@@ -109,17 +109,17 @@ def format_roster_dispatch(
 
     *commands* are the first commands of the agents, one for each task, in the order of *tasks*.
     """
-    first = _first_commands(commands, len(tasks))
-    how = f"{_at_once(len(tasks), join)} The prompt of each: {_BEGINNING if commands else ''}{_SHARED}"
-    lines: list[str] = [element("instruction", how), element("shared_context", shared_context)]
-    for (name, task), invoke in zip(tasks.items(), first, strict=True):
+    first_commands = _first_commands(commands, len(tasks))
+    instruction = f"{_at_once(len(tasks), join)} The prompt of each: {_COMMAND_FIRST if commands else ''}{_CONTEXT_AND_TASK}"
+    lines: list[str] = [element("instruction", instruction), element("shared_context", shared_context)]
+    for (name, task), invoke in zip(tasks.items(), first_commands, strict=True):
         lines.append(block("task", [*invoke, task], name=name))
     return block("roster_dispatch", lines, agent=agent, count=len(tasks), join=join, model=model)
 
 
-_BEGINNING = "first the command in its invoke, which it must run first; then "
-_FILLED = "the template, with each $name replaced by its target's value."
-_SHARED = "the shared context, word for word, then its own task and no other."
+_COMMAND_FIRST = "first the command in its invoke, which it must run first; then "
+_FILLED_TEMPLATE = "the template, with each $name replaced by its target's value."
+_CONTEXT_AND_TASK = "the shared context, word for word, then its own task and no other."
 
 
 def format_conditional_dispatch(condition: str, dispatch: str, otherwise: str = "") -> Markup:
@@ -135,7 +135,7 @@ def format_conditional_dispatch(condition: str, dispatch: str, otherwise: str = 
 
 
 def format_orchestrator_constraint() -> Markup:
-    """Return what the agent that launches others must leave to them."""
+    """Return which work the agent that launches other agents must leave to them."""
     lines = (
         "You direct this work; you do not do it.",
         "Launch the agents, pass on their context word for word, and report what they return.",
@@ -162,9 +162,9 @@ def _first_commands(commands: Sequence[str], count: int) -> list[list[str]]:
 
 
 def _at_once(count: int, join: str) -> str:
-    waits = {"all": "all of them have returned", "any": "one of them has returned a result"}
-    until = waits.get(join, f"{join} of them have returned a result")
+    conditions = {"all": "all of them have returned", "any": "one of them has returned a result"}
+    condition = conditions.get(join, f"{join} of them have returned a result")
     return (
         f"Launch all {count} at once, in one message. Do not wait for the result of one before you launch "
-        f"another. Continue when {until}."
+        f"another. Continue when {condition}."
     )

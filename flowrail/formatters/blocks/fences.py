@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.formatters.blocks import instructions
-from flowrail.text.placeholders import OURS, fences
+from flowrail.text.placeholders import BLOCK_PREFIX, fences
 from flowrail.text.safe_text import Markup
 
 Resources = Callable[[str], str]
@@ -53,7 +53,7 @@ class _Block(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot become a block."""
+        """Why the fence cannot become a block; `None` if it can."""
         if self.name not in KNOWN_FENCES:
             return f"unknown block `{self.name[:LONGEST_QUOTE]}`"
         if not self.is_closed:
@@ -68,7 +68,7 @@ def with_blocks(text: str, resources: Resources) -> list[str | Markup]:
         if isinstance(part, str):
             pieces.append(part)
         else:
-            pieces += _made(part, resources)
+            pieces += _block_pieces(part, resources)
     return pieces
 
 
@@ -78,8 +78,8 @@ def fence_problems(text: str) -> tuple[FenceProblem, ...]:
     return tuple(FenceProblem(block.line, block.name, block.problem) for block in blocks if block.problem)
 
 
-def _made(block: _Block, resources: Resources) -> list[str | Markup]:
-    """Return what a fence becomes, or its text."""
+def _block_pieces(block: _Block, resources: Resources) -> list[str | Markup]:
+    """Return the blocks of a fence, or its text if it cannot become a block."""
     if block.problem:
         return [block.source]
     if block.name != RESOURCE:
@@ -106,7 +106,7 @@ def _parts(text: str) -> Iterator[str | _Block]:
     """Yield the ``flow:`` fences, and the text between them."""
     end = 0
     for fence in fences(text):
-        if not fence.info.startswith(OURS):
+        if not fence.info.startswith(BLOCK_PREFIX):
             continue
         if fence.start > end:
             yield text[end : fence.start].removesuffix("\n")
@@ -115,7 +115,7 @@ def _parts(text: str) -> Iterator[str | _Block]:
         lines = source.split("\n")
         yield _Block(
             text.count("\n", 0, fence.start) + 1,
-            fence.info.removeprefix(OURS).strip(),
+            fence.info.removeprefix(BLOCK_PREFIX).strip(),
             source,
             _items(lines[1:-1] if fence.is_closed else lines[1:]),
             fence.is_closed,

@@ -1,7 +1,7 @@
 """Blocks of a step's instructions: expected results, forbidden actions, checks, resources.
 
-Each is a pure function that returns `Markup`, for use among plain strings in a step's actions. Plain text in it is
-escaped; a block inside a block is not escaped again.
+Each function is pure and returns `Markup`, for use among plain strings in a step's actions. It escapes plain text; a
+block inside a block is not escaped again.
 """
 
 from __future__ import annotations

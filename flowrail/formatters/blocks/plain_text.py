@@ -31,13 +31,13 @@ def format_text_output(
 
 def format_step(body: str, next_command: str = "", title: str = "") -> str:
     """Return the text of a step and its next command; without a command it is the last step."""
-    head = [_underlined(one_line(title))] if title else []
-    following = (
+    header = [_underlined(one_line(title))] if title else []
+    ending = (
         f"When this is done, run exactly this:\n    {one_line(next_command)}"
         if next_command
         else "This is the last step. Run nothing after it."
     )
-    return "\n\n".join([*head, visible(body), following])
+    return "\n\n".join([*header, visible(body), ending])
 
 
 def format_invoke_command(

@@ -43,8 +43,8 @@ def format_qr_banner(qr: QRState, qr_name: str, *, fresh_review: bool = False) -
     if qr.state is LoopState.INITIAL:
         return Markup(f"{name}: Review the work for issues.")
     fresh = ", fresh review" if fresh_review else ""
-    said = "The review passed." if qr.passed else "Previous review found issues."
-    return Markup(f"{name} (Iteration {qr.iteration}{fresh}): {said}")
+    result = "The review passed." if qr.passed else "Previous review found issues."
+    return Markup(f"{name} (Iteration {qr.iteration}{fresh}): {result}")
 
 
 def format_post_qr_routing(*, self_fix: bool = False, fix_target: AgentRole | str | None = None) -> Markup:
@@ -53,11 +53,11 @@ def format_post_qr_routing(*, self_fix: bool = False, fix_target: AgentRole | st
     An agent that waits for a reviewer does not read this again afterwards, so the reviewer's own answer repeats it:
     `format_qr_file_output`.
     """
-    who = "you, in the step that if_fail prints" if self_fix else _agent(fix_target)
+    fixer = "you, in the step that if_fail prints" if self_fix else _agent_text(fix_target)
     lines = (
         element("case", "run if_pass", result="PASS, without findings"),
         element("case", "run if_fail", result="anything else"),
-        f"The gate decides whether a finding blocks, not you. Findings are fixed by {who}, not here.",
+        f"The gate decides whether a finding blocks, not you. Findings are fixed by {fixer}, not here.",
     )
     return block("post_qr_routing", lines)
 
@@ -68,8 +68,8 @@ def format_qr_file_output(passed: bool, report_path: str | None = None, gate_com
     An orchestrator acts on a sub-agent's answer and does not look at its earlier instructions again. The answer
     therefore contains the next command, and the findings stay in the file.
     """
-    run = f"run the gate now: {gate_command}" if gate_command else "run the gate step now."
-    lines: list[str] = [Verbatim(f"Stop here and {run}")]
+    next_action = f"run the gate now: {gate_command}" if gate_command else "run the gate step now."
+    lines: list[str] = [Verbatim(f"Stop here and {next_action}")]
     if not passed:
         lines.append("Do not open the report, and fix nothing yet. Pass on its path as the gate says.")
     status = QRStatus.PASS if passed else QRStatus.FAIL
@@ -89,16 +89,18 @@ def format_gate_actions(
         ]
     if qr.passed:
         banner = format_state_banner(gate.qr_name, qr.iteration, "passed", limit=limit)
-        return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _GO_ON]
+        return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _CONTINUE]
     blocking = blocking_severities(qr.iteration, policy)
-    named = ", ".join(severity for severity in Severity if severity in blocking)
-    others = "" if len(blocking) == len(Severity) else " Other findings are recorded and do not block."
-    blocked = f"Findings that block in round {qr.iteration}: {named}.{others}"
+    severities = ", ".join(severity for severity in Severity if severity in blocking)
+    other_findings = (
+        "" if len(blocking) == len(Severity) else " Other findings are recorded and do not block."
+    )
+    blocking_text = f"Findings that block in round {qr.iteration}: {severities}.{other_findings}"
     if qr.iteration >= limit:
         banner = format_state_banner(gate.qr_name, qr.iteration, "ask-user", limit=limit)
-        return [banner, blocked, _limit_question(qr, gate, limit), _STOP]
+        return [banner, blocking_text, _limit_question(qr, gate, limit), _STOP]
     banner = format_state_banner(gate.qr_name, qr.iteration, "failed", limit=limit)
-    return [banner, blocked, *_fixing(gate), _STOP]
+    return [banner, blocking_text, *_fix_actions(gate), _STOP]
 
 
 def format_gate_step(
@@ -124,24 +126,32 @@ def format_gate_step(
         total,
         title,
         format_gate_actions(qr, gate, limit=limit, policy=policy),
-        _following(script, step, total, qr, gate, limit),
+        _next_command(script, step, total, qr, gate, limit),
         phase,
         gate_result=_result(qr, gate, limit),
     )
 
 
-def _following(script: str, step: int, total: int, qr: QRState, gate: GateConfig, limit: int) -> NextCommand:
+def _next_command(
+    script: str, step: int, total: int, qr: QRState, gate: GateConfig, limit: int
+) -> NextCommand:
     if qr.status is None:
         verdicts = [
             format_invoke_command(script, step, total, qr=QRState(qr.iteration, qr.failed, status))
             for status in QRStatus
         ]
         return BranchCommand(*verdicts)
-    onward = None if gate.pass_step is None else format_invoke_command(script, gate.pass_step, total)
+    pass_command = None if gate.pass_step is None else format_invoke_command(script, gate.pass_step, total)
     if qr.passed:
-        return FlatCommand(onward) if onward else None
-    back = format_invoke_command(script, gate.work_step, total, qr=QRState(qr.iteration + 1, failed=True))
-    return BranchCommand(onward, back) if onward and qr.iteration >= limit else FlatCommand(back)
+        return FlatCommand(pass_command) if pass_command else None
+    work_command = format_invoke_command(
+        script, gate.work_step, total, qr=QRState(qr.iteration + 1, failed=True)
+    )
+    return (
+        BranchCommand(pass_command, work_command)
+        if pass_command and qr.iteration >= limit
+        else FlatCommand(work_command)
+    )
 
 
 def _result(qr: QRState, gate: GateConfig, limit: int) -> tuple[str, str]:
@@ -158,36 +168,36 @@ _STOP = format_forbidden(
         "Continuing with any command but the one below",
     ]
 )
-_GO_ON = format_forbidden(["Asking whether to continue", "Reviewing again what has passed"])
+_CONTINUE = format_forbidden(["Asking whether to continue", "Reviewing again what has passed"])
 
 
-def _fixing(gate: GateConfig) -> list[str]:
-    who = "fix them yourself" if gate.self_fix else f"{_agent(gate.fix_target)} fixes them"
-    handed = "" if gate.self_fix else " Pass on the findings, or the path of their report, word for word."
+def _fix_actions(gate: GateConfig) -> list[str]:
+    fixer = "fix them yourself" if gate.self_fix else f"{_agent_text(gate.fix_target)} fixes them"
+    pass_on = "" if gate.self_fix else " Pass on the findings, or the path of their report, word for word."
     return [
-        f"In step {gate.work_step}, {who}.{handed}",
+        f"In step {gate.work_step}, {fixer}.{pass_on}",
         "The next review covers the whole work again. Do not show the reviewer the earlier findings.",
     ]
 
 
-def _agent(role: AgentRole | str | None) -> str:
+def _agent_text(role: AgentRole | str | None) -> str:
     return f"a sub-agent of kind {role or AgentRole.DEVELOPER}"
 
 
 def _limit_question(qr: QRState, gate: GateConfig, limit: int) -> Markup:
-    onward = "run if_pass" if gate.pass_step is not None else "the workflow ends here; run nothing"
-    back = "run if_fail" if gate.pass_step is not None else "run the command below"
-    ways = {
-        "another-round": f"fix and review all blocking findings: {back}",
-        "must-only": f"one more round that fixes only MUST findings: {back}",
-        "accept-the-risk": f"open findings stay, with the reason recorded: {onward}",
+    if_accepted = "run if_pass" if gate.pass_step is not None else "the workflow ends here; run nothing"
+    if_repeated = "run if_fail" if gate.pass_step is not None else "run the command below"
+    choices = {
+        "another-round": f"fix and review all blocking findings: {if_repeated}",
+        "must-only": f"one more round that fixes only MUST findings: {if_repeated}",
+        "accept-the-risk": f"open findings stay, with the reason recorded: {if_accepted}",
         "stop": "the workflow ends as failed: run nothing",
     }
     if qr.iteration >= limit + MORE_ROUNDS:
-        del ways["another-round"]
+        del choices["another-round"]
     lines = [
         f"{gate.qr_name} has failed {qr.iteration} times. Tell the user which findings still block, and ask how to continue.",
         "The user decides; record the answer.",
-        *(element("option", what, label=label) for label, what in ways.items()),
+        *(element("option", description, label=label) for label, description in choices.items()),
     ]
     return block("limit_question", lines)

@@ -10,11 +10,11 @@ from flowrail.formatters.guidance.content import Show, around, own_pieces, plain
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.text.placeholders import OURS
+from flowrail.text.placeholders import BLOCK_PREFIX
 
 _NOT_IN_DATA = frozenset({"resources", "texts_read", "result"})
 """Parts of the guidance that are in its texts."""
-_OF_BRIEFING = ("done", "earlier", "found", "remember")
+_BRIEFING_FIELDS = ("done", "earlier", "found", "remember")
 
 
 def render(guidance: Guidance, show: Show = str) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def render(guidance: Guidance, show: Show = str) -> dict[str, Any]:
     values = {
         **guidance._asdict(),
         "actions": _instructions(guidance, show),
-        "briefing": {name: getattr(briefing, name) for name in _OF_BRIEFING} if briefing else None,
+        "briefing": {name: getattr(briefing, name) for name in _BRIEFING_FIELDS} if briefing else None,
         "join": {**join._asdict(), "met": join.met} if join else None,
         "claim": guidance.claim or None,
     }
@@ -32,14 +32,14 @@ def render(guidance: Guidance, show: Show = str) -> dict[str, Any]:
 
 def _instructions(guidance: Guidance, show: Show) -> list[str]:
     before, after = around(guidance, show)
-    if not any(OURS in action for action in guidance.actions):
+    if not any(BLOCK_PREFIX in action for action in guidance.actions):
         return [*before, *guidance.actions, *after]
     return [*before, "\n".join(own_pieces(guidance, show)), *after]
 
 
-def session_item(kept: Record, *, store: str | None = None, lost: bool = False) -> dict[str, object]:
+def session_item(record: Record, *, store: str | None = None, lost: bool = False) -> dict[str, object]:
     """Return one session of a list."""
-    session = kept.session.shown
+    session = record.session.shown
     return {
         "session": session.id,
         "skill": session.skill,
@@ -47,11 +47,11 @@ def session_item(kept: Record, *, store: str | None = None, lost: bool = False) 
         "source": session.source,
         "status": session.status,
         "revision": session.revision,
-        "head": kept.head,
+        "head": record.head,
         "step": session.step,
         "started_at": session.started_at,
         "moved_at": session.moved_at,
-        "active_at": kept.at,
+        "active_at": record.at,
         "conversation": session.owner,
         "params": plain(session.params),
         "foreign": False,

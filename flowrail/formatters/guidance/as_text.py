@@ -83,7 +83,7 @@ def _dispatches(guidance: Guidance, show: Show) -> Lines:
     if join is None:
         return []
     if not join.total:
-        return [content.NOBODY]
+        return [content.NO_ITEMS]
     lines: Lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for dispatch in guidance.dispatches:
         lines.append(f"  {_dispatch(guidance, dispatch)}")
@@ -109,17 +109,17 @@ def _dispatch(guidance: Guidance, dispatch: DispatchView) -> str:
 
 
 def _command(text: str) -> Lines:
-    """Return the line of a command; none in a preview, which has no commands."""
+    """Return the line of a command; no line in a preview, which has no commands."""
     return [command(visible(text), 4)] if text else []
 
 
-def _said(answer: Sequence[str]) -> str:
+def _answer_text(answer: Sequence[str]) -> str:
     return one_line("; ".join(text.removeprefix("other:") for text in answer))
 
 
 def _answers(guidance: Guidance) -> Lines:
     return [
-        f"The user was asked: {one_line(answer.question)} They answered: {_said(answer.answer)}"
+        f"The user was asked: {one_line(answer.question)} They answered: {_answer_text(answer.answer)}"
         + (f"  because: {one_line(answer.reason)}" if answer.reason else "")
         for answer in guidance.answers
     ]
@@ -128,11 +128,11 @@ def _answers(guidance: Guidance) -> Lines:
 def _questions(guidance: Guidance, show: Show) -> Lines:
     lines: Lines = []
     for question in guidance.questions:
-        place = "" if question.session == guidance.session else f" (session {question.session})"
+        session = "" if question.session == guidance.session else f" (session {question.session})"
         if question.answer is not None:
-            lines.append(f"Answered{place}: {one_line(question.text)} {_said(question.answer)}")
+            lines.append(f"Answered{session}: {one_line(question.text)} {_answer_text(question.answer)}")
             continue
-        lines.append(f"For the user{place} [{one_line(question.header)}]: {one_line(question.text)}")
+        lines.append(f"For the user{session} [{one_line(question.header)}]: {one_line(question.text)}")
         if question.default and question.due:
             lines.append(f"  without an answer until {one_line(question.due)}: {one_line(question.default)}")
         for option in question.options:
@@ -175,8 +175,8 @@ def _evidence(guidance: Guidance, show: Show) -> Lines:
         verdict = "waived" if check.waived else check.verdict
         about = f" ({verdict})" if verdict else ""
         needed = "".join(
-            f"{'if ' if name == 'if' else ''}{one_line(said)}: "
-            for name, said in content.outcomes_of(guidance, check).items()
+            f"{'if ' if name == 'if' else ''}{one_line(value)}: "
+            for name, value in content.outcomes_of(guidance, check).items()
         )
         lines.append(f"  {needed}{check.id}{about}: {one_line(check.expected)}")
         lines += _command(f"run: {check.run}" if check.run else "")
@@ -208,18 +208,20 @@ def _want(want: Want) -> str:
 
 
 def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
-    facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
-    leads = content.destination(guidance, offer)
-    to = "ends the run" if offer.ends else f"to {leads}" if offer.to or offer.routes else leads
-    waits = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
-    return f"{offer.outcome}{facts}: {to}{' (the limit is reached)' if offer.capped else ''}{waits}"
+    facts_text = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
+    destination = content.destination(guidance, offer)
+    target_text = (
+        "ends the run" if offer.ends else f"to {destination}" if offer.to or offer.routes else destination
+    )
+    waiting_text = f" (waits for {'; '.join(offer.waits_for)})" if offer.waits_for else ""
+    return f"{offer.outcome}{facts_text}: {target_text}{' (the limit is reached)' if offer.capped else ''}{waiting_text}"
 
 
 def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
-    """Yield what a step waits for, and its next commands."""
+    """Yield the dispatches, questions and evidence that a step waits for, and its next commands."""
     yield _answers(guidance)
-    for lines_of in (_dispatches, _questions, _findings, _evidence, _next):
-        yield lines_of(guidance, show)
+    for section in (_dispatches, _questions, _findings, _evidence, _next):
+        yield section(guidance, show)
 
 
 def standing(guidance: Guidance, show: Show = str) -> str:
@@ -237,5 +239,5 @@ def state_report(guidance: Guidance, show: Show = str) -> Report:
     for lines in _details(guidance, show):
         yield from lines
     if not (guidance.next or guidance.dispatches):
-        # it has ended, has lost its work or belongs to another conversation
+        # the session has ended, has lost its work or belongs to another conversation
         yield from _prose(visible("\n".join(content.pieces(guidance, show))))

@@ -97,15 +97,15 @@ def _step(guidance: Guidance, show: Show) -> Iterator[str]:
 def _work(guidance: Guidance, show: Show) -> Iterator[str]:
     """Yield answers, dispatches, questions and findings."""
     for answer in guidance.answers:
-        said = _said(answer.question, answer.answer)
-        yield printed_markup("user_said", said, id=answer.id, reason=answer.reason or None)
+        answer_markup = _answer_markup(answer.question, answer.answer)
+        yield printed_markup("user_said", answer_markup, id=answer.id, reason=answer.reason or None)
     if guidance.join is not None:
         yield _dispatches(guidance, guidance.join, show)
     if guidance.questions:
-        how = content.how_to_ask(guidance, show)
-        ask = [printed_element("ask", how)] if how else []
+        instruction = content.how_to_ask(guidance, show)
+        ask = [printed_element("ask", instruction)] if instruction else []
         yield printed_block(
-            "questions", [*ask, *(_question(guidance, one, show) for one in guidance.questions)]
+            "questions", [*ask, *(_question(guidance, question, show) for question in guidance.questions)]
         )
     findings, more = content.findings_of(guidance, show)
     for finding in findings:
@@ -147,10 +147,10 @@ def _dispatches(guidance: Guidance, join: Join, show: Show) -> str:
 
 
 def _launch(guidance: Guidance, join: Join) -> Iterator[str]:
-    """Yield what to do with the dispatches as they are now."""
+    """Yield the instructions for the dispatches, according to their current statuses."""
     statuses = {dispatch.status for dispatch in guidance.dispatches}
     if not join.total:
-        yield content.NOBODY
+        yield content.NO_ITEMS
     if not join.met and PENDING in statuses:
         some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
         yield f"{LAUNCH_ONE if len(guidance.dispatches) == 1 else LAUNCH_EACH}{LAUNCH}{some}"
@@ -183,7 +183,7 @@ def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int,
     )
 
 
-def _said(question: str, answer: tuple[str, ...]) -> str:
+def _answer_markup(question: str, answer: tuple[str, ...]) -> str:
     return f"{printed_element('text', question)}{xml_verbatim('; '.join(answer))}"
 
 
@@ -198,7 +198,7 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
         until=question.due if is_open else None,
     )
     if question.answer is not None:
-        return f"<answered{about}>{_said(question.text, question.answer)}</answered>"
+        return f"<answered{about}>{_answer_markup(question.text, question.answer)}</answered>"
     options = [
         printed_element(
             "option",
@@ -212,29 +212,29 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
 
 
 def _check(guidance: Guidance, check: EvidenceView, show: Show) -> str:
-    inside = xml_verbatim(check.expected)
+    content_markup = xml_verbatim(check.expected)
     if check.run:
-        inside += printed_element("run", check.run)
+        content_markup += printed_element("run", check.run)
     if check.command:
-        inside += printed_element(content.purpose_of(check).replace(" ", "_"), show(check.command))
-    now = "waived" if check.waived else check.verdict or None
-    about = {**content.outcomes_of(guidance, check), "level": check.level, "now": now}
-    return printed_markup("check", inside, id=check.id, **about)
+        content_markup += printed_element(content.purpose_of(check).replace(" ", "_"), show(check.command))
+    verdict = "waived" if check.waived else check.verdict or None
+    about = {**content.outcomes_of(guidance, check), "level": check.level, "now": verdict}
+    return printed_markup("check", content_markup, id=check.id, **about)
 
 
 def _wants(guidance: Guidance) -> list[str]:
-    """Return one line for each value; if there are many, how to append them is said once."""
+    """Return one line for each value; if there are many, how to append them is printed once."""
     wants = wants_of(guidance.next)
     if len(wants) < content.MANY:
         return [_want(want, _how_to_append(want)) for want in wants]
-    how = f"Append -s 'NAME=VALUE' for each, a list as JSON, {content.FACTS_FILE}"
-    return [*(_want(want, "") for want in wants), printed_element("wants_file", how)]
+    instruction = f"Append -s 'NAME=VALUE' for each, a list as JSON, {content.FACTS_FILE}"
+    return [*(_want(want, "") for want in wants), printed_element("wants_file", instruction)]
 
 
-def _want(want: Want, how: str) -> str:
+def _want(want: Want, instruction: str) -> str:
     return printed_markup(
         "want",
-        ": ".join(filter(None, (how, xml_verbatim(want.description)))),
+        ": ".join(filter(None, (instruction, xml_verbatim(want.description)))),
         name=want.name,
         type=want.type,
         example=None if want.choices else content.example_text(want.example),

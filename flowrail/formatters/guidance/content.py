@@ -19,7 +19,7 @@ from flowrail.machines.engine.questions import (
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, duration, in_words, size
-from flowrail.text.placeholders import OURS, RepeatableTexts
+from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, listing, one_line, parts, shortened
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ WAIVE = (
     "If the user chooses to waive the evidence, show the command: only the user can type it, in a terminal."
 )
 SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
-NOBODY = "There is nothing to dispatch: the list of items is empty. Launch no agent."
+NO_ITEMS = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Printed if the list of a dispatch is empty."""
 MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
 LONGEST_RESULT = 8_000
@@ -105,7 +105,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
 
 
 def purpose_of(check: EvidenceView) -> str:
-    """Return when the command of a check is to be run."""
+    """Return when to run the command of a check."""
     if check.kind == "records":
         return "if the review found nothing and no agent recorded that"
     return "if your host does not report it" if check.run else "run"
@@ -122,7 +122,7 @@ def about_evidence(guidance: Guidance) -> str:
         (_EVIDENCE, True),
         (_OUTCOME, is_for_some),
         (_CONDITION, any("if" in condition for condition in conditions)),
-        (_DECIDED, is_for_some and _decides(guidance)),
+        (_DECIDED, is_for_some and _decides_outcome(guidance)),
         (_VERDICTS, any(check.verdict for check in guidance.evidence)),
         (_RUN_EXACTLY, any(check.run for check in guidance.evidence)),
     )
@@ -136,11 +136,11 @@ def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:
     """
     if check.condition:
         return {"if": check.condition}
-    return {} if _decides(guidance) and check.is_always else {"outcome": " ".join(check.outcomes)}
+    return {} if _decides_outcome(guidance) and check.is_always else {"outcome": " ".join(check.outcomes)}
 
 
 def destination(guidance: Guidance, offer: OfferedTransition) -> str:
-    """Return where a report leads: a step, the end, or what decides it."""
+    """Return the target of a transition: a step, the end, or the text that says what decides it."""
     if offer.to is not None or offer.ends:
         return offer.to or END
     if offer.routes:
@@ -153,7 +153,7 @@ def destination(guidance: Guidance, offer: OfferedTransition) -> str:
     return "decided by the user's answer" if asks else "decided from your report"
 
 
-def _decides(guidance: Guidance) -> bool:
+def _decides_outcome(guidance: Guidance) -> bool:
     return any(offer.outcome == DONE for offer in guidance.next)
 
 
@@ -162,21 +162,23 @@ def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], 
     if not guidance.findings:
         return [], ""
 
-    worst = sorted(guidance.findings, key=lambda each: list(Severity).index(Severity(each.severity)))
-    chosen = {each.id for each in worst[:MOST_FINDINGS]}
+    worst = sorted(guidance.findings, key=lambda finding: list(Severity).index(Severity(finding.severity)))
+    chosen = {finding.id for finding in worst[:MOST_FINDINGS]}
     shown = [
-        each if len(each.text) <= LONGEST_FINDING else each._replace(text=f"{each.text[:LONGEST_FINDING]}…")
-        for each in guidance.findings
-        if each.id in chosen
+        finding
+        if len(finding.text) <= LONGEST_FINDING
+        else finding._replace(text=f"{finding.text[:LONGEST_FINDING]}…")
+        for finding in guidance.findings
+        if finding.id in chosen
     ]
-    left = len(guidance.findings) - len(shown)
-    is_cut = any(len(each.text) > LONGEST_FINDING for each in shown)
-    more = f"{left} more" if left else "whole texts" if is_cut else ""
+    omitted_count = len(guidance.findings) - len(shown)
+    is_cut = any(len(finding.text) > LONGEST_FINDING for finding in shown)
+    more = f"{omitted_count} more" if omitted_count else "whole texts" if is_cut else ""
     return shown, f"{more}: {show(guidance.findings_command)}" if more and guidance.findings_command else ""
 
 
 def shown(command: Command | None, show: Show) -> str:
-    """Return a command as *show* prints it; nothing in a preview, which has no commands."""
+    """Return a command as *show* prints it; an empty text in a preview, which has no commands."""
     return show(command) if command else ""
 
 
@@ -196,7 +198,7 @@ def result_lines(result: WorkResult, show: Show) -> list[str]:
 
 
 def variables(dispatch: DispatchView, dispatches: Sequence[DispatchView]) -> str:
-    """Return the variables that tell a dispatch from the others of its step, long values shortened.
+    """Return the variables that distinguish a dispatch from the others of its step, long values shortened.
 
     The item is printed beside them. `flow claim` shows all variables.
     """
@@ -204,7 +206,7 @@ def variables(dispatch: DispatchView, dispatches: Sequence[DispatchView]) -> str
         f"{name}={shortened(in_words(value), LONGEST_VALUE)}"
         for name, value in dispatch.vars.items()
         if value != dispatch.item
-        and (len(dispatches) == 1 or any(d.vars.get(name) != value for d in dispatches))
+        and (len(dispatches) == 1 or any(other.vars.get(name) != value for other in dispatches))
     )
 
 
@@ -231,10 +233,12 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
         after.append(Verbatim(f"It continues with {guidance.then_command.arguments[0]}: {command}"))
     if guidance.results:
         after.append(f"Result files: {', '.join(map(_result_file, guidance.results))}")
-    for sent in guidance.sent:
-        received = " It has received the work." if sent.received else " To receive the work there: "
+    for handoff in guidance.sent:
+        received = " It has received the work." if handoff.received else " To receive the work there: "
         after.append(
-            Verbatim(f"Handed off to {sent.target}.{received}{'' if sent.received else show(sent.command)}")
+            Verbatim(
+                f"Handed off to {handoff.target}.{received}{'' if handoff.received else show(handoff.command)}"
+            )
         )
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
@@ -266,30 +270,36 @@ def _loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]
     banner = element(
         "state_banner", "", checkpoint=loop.name, iteration=loop.round, limit=loop.limit, mode=loop.mode
     )
-    found, named = ", ".join(loop.blocking), ", ".join(loop.severities)
-    blocked = f"The gate does not pass: {found}. Severities that block in this round: {named}."
-    blocked = _UNREVIEWED if loop.unreviewed else blocked
+    blocking, severities = ", ".join(loop.blocking), ", ".join(loop.severities)
+    blocked_text = f"The gate does not pass: {blocking}. Severities that block in this round: {severities}."
+    blocked_text = _UNREVIEWED if loop.unreviewed else blocked_text
     texts: list[str | Markup] = []
     forbidden: Sequence[str] = ()
     match loop.mode:
         case "passed":
-            texts = [f"The gate passes: no open finding blocks ({named} would). This was the last round."]
+            texts = [
+                f"The gate passes: no open finding blocks ({severities} would). This was the last round."
+            ]
             forbidden = ("Reviewing again what has passed",)
         case "failed":
             back = "Back to" if loop.unreviewed else "Fix in"
-            texts, forbidden = [blocked, f"{back}: {loop.fixed_in}. Then it is reviewed again."], _STOP
+            texts, forbidden = [blocked_text, f"{back}: {loop.fixed_in}. Then it is reviewed again."], _STOP
         case "re-verify" if loop.only_changes:
             texts = ["This round reviews only what changed since the last one, and what refers to that."]
         case "re-verify":
             texts = ["This round reviews everything from the start, as if it were the first."]
             forbidden = ("Telling the reviewer what was found before",)
         case "ask-user":
-            texts, forbidden = [blocked, "No rounds are left. The user decides how to continue."], _STOP
+            texts, forbidden = [blocked_text, "No rounds are left. The user decides how to continue."], _STOP
         case "fix" if loop.unreviewed:
             texts = [f"{_UNREVIEWED} Fix what stopped the review."]
         case "fix":
-            left = f"To fix, because they block: {found}." if found else "All findings are marked as settled."
-            texts = [f"Sent back by the review of round {loop.round}. {left}"]
+            to_fix = (
+                f"To fix, because they block: {blocking}."
+                if blocking
+                else "All findings are marked as settled."
+            )
+            texts = [f"Sent back by the review of round {loop.round}. {to_fix}"]
         case _:
             texts = ["The review has not ended in this round, so the gate cannot decide yet."]
             forbidden = _STOP
@@ -311,17 +321,17 @@ def reference_texts(guidance: Guidance) -> dict[str, str]:
 
 def own_pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return the instructions of the step; a text without a fence is one piece."""
-    found: list[str | Markup] = []
-    again = RepeatableTexts(guidance.resources.__getitem__)
+    texts: list[str | Markup] = []
+    repeatable = RepeatableTexts(guidance.resources.__getitem__)
 
     def resource(name: str) -> str:
-        return _reprint(guidance, name, show) if name in guidance.texts_read else again(name)
+        return _reprint(guidance, name, show) if name in guidance.texts_read else repeatable(name)
 
     for action in guidance.actions:
-        if found:
-            found.append("")
-        found += text_pieces(action, resource)
-    return found
+        if texts:
+            texts.append("")
+        texts += text_pieces(action, resource)
+    return texts
 
 
 def _reprint(guidance: Guidance, name: str, show: Show) -> str:
@@ -331,24 +341,24 @@ def _reprint(guidance: Guidance, name: str, show: Show) -> str:
 
 def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup]:
     """Return the blocks in a text and the texts around them, each of which begins on a line of its own."""
-    found: list[str | Markup] = []
+    result: list[str | Markup] = []
     pieces = parts(text)
     for number, piece in enumerate(pieces):
         if isinstance(piece, Markup):
-            found.append(piece)
+            result.append(piece)
             continue
         before, after = number > 0, number < len(pieces) - 1
         if before and after and piece == "\n":
             continue
-        plain = piece.removeprefix("\n") if before else piece
-        plain = plain.removesuffix("\n") if after else plain
-        if OURS not in plain:
-            found.append(plain)
+        inner = piece.removeprefix("\n") if before else piece
+        inner = inner.removesuffix("\n") if after else inner
+        if BLOCK_PREFIX not in inner:
+            result.append(inner)
             continue
         from flowrail.formatters.blocks.fences import with_blocks  # 1 ms, and few steps have a fence
 
-        found += with_blocks(plain, resources)
-    return found
+        result += with_blocks(inner, resources)
+    return result
 
 
 def plain(value: object) -> Any:
@@ -389,11 +399,11 @@ def choices_text(want: Want) -> str:
 
 LONGEST_REQUEST, LONGEST_ASKED, LONGEST_FOUND = 600, 100, 300
 REQUESTS = frozenset({"original_prompt", "prompt", "question", "request", "task"})
-"""Parameters that contain what the user asked, in the user's words. Another text parameter is the topic."""
+"""Parameters that contain the user's request in the user's words. Any other text parameter is the topic."""
 
 
 def briefing_text(briefing: Briefing) -> str:
-    """Return what an agent reads first when it continues a session: one paragraph, without commands."""
+    """Return the text that an agent reads first when it continues a session: one paragraph, without commands."""
     sentences = ["You are continuing."]
     beginning = briefing.topic.removesuffix("…")
     texts = {name: one_line(value) for name, value in briefing.asked.items() if isinstance(value, str)}
@@ -412,8 +422,8 @@ def briefing_text(briefing: Briefing) -> str:
     started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
     sentences.append(f"Started {started}{f', last report {moved}' if briefing.done else ''}.")
     earlier = f"{briefing.earlier} earlier reports, then " if briefing.earlier else ""
-    done = earlier + ", ".join(map(_done, briefing.done)) if briefing.done else "nothing yet"
-    sentences.append(_sentence("Done so far", done))
+    done_text = earlier + ", ".join(map(_done_text, briefing.done)) if briefing.done else "nothing yet"
+    sentences.append(_sentence("Done so far", done_text))
     if briefing.found:
         sentences.append(_sentence("Also found", _listed(briefing.found)))
     if briefing.notes is not None:
@@ -437,9 +447,9 @@ def _listed(texts: Sequence[str]) -> str:
     return "; ".join(shortened(text, LONGEST_FOUND).rstrip(".") for text in texts)
 
 
-def _done(step: DoneStep) -> str:
-    found = f"; found: {shortened(step.found, LONGEST_FOUND)}" if step.found else ""
-    return f"{step.step} ({step.outcome}{found})"
+def _done_text(step: DoneStep) -> str:
+    found_text = f"; found: {shortened(step.found, LONGEST_FOUND)}" if step.found else ""
+    return f"{step.step} ({step.outcome}{found_text})"
 
 
 def agents_progress(dispatches: Sequence[Dispatched], now: str) -> str:
@@ -456,8 +466,8 @@ def agents_progress(dispatches: Sequence[Dispatched], now: str) -> str:
     counts = [
         f"{finished} of {len(dispatches)} agents finished",
         *([f"{failed} failed"] if failed else []),
-        *([f"{len(running)} claimed{_since(running, now)}"] if running else []),
-        *([f"{len(expired)} claimed{_since(expired, now)} with an expired lease"] if expired else []),
+        *([f"{len(running)} claimed{_activity_text(running, now)}"] if running else []),
+        *([f"{len(expired)} claimed{_activity_text(expired, now)} with an expired lease"] if expired else []),
     ]
     for status, words in ((PENDING, "never started"), (CANCELLED, "cancelled")):
         number = sum(dispatch.status == status for dispatch in dispatches)
@@ -465,7 +475,7 @@ def agents_progress(dispatches: Sequence[Dispatched], now: str) -> str:
     return ", ".join(counts)
 
 
-def _since(claimed: Sequence[Dispatched], now: str) -> str:
+def _activity_text(claimed: Sequence[Dispatched], now: str) -> str:
     """Return when the oldest of these was claimed or last showed activity."""
     moments = [
         moment

@@ -53,7 +53,7 @@ def assignment_text(assignment: Assignment, show: Show = str) -> str:
 
 
 def assignment_xml(assignment: Assignment, show: Show = str) -> str:
-    """Return the same task as one well-formed element, so that no value can pass for another part of it."""
+    """Return the same task as one well-formed element, so that no value can be taken for another part of it."""
     dispatch = assignment.dispatch
     lines = [printed_block("current_action", map(content, _pieces(assignment)))]
     if assignment.evidence:
@@ -109,48 +109,48 @@ def assignment_data(assignment: Assignment) -> dict[str, object]:
         "ask_command": assignment.ask,
         "finding_command": assignment.finding,
         "evidence": list(assignment.evidence),
-        "answered": [{"question": text, "answer": said} for text, said in assignment.answered],
+        "answered": [{"question": text, "answer": answer} for text, answer in assignment.answered],
     }
 
 
-def ended_data(ended: DispatchResult, show: Show = str) -> dict[str, object]:
-    """Return the end of a piece of work."""
+def ended_data(result: DispatchResult, show: Show = str) -> dict[str, object]:
+    """Return the end of a dispatch as plain data."""
     return {
-        "session": ended.session,
-        "dispatch": ended.dispatch.id,
-        "status": ended.dispatch.status,
-        "outcome": ended.dispatch.outcome,
-        "result": plain(ended.dispatch.result),
-        "replayed": ended.replayed,
-        "answer": result_lines(ended.answer, show),
+        "session": result.session,
+        "dispatch": result.dispatch.id,
+        "status": result.dispatch.status,
+        "outcome": result.dispatch.outcome,
+        "result": plain(result.dispatch.result),
+        "replayed": result.replayed,
+        "answer": result_lines(result.answer, show),
     }
 
 
-def put_text(put: PendingQuestions, show: Show = str) -> str:
+def put_text(pending: PendingQuestions, show: Show = str) -> str:
     """Return the block that is an agent's whole answer; it shows the launching agent how to continue."""
-    return str(as_xml(put.written, answer=show(put.answer)))
+    return str(as_xml(pending.written, answer=show(pending.answer)))
 
 
-def put_data(put: PendingQuestions, show: Show = str) -> dict[str, object]:
-    """Return questions that were put, also as a host's question tool takes them."""
+def put_data(pending: PendingQuestions, show: Show = str) -> dict[str, object]:
+    """Return pending questions, also in the form that a host's question tool takes."""
     return {
-        "session": put.session,
-        "questions": plain(put.questions),
-        "host": as_host_questions(put.written),
-        "block": put_text(put, show),
-        "answer_command": put.answer,
-        "resume_command": put.resume,
+        "session": pending.session,
+        "questions": plain(pending.questions),
+        "host": as_host_questions(pending.written),
+        "block": put_text(pending, show),
+        "answer_command": pending.answer,
+        "resume_command": pending.resume,
     }
 
 
-def answered(guidance: Guidance, place: str | None, show: Show = str) -> str:
-    """Return what follows recorded answers, in at most three lines."""
+def answered(guidance: Guidance, store: str | None, show: Show = str) -> str:
+    """Return what to do after answers were recorded, in at most three lines."""
     waiting = [question for question in guidance.questions if question.answer is None]
     if waiting:
         names = ", ".join(question.id for question in waiting)
-        more = [visible(show(question.command)) for question in waiting[:1] if question.command]
-        return "\n".join((f"Recorded. Still open: {names}. Ask the user, then run:", *more))
-    resume = visible(show(Command("resume", guidance.session, store=place)))
+        commands = [visible(show(question.command)) for question in waiting[:1] if question.command]
+        return "\n".join((f"Recorded. Still open: {names}. Ask the user, then run:", *commands))
+    resume = visible(show(Command("resume", guidance.session, store=store)))
     if guidance.parent:
         task = "Its whole task is: run this command and do what it prints, step by step, to the end."
         return f"Recorded. Launch a new agent for this work.\n{task}\n{resume}"
@@ -160,11 +160,11 @@ def answered(guidance: Guidance, place: str | None, show: Show = str) -> str:
         if not (offer.waits_for or any(want.required for want in offer.wants))
     ]
     if len(ready) == len(guidance.next) == 1 and ready[0].command:
-        done = "Recorded. Do what the step asks after the answer, if anything. Then report the step:"
-        return f"{done}\n{visible(show(ready[0].command))}"
+        next_text = "Recorded. Do what the step asks after the answer, if anything. Then report the step:"
+        return f"{next_text}\n{visible(show(ready[0].command))}"
     return f"Recorded. Continue with the step. This prints it again:\n{resume}"
 
 
-def finding_data(home: str, finding: RecordedFinding) -> dict[str, object]:
+def finding_data(session_id: str, finding: RecordedFinding) -> dict[str, object]:
     """Return a finding and the session that keeps it."""
-    return {"session": home, **plain(finding), "open": finding.is_open}
+    return {"session": session_id, **plain(finding), "open": finding.is_open}

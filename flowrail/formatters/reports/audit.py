@@ -29,13 +29,15 @@ def report(audit: AuditReport) -> Report:
     """Return the timelines of handoffs and sessions."""
     parts: list[Report] = [_handoff(handoff) for handoff in audit.handoffs]
     parts += [_session(session) for session in audit.sessions]
-    parts += [[_bad(journal.id, f"cannot be read: {journal.message}")] for journal in audit.unreadable]
+    parts += [
+        [_problem_line(journal.id, f"cannot be read: {journal.message}")] for journal in audit.unreadable
+    ]
     foreign = "is foreign: it was not recorded by you on this machine"
-    parts += [[_bad(id_, foreign)] for id_ in audit.foreign]
+    parts += [[_problem_line(id_, foreign)] for id_ in audit.foreign]
     return paragraphs(*parts) if parts else ["no handoffs and no sessions"]
 
 
-def _bad(name: str, problem: str) -> Line:
+def _problem_line(name: str, problem: str) -> Line:
     return line(Span(shortened(name), Style.BAD), f" {shortened(problem)}")
 
 

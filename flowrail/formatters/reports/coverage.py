@@ -11,7 +11,7 @@ from flowrail.text.report import Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line
 
 
-def report(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> Report:
+def report(workflow: Workflow, coverage: Coverage, sessions: SessionCoverage | None = None) -> Report:
     """Return coverage for people: a summary, each transition with its count, and those never taken."""
     rows = [
         [
@@ -20,43 +20,43 @@ def report(workflow: Workflow, covered: Coverage, life: SessionCoverage | None =
             target(workflow, (step, outcome)) or "(end)",
             str(taken) if taken else Span("never", Style.WARNING),
         ]
-        for (step, outcome), taken in covered.counts.items()
+        for (step, outcome), taken in coverage.counts.items()
     ]
     table = Table(columns("step", "outcome", "to", "taken", wraps=("step", "to")), rows)
-    parts: list[Report] = [[title(_summary(covered, life))], [table]]
-    if covered.missing:
-        missing = ", ".join(f"{step} {outcome}" for step, outcome in covered.missing)
+    parts: list[Report] = [[title(_summary(coverage, sessions))], [table]]
+    if coverage.missing:
+        missing = ", ".join(f"{step} {outcome}" for step, outcome in coverage.missing)
         parts.append([f"never taken: {one_line(missing)}"])
-    if life is not None:
-        parts += ([text] for text in _life(life))
+    if sessions is not None:
+        parts += ([text] for text in _session_lines(sessions))
     return paragraphs(*parts)
 
 
-def _summary(covered: Coverage, life: SessionCoverage | None) -> str:
-    taken = f"{covered.taken} of {len(covered.counts)} transitions taken"
-    if life is None:
-        return f"{covered.workflow}: {taken} by the walks of `flow test`"
-    statuses = ", ".join(f"{number} {status}" for status, number in sorted(life.statuses.items()))
-    in_brackets = f" ({statuses})" if statuses else ""
-    return f"{covered.workflow}: {taken} by {count(life.sessions, 'session')}{in_brackets}"
+def _summary(coverage: Coverage, sessions: SessionCoverage | None) -> str:
+    taken_text = f"{coverage.taken} of {len(coverage.counts)} transitions taken"
+    if sessions is None:
+        return f"{coverage.workflow}: {taken_text} by the walks of `flow test`"
+    statuses = ", ".join(f"{number} {status}" for status, number in sorted(sessions.statuses.items()))
+    statuses_text = f" ({statuses})" if statuses else ""
+    return f"{coverage.workflow}: {taken_text} by {count(sessions.sessions, 'session')}{statuses_text}"
 
 
-def _life(life: SessionCoverage) -> Iterator[str]:
-    if life.stops:
-        yield f"sessions stop at: {_counts(life.stops)}"
-    if life.stopped:
-        yield f"ended by the user at a limit: {_counts(life.stopped)}"
-    if life.unfailed:
-        yield f"passed and never failed: {', '.join(life.unfailed)}"
-    if life.unrefused:
-        yield f"checks that never refused a report: {', '.join(life.unrefused)}"
-    if life.dwell:
-        times = ", ".join(f"{step} {duration(seconds)}" for step, seconds in life.dwell.items())
+def _session_lines(sessions: SessionCoverage) -> Iterator[str]:
+    if sessions.stops:
+        yield f"sessions stop at: {_counts(sessions.stops)}"
+    if sessions.stopped:
+        yield f"ended by the user at a limit: {_counts(sessions.stopped)}"
+    if sessions.unfailed:
+        yield f"passed and never failed: {', '.join(sessions.unfailed)}"
+    if sessions.unrefused:
+        yield f"checks that never refused a report: {', '.join(sessions.unrefused)}"
+    if sessions.dwell:
+        times = ", ".join(f"{step} {duration(seconds)}" for step, seconds in sessions.dwell.items())
         yield f"median time in a step: {times}"
-    if life.elsewhere:
-        yield f"{count(life.elsewhere, 'move')} by transitions that the workflow no longer has"
-    if life.unread:
-        yield f"{count(life.unread, 'session')} could not be read: flow session verify"
+    if sessions.elsewhere:
+        yield f"{count(sessions.elsewhere, 'move')} by transitions that the workflow no longer has"
+    if sessions.unread:
+        yield f"{count(sessions.unread, 'session')} could not be read: flow session verify"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -48,10 +48,10 @@ def result_data(result: EvidenceResult) -> dict[str, object]:
 
 
 def run_text(run: CommandRun) -> str:
-    """Return what came of running the command of a check."""
-    took = f" after {duration(run.seconds)}" if run.seconds is not None else ""
-    why = f": {run.problem}" if run.problem else ""
-    first = one_line(f"{run.check} {run.verdict}{took}{why}")
+    """Return the result of running the command of a check, with its output."""
+    duration_text = f" after {duration(run.seconds)}" if run.seconds is not None else ""
+    problem = f": {run.problem}" if run.problem else ""
+    first = one_line(f"{run.check} {run.verdict}{duration_text}{problem}")
     return visible("\n".join([first, *(["", run.output.rstrip()] if run.output else [])]))
 
 

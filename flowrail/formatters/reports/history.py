@@ -18,7 +18,7 @@ from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
 class HistoryEntry(NamedTuple):
-    """One record: what was reported, where it led, and how long the step took. ``note`` is of a record without a move."""
+    """One record: the report, the next step, and the time in the step. ``note`` belongs to a record without a move."""
 
     seq: int
     kind: str
@@ -48,9 +48,9 @@ class HistoryEntry(NamedTuple):
 
     @property
     def note_text(self) -> str:
-        """What a record without a move is about; empty for a move."""
+        """The text about a record without a move; empty for a move."""
         reason = shortened(str(self.note.get("reason", "")))
-        text = shortened(_about(self))
+        text = shortened(_note_of(self))
         return f"{text} ({reason})" if text and reason else text or reason
 
     @property
@@ -63,7 +63,7 @@ class HistoryEntry(NamedTuple):
 
 def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
     """Yield an entry for each record, without the values of secrets."""
-    since = ""
+    step_started_at = ""
     for stored in records:
         record = stored.shown
         session, note = record.session, record.note
@@ -86,22 +86,26 @@ def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
             (move.found if move else note.get("found")) or None,
             (move.remember if move else note.get("remember")) or None,
             _results(record),
-            seconds_between(since, record.at) if move else None,
+            seconds_between(step_started_at, record.at) if move else None,
             note,
             record.hash,
         )
-        since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
+        step_started_at = (
+            record.at if not record.seq or record.kind in {"move", "rewind"} else step_started_at
+        )
 
 
 def _results(record: Record) -> tuple[EvidenceResult, ...]:
     """Return the results of the checks behind a move, or behind a claim that was refused."""
     session, dispatch = record.session, record.note.get("dispatch")
-    known = session.evidence.get(str(session.step))
+    evidence = session.evidence.get(str(session.step))
     if dispatch is not None and record.kind in {"refused", "finish"}:
-        known = next((work.evidence for work in session.dispatches if work.id == dispatch), None)
-        return known.results if known is not None else ()
-    if record.kind == "refused" and known is not None:
-        return known.results
+        evidence = next(
+            (dispatched.evidence for dispatched in session.dispatches if dispatched.id == dispatch), None
+        )
+        return evidence.results if evidence is not None else ()
+    if record.kind == "refused" and evidence is not None:
+        return evidence.results
     return session.last.evidence if record.kind == "move" and session.last else ()
 
 
@@ -127,10 +131,10 @@ _STYLES = {"ok": Style.GOOD, "fail": Style.BAD, "iterate": Style.WARNING, "refus
 
 
 def _outcome_part(entry: HistoryEntry) -> Part:
-    owner = entry.note.get("taken_over_from")
+    previous_owner = entry.note.get("taken_over_from")
     texts = [
         _move_text(entry) if entry.outcome is not None else entry.note_text,
-        f"taken over from {short_id(str(owner))}" if owner else "",
+        f"taken over from {short_id(str(previous_owner))}" if previous_owner else "",
         f"found: {entry.found}" if entry.found else "",
         f"remember: {entry.remember}" if entry.remember else "",
     ]
@@ -141,15 +145,15 @@ def _outcome_part(entry: HistoryEntry) -> Part:
 
 def _move_text(entry: HistoryEntry) -> str:
     facts = "".join(f" {name}={in_words(value)}" for name, value in entry.facts.items())
-    decided = f" → {entry.outcome}" if entry.reported != entry.outcome else ""
-    capped = " (at the limit)" if entry.capped else ""
-    skipped = f" (skipping {', '.join(entry.skipped)})" if entry.skipped else ""
-    checked = f" ({entry.evidence_summary})" if entry.evidence_summary else ""
-    return f"{entry.reported}{facts}{decided}{capped}{skipped}{checked}"
+    decided_text = f" → {entry.outcome}" if entry.reported != entry.outcome else ""
+    capped_text = " (at the limit)" if entry.capped else ""
+    skipped_text = f" (skipping {', '.join(entry.skipped)})" if entry.skipped else ""
+    evidence_text = f" ({entry.evidence_summary})" if entry.evidence_summary else ""
+    return f"{entry.reported}{facts}{decided_text}{capped_text}{skipped_text}{evidence_text}"
 
 
-def _about(entry: HistoryEntry) -> str:
-    """Return what a record that is not a move is about."""
+def _note_of(entry: HistoryEntry) -> str:
+    """Return the text about a record without a move."""
     note = entry.note
     match entry.kind:
         case "rewind":
@@ -170,33 +174,33 @@ def _about(entry: HistoryEntry) -> str:
             return " ".join(f"{name}={word}" for name, words in answers.items() for word in words)
         case "ask":
             return " ".join(note.get("questions") or ())
-    return _about_work(entry)
+    return _work_note(entry)
 
 
-def _about_work(entry: HistoryEntry) -> str:
-    """Return the dispatch, the check or the finding that a record is about."""
+def _work_note(entry: HistoryEntry) -> str:
+    """Return the dispatch, the check or the finding that a record names."""
     note, checked = entry.note, entry.evidence_summary
     match entry.kind:
         case "claim":
-            into = f", as {note['child']}" if note.get("child") else ""
-            return f"{note.get('dispatch')} by {note.get('holder')}{into}"
+            child_text = f", as {note['child']}" if note.get("child") else ""
+            return f"{note.get('dispatch')} by {note.get('holder')}{child_text}"
         case "refused":
-            work = f"{note['dispatch']} " if note.get("dispatch") else ""
-            lacks = ", ".join(note.get("missing") or ())
+            dispatch_text = f"{note['dispatch']} " if note.get("dispatch") else ""
+            missing = ", ".join(note.get("missing") or ())
             evidence = f", {checked}" if checked else ""
-            return f"{work}claimed {note.get('claim')}{evidence}: lacks {lacks}"
+            return f"{dispatch_text}claimed {note.get('claim')}{evidence}: lacks {missing}"
         case "finish" | "cancel":
-            ended = " ".join(filter(None, (note.get("dispatch"), note.get("outcome"))))
-            return f"{ended} ({checked})" if checked else ended
+            dispatch_text = " ".join(filter(None, (note.get("dispatch"), note.get("outcome"))))
+            return f"{dispatch_text} ({checked})" if checked else dispatch_text
     return " ".join(str(note[name]) for name in ("check", "level", "verdict", "finding") if note.get(name))
 
 
 def plan_report(plan: MigrationPlan) -> Report:
     """Return a plan for people: the session's step, and what changed in each step."""
-    where = f"at `{plan.at}`" if plan.at else "ended"
+    position = f"at `{plan.at}`" if plan.at else "ended"
     if plan.at and plan.to != plan.at:
-        where += f", now `{plan.to}`" if plan.to else ", which no longer exists"
-    lines: list[str | Table] = [f"{plan.session} · revision {plan.revision} · {where}: {plan.verdict}"]
+        position += f", now `{plan.to}`" if plan.to else ", which no longer exists"
+    lines: list[str | Table] = [f"{plan.session} · revision {plan.revision} · {position}: {plan.verdict}"]
     rows = [
         [step.step, step.change, step.to or "", "; ".join(step.what)]
         for step in plan.steps
@@ -204,9 +208,9 @@ def plan_report(plan: MigrationPlan) -> Report:
     ]
     if rows:
         lines.append(Table(columns("step", "change", "new id", "details", wraps=("details",)), rows))
-    same = len(plan.having(IDENTICAL))
-    if same:
-        lines.append(f"{same} step{'' if same == 1 else 's'} identical")
+    identical = len(plan.having(IDENTICAL))
+    if identical:
+        lines.append(f"{identical} step{'' if identical == 1 else 's'} identical")
     if plan.moves:
         fresh = "; its dispatches and questions start again" if plan.fresh else ""
         lines.append(f"its transitions change: the revision is increased{fresh}")

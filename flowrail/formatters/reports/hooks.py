@@ -25,38 +25,38 @@ _RESTART = {
 }
 
 
-def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()) -> dict[str, object]:
+def data(change: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()) -> dict[str, object]:
     """Return a change of a host's settings as plain data."""
-    file = done.file
+    file = change.file
     return {
         "host": file.host,
         "to": file.to,
         "path": file.path,
-        "changed": done.changed,
-        "exists": done.after is not None,
+        "changed": change.changed,
+        "exists": change.after is not None,
         "dry_run": dry_run,
         **({"permissions": list(permissions)} if permissions else {}),
     }
 
 
-def installed(done: SettingsChange, permissions: Sequence[str], *, asked: bool, dry_run: bool) -> str:
+def installed(change: SettingsChange, permissions: Sequence[str], *, asked: bool, dry_run: bool) -> str:
     """Return what was added, whether the host must be restarted, and which commands the agent may run."""
-    path, host = one_line(done.file.path), done.file.host
+    path, host = one_line(change.file.path), change.file.host
     lines = [
-        f"added the hooks of flow to {path}" if done.changed else f"{path} has the hooks of flow already"
+        f"added the hooks of flow to {path}" if change.changed else f"{path} has the hooks of flow already"
     ]
     if dry_run:
         lines = ["nothing was written"]
-    elif done.changed:
+    elif change.changed:
         lines.append(_RESTART[host])
     if host == "claude-code" and asked:
-        would = "would run" if dry_run else "runs"
+        verb = "would run" if dry_run else "runs"
         lines.append(
-            f"With {len(permissions)} rules, the agent {would} these without asking: {_verbs(permissions)}."
+            f"With {len(permissions)} rules, the agent {verb} these without asking: {_allowed_commands(permissions)}."
         )
     elif host == "claude-code":
         command = Command(
-            "hook install", to=None if done.file.to == "project" else done.file.to, permissions=True
+            "hook install", to=None if change.file.to == "project" else change.file.to, permissions=True
         )
         lines.append(
             f"Claude Code asks you before the agent runs a `flow` command. To allow these commands without asking: {command}"
@@ -64,25 +64,25 @@ def installed(done: SettingsChange, permissions: Sequence[str], *, asked: bool, 
     return "\n".join(lines)
 
 
-def _verbs(permissions: Sequence[str]) -> str:
+def _allowed_commands(permissions: Sequence[str]) -> str:
     """Return the commands that rules such as `Bash(flow step *)` allow."""
     return ", ".join(rule.removeprefix("Bash(").removesuffix(" *)") for rule in permissions)
 
 
-def uninstalled(done: SettingsChange, *, dry_run: bool) -> str:
+def uninstalled(change: SettingsChange, *, dry_run: bool) -> str:
     """Return what was removed."""
     if dry_run:
         return "nothing was written"
-    path = one_line(done.file.path)
-    if not done.changed:
+    path = one_line(change.file.path)
+    if not change.changed:
         return f"{path} has no hooks of flow"
-    if done.after is None:
+    if change.after is None:
         return f"removed the hooks of flow, and the file {path}"
     return f"removed the hooks of flow from {path}"
 
 
-def difference(done: SettingsChange) -> str:
+def difference(change: SettingsChange) -> str:
     """Return what changes, line by line."""
-    path = done.file.path
-    before, after = ((text or "").splitlines() for text in (done.before, done.after))
+    path = change.file.path
+    before, after = ((text or "").splitlines() for text in (change.before, change.after))
     return visible(bounded("\n".join(unified_diff(before, after, path, path, lineterm="", n=1))))

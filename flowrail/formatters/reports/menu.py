@@ -40,9 +40,9 @@ def report(
     With *everything*, return all skills that fit, then those that do not, the hidden and the skipped ones. Skills that
     are skipped because of an error are always listed.
     """
-    known = list(remarks(discovery))
+    shown_notes = list(remarks(discovery))
     parts: list[Report] = (
-        [_nothing(menu.nothing, discovery)]
+        [_empty_menu(menu.nothing, discovery)]
         if menu.nothing
         else [*_offers(menu, command, everything=everything)]
     )
@@ -52,16 +52,18 @@ def report(
             hidden(discovery.hidden),
             skipped_section(discovery.skipped),
         ]
-        known += [note for candidate in discovery.candidates for note in candidate.notes]
+        shown_notes += [note for candidate in discovery.candidates for note in candidate.notes]
     else:
         parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else [])
-        wrong = [
+        listed = [
             skill for skill in discovery.skipped if skill.severity == ERROR or skill.code in _SHOWN_IN_FULL
         ]
-        parts.append(skipped_section(wrong, "Cannot take over"))
-        parts.append(_counted([skill for skill in discovery.skipped if skill not in wrong], command))
-        known = [note for note in known if note.severity != INFO and note.code not in _ONLY_WITH_ALL]
-    parts += [notes(known), _cache(cache)]
+        parts.append(skipped_section(listed, "Cannot take over"))
+        parts.append(_skipped_counts([skill for skill in discovery.skipped if skill not in listed], command))
+        shown_notes = [
+            note for note in shown_notes if note.severity != INFO and note.code not in _ONLY_WITH_ALL
+        ]
+    parts += [notes(shown_notes), _cache(cache)]
     return paragraphs(*parts)
 
 
@@ -94,7 +96,7 @@ def data(
 
 def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, object]]:
     """Return the skills that fit, or the first *top*; with *everything* also the others."""
-    fitting = [_item(ranked, menu.asked, place <= menu.length) for place, ranked in menu.places[:top]]
+    fitting = [_item(ranked, menu.asked, rank <= menu.length) for rank, ranked in menu.places[:top]]
     unfit = [_item(Ranked(skill.candidate, None), menu.asked, False, skill.reasons) for skill in menu.unfit]
     return fitting + (unfit if everything else [])
 
@@ -108,8 +110,8 @@ def bundled(menu: Menu, *, everything: bool = False) -> Report:
         f"  {shortened(ranked.candidate.description, 90)}"
         for ranked in shown
     ]
-    left = len(menu.ranked) - len(shown)
-    more = [f"  {left} more with `flow discover --all`"] if left else []
+    hidden_count = len(menu.ranked) - len(shown)
+    more = [f"  {hidden_count} more with `flow discover --all`"] if hidden_count else []
     return section("Bundled skills that can take over", [*lines, *more])
 
 
@@ -124,11 +126,11 @@ def options(menu: Menu) -> str:
 
 
 def names(candidate: Candidate) -> str:
-    """Return the folder of a skill, and its own name if it is another."""
-    called = (
+    """Return the folder of a skill, and its own name if it differs."""
+    own_name = (
         "" if candidate.name in {"", candidate.skill} else f" (its name is {shortened(candidate.name, 80)})"
     )
-    return f"{shortened(candidate.skill, 80)}{called}"
+    return f"{shortened(candidate.skill, 80)}{own_name}"
 
 
 def hidden(candidates: Iterable[Candidate]) -> Report:
@@ -146,8 +148,8 @@ def skipped_section(skipped: Iterable[Skipped], name: str = "Skipped") -> Report
     """Return the skipped skills by reason, with one hint for each reason."""
     by_code: dict[str, list[str]] = {}
     for skill in skipped:
-        place = f"{skill.path}:{skill.line}" if skill.line else skill.path
-        text = f"    {shortened(skill.skill, 80)}: {shortened(skill.reason)}{position(place)}"
+        location = f"{skill.path}:{skill.line}" if skill.line else skill.path
+        text = f"    {shortened(skill.skill, 80)}: {shortened(skill.reason)}{position(location)}"
         by_code.setdefault(skill.code, []).append(text)
     lines = [text for code, items in by_code.items() for text in (f"  {code}: {CODES[code].hint}", *items)]
     return section(name, lines)
@@ -155,67 +157,69 @@ def skipped_section(skipped: Iterable[Skipped], name: str = "Skipped") -> Report
 
 def _offers(menu: Menu, command: str, *, everything: bool) -> Iterator[Report]:
     fitting = f"{count(len(menu.ranked), 'skill')} can take over"
-    others = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
-    yield [f"{fitting}{others}. {_order(menu.asked)}"]
+    accepting_text = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
+    yield [f"{fitting}{accepting_text}. {_order(menu.asked)}"]
     shown = menu.places if everything else menu.places[: menu.length]
-    yield from (_offer(place, ranked, menu.asked) for place, ranked in shown)
-    if left := len(menu.ranked) - len(shown):
-        yield [f"{left} more with `{command} --all`."]
+    yield from (_offer(rank, ranked, menu.asked) for rank, ranked in shown)
+    if hidden_count := len(menu.ranked) - len(shown):
+        yield [f"{hidden_count} more with `{command} --all`."]
 
 
-def _order(asked: MenuRequest) -> str:
-    """Return what the skills are sorted by."""
-    if asked.by is None:
+def _order(request: MenuRequest) -> str:
+    """Return the order in which the skills are sorted."""
+    if request.by is None:
         return "Sorted by scope and name; no filter or problem type to rank them by."
-    to = "the results of the work" if asked.scorer == RELEVANCE else "the request"
-    return f"Score: fit to {to}, at most {asked.most}."
+    subject = "the results of the work" if request.scorer == RELEVANCE else "the request"
+    return f"Score: fit to {subject}, at most {request.most}."
 
 
-def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> Report:
+def _offer(rank: int, ranked: Ranked, request: MenuRequest) -> Report:
     candidate = ranked.candidate
     lines: list[str | Line] = [
-        line(f"{place}. ", Span(names(candidate), Style.TITLE), _score(ranked, asked)),
+        line(f"{rank}. ", Span(names(candidate), Style.TITLE), _score(ranked, request)),
         f"   {shortened(candidate.description)}",
     ]
     if ranked.score is not None:
         lines.append(f"   why: {_reasons(ranked.score)}")
     version = shortened(candidate.schema_version, 20)
     duration = f"takes {shortened(candidate.duration, 60)}" if candidate.duration else "duration unknown"
-    where = f"remote{position(candidate.path)}" if candidate.remote else candidate.scope.value
-    lines += [f"   payload {version} · {duration} · {where}", f"   for {joined(candidate.categories)}"]
+    location = f"remote{position(candidate.path)}" if candidate.remote else candidate.scope.value
+    lines += [f"   payload {version} · {duration} · {location}", f"   for {joined(candidate.categories)}"]
     if candidate.input_requirements:
         lines.append(f"   needs {joined(candidate.input_requirements)}")
     return lines
 
 
-def _score(ranked: Ranked, asked: MenuRequest) -> str:
-    return "" if ranked.score is None else f"  {int(ranked.score):2d} of {asked.most}"
+def _score(ranked: Ranked, request: MenuRequest) -> str:
+    return "" if ranked.score is None else f"  {int(ranked.score):2d} of {request.most}"
 
 
 def _reasons(score: Score) -> str:
-    given = [
+    reasons = [
         f"{part.rule} {part.points:+d} ({shortened(part.reason, 120)})" for part in score.parts if part.points
     ]
-    return "; ".join(given) or "no points"
+    return "; ".join(reasons) or "no points"
 
 
-def _nothing(nothing: EmptyMenu, discovery: Discovery) -> Report:
-    lines: list[str | Line] = [nothing.message, nothing.hint]
-    if nothing.code == "NONE_INSTALLED":
+def _empty_menu(empty_menu: EmptyMenu, discovery: Discovery) -> Report:
+    lines: list[str | Line] = [empty_menu.message, empty_menu.hint]
+    if empty_menu.code == "NONE_INSTALLED":
         lines.append("Looked in:")
         lines += [
             line("  ", FilePath(root.path), f" ({root.origin}){position(root.problem)}")
             for root in discovery.places.roots
         ]
-    if nothing.code == "NONE_ACCEPTS":
-        lines += [f"  {many} {code}: {CODES[code].hint}" for code, many in nothing.codes.items()]
+    if empty_menu.code == "NONE_ACCEPTS":
+        lines += [f"  {number} {code}: {CODES[code].hint}" for code, number in empty_menu.codes.items()]
     return lines
 
 
-def _counted(skipped: Sequence[Skipped], command: str) -> Report:
+def _skipped_counts(skipped: Sequence[Skipped], command: str) -> Report:
     if not skipped:
         return []
-    counts = ", ".join(f"{many} {code}" for code, many in Counter(skill.code for skill in skipped).items())
+    counts = ", ".join(
+        f"{number} {code}" for code, number in Counter(skill.code for skill in skipped).items()
+    )
     return [f"Skipped: {counts}. `{command} --all` lists them, `flow discover --why NAME` explains one."]
 
 
@@ -232,30 +236,30 @@ def _cache(cache: CacheUse | None) -> Report:
     if cache is None:
         return []
     if not cache.used:
-        why = f"Searched again, because {cache.reason}; cached for this session in "
-        return [line(why, FilePath(cache.path), ".")]
-    when = f"{cache.timestamp:%Y-%m-%d %H:%M:%S %Z}"
-    head = f"Cached for this session at {when} in "
+        reason = f"Searched again, because {cache.reason}; cached for this session in "
+        return [line(reason, FilePath(cache.path), ".")]
+    searched_at = f"{cache.timestamp:%Y-%m-%d %H:%M:%S %Z}"
+    head = f"Cached for this session at {searched_at} in "
     return [line(head, FilePath(cache.path), "; `--rescan` searches again.")]
 
 
-def _item(ranked: Ranked, asked: MenuRequest, shown: bool, misses: Sequence[str] = ()) -> dict[str, object]:
+def _item(ranked: Ranked, request: MenuRequest, shown: bool, misses: Sequence[str] = ()) -> dict[str, object]:
     score = {"score": None, "parts": []} if ranked.score is None else ranked.score.data()
-    standing = {"most": asked.most, "fits": not misses, "misses": list(misses), "shown": shown}
-    return {**ranked.candidate.data(), **score, **standing}
+    fit_data = {"most": request.most, "fits": not misses, "misses": list(misses), "shown": shown}
+    return {**ranked.candidate.data(), **score, **fit_data}
 
 
 MOST_NOTES = 20
 
 
-def position(place: str) -> str:
+def position(location: str) -> str:
     """Return a file and line in brackets."""
-    return f" ({shortened(place, 240)})" if place else ""
+    return f" ({shortened(location, 240)})" if location else ""
 
 
-def notes(found: Iterable[Note], most: int = MOST_NOTES) -> Report:
+def notes(all_notes: Iterable[Note], most: int = MOST_NOTES) -> Report:
     """Return notes with their hints; at most *most* of them."""
-    unique = list(dict.fromkeys(found))
+    unique = list(dict.fromkeys(all_notes))
     lines = [
         f"  {note.code}: {shortened(note.reason, 240)}{position(note.place)}\n    {note.hint}"
         for note in unique[:most]

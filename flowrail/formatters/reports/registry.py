@@ -36,21 +36,23 @@ def sync_report(sync: Sync, *, written: bool) -> Report:
     path = FilePath(sync.path)
     if not sync.changes:
         ending = ": no skill in your home folder declares anything new."
-        known = sync.before is not None
-        head = line(path, " is up to date", ending) if known else line("nothing to write to ", path, ending)
-        return [head, *_kept(sync)]
-    named = [
-        f"{what} {joined(names)}"
-        for what, names in (("adds", sync.added), ("updates", sync.updated))
+        has_file = sync.before is not None
+        head = (
+            line(path, " is up to date", ending) if has_file else line("nothing to write to ", path, ending)
+        )
+        return [head, *_unchanged_lines(sync)]
+    changes = [
+        f"{verb} {joined(names)}"
+        for verb, names in (("adds", sync.added), ("updates", sync.updated))
         if names
     ]
-    head = line("Wrote " if written else "Would write ", path, f": {', '.join(named)}.")
+    head = line("Wrote " if written else "Would write ", path, f": {', '.join(changes)}.")
     lines = [
         f"  {shortened(change.skill)}.{change.field}: {_value(change.registry)} → {_value(change.declared)}"
         for change in sync.replaced
     ]
     difference = [] if written else [visible(sync.difference).rstrip("\n")]
-    return paragraphs([head, *lines, *_kept(sync)], difference)
+    return paragraphs([head, *lines, *_unchanged_lines(sync)], difference)
 
 
 def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
@@ -69,35 +71,37 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
     }
 
 
-def check_report(registry: Registry, found: Sequence[Note]) -> Report:
+def check_report(registry: Registry, findings: Sequence[Note]) -> Report:
     """Return the findings about the registry."""
     if not registry.exists:
         return [line("No registry at ", FilePath(registry.path), ". It is optional.")]
     lines: list[str | Line] = []
-    for note in found:
+    for note in findings:
         head = line(
             f"{shortened(note.place)}: ", status(note.severity), f" {note.code}: {shortened(note.reason)}"
         )
         lines += [head, f"    {note.hint}"]
-    return [*lines, line(FilePath(registry.path), f" checked, {len(found) or 'nothing'} found")]
+    return [*lines, line(FilePath(registry.path), f" checked, {len(findings) or 'nothing'} found")]
 
 
-def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, object]:
+def check_data(registry: Registry, findings: Iterable[Note]) -> dict[str, object]:
     """Return the same as plain data."""
     return {
-        "findings": [note.data() for note in found],
+        "findings": [note.data() for note in findings],
         "path": registry.path,
         "exists": registry.exists,
     }
 
 
 def _workflow(row: RegistryRow) -> Report:
-    entry, said = row.entry, row.entry.reading.declared
+    entry, declared = row.entry, row.entry.reading.declared
     reason = f", {shortened(row.reason)}" if row.reason else ""
     lines: list[str | Line] = [
         line(Span(shortened(entry.folder, 80), Style.TITLE), f"  {row.standing}{reason}")
     ]
-    lines += [f"  {shortened(text)}" for text in (said.get("description") or said.get("summary"),) if text]
+    lines += [
+        f"  {shortened(text)}" for text in (declared.get("description") or declared.get("summary"),) if text
+    ]
     lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'line {entry.line}')}")
     origins = row.candidate.origins if row.candidate else entry.reading.origins
     lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]
@@ -107,14 +111,14 @@ def _workflow(row: RegistryRow) -> Report:
 def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the fields by their source: the skill, the registry, or the defaults."""
     names = {"": "its SKILL.md", "registry": "the registry", "default": "the defaults"}
-    found: dict[str, list[str]] = {name: [] for name in names.values()}
+    fields_of: dict[str, list[str]] = {name: [] for name in names.values()}
     for field, origin in origins.items():
-        found[names.get(origin, names[""])].append(field)
-    return {name: fields for name, fields in found.items() if fields}
+        fields_of[names.get(origin, names[""])].append(field)
+    return {name: fields for name, fields in fields_of.items() if fields}
 
 
-def _kept(sync: Sync) -> list[str]:
-    """Return what a sync leaves as it is: edits by a person, entries without a skill."""
+def _unchanged_lines(sync: Sync) -> list[str]:
+    """Return the entries that a sync does not change: edits by a person, entries without a skill."""
     lines: list[str] = []
     if sync.edited:
         lines.append("Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):")

@@ -19,36 +19,41 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def report(why: SkillExplanation, menu: Menu, discovery: Discovery) -> Report:
+def report(explanation: SkillExplanation, menu: Menu, discovery: Discovery) -> Report:
     """Return the verdict on a name, the parts of its score, its declaration and the searched folders."""
-    parts: list[Report] = [[title(shortened(why.verdict)), *_suggestion(why, discovery)]]
-    if why.candidate:
-        parts.append([_rank(why.candidate, menu)])
-    if why.score is not None:
-        parts.append(_parts(why.score, menu.asked))
-    if why.candidate:
-        parts.append(_declared(why.candidate))
-    parts += [_places(why), hidden(why.hidden), skipped_section(why.skipped), notes(why.notes)]
+    parts: list[Report] = [[title(shortened(explanation.verdict)), *_suggestion(explanation, discovery)]]
+    if explanation.candidate:
+        parts.append([_rank(explanation.candidate, menu)])
+    if explanation.score is not None:
+        parts.append(_parts(explanation.score, menu.asked))
+    if explanation.candidate:
+        parts.append(_declared(explanation.candidate))
+    parts += [
+        _searched_folders(explanation),
+        hidden(explanation.hidden),
+        skipped_section(explanation.skipped),
+        notes(explanation.notes),
+    ]
     return paragraphs(*parts)
 
 
-def data(why: SkillExplanation, menu: Menu) -> dict[str, object]:
+def data(explanation: SkillExplanation, menu: Menu) -> dict[str, object]:
     """Return the same as plain data, in the form of a menu with at most one candidate."""
-    candidate = why.candidate
-    place = menu.place(candidate) if candidate else 0
+    candidate = explanation.candidate
+    rank = menu.place(candidate) if candidate else 0
     return {
         "candidates": [candidate.data()] if candidate else [],
-        **why.data(),
-        "place": place,
-        "fits": place > 0,
+        **explanation.data(),
+        "place": rank,
+        "fits": rank > 0,
         "misses": list(misses(candidate, menu.asked.query)) if candidate else [],
     }
 
 
 def _rank(candidate: Candidate, menu: Menu) -> str:
-    if place := menu.place(candidate):
-        left = "" if place <= menu.length else f"; the menu shows {menu.length}"
-        return f"Rank {place} of {count(len(menu.ranked), 'skill')} that fit{left}."
+    if rank := menu.place(candidate):
+        menu_note = "" if rank <= menu.length else f"; the menu shows {menu.length}"
+        return f"Rank {rank} of {count(len(menu.ranked), 'skill')} that fit{menu_note}."
     return f"It does not fit the request: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
 
 
@@ -73,22 +78,22 @@ def _declared(candidate: Candidate) -> Report:
     return section("Declaration", lines)
 
 
-def _places(why: SkillExplanation) -> Report:
+def _searched_folders(explanation: SkillExplanation) -> Report:
     lines = [
         line(
             "  ",
-            FilePath(seen.root.path),
-            f" ({seen.root.origin}): ",
-            shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "not found",
+            FilePath(folder.root.path),
+            f" ({folder.root.origin}): ",
+            shortened(folder.root.problem) or ", ".join(map(shortened, folder.paths)) or "not found",
         )
-        for seen in why.places
+        for folder in explanation.places
     ]
     return section("Searched folders", lines)
 
 
-def _suggestion(why: SkillExplanation, discovery: Discovery) -> list[str]:
-    if why.candidate or why.skipped:
+def _suggestion(explanation: SkillExplanation, discovery: Discovery) -> list[str]:
+    if explanation.candidate or explanation.skipped:
         return []
     known = [*(skill.skill for skill in discovery.candidates), *(skill.skill for skill in discovery.skipped)]
-    close = near(why.name, known)
+    close = near(explanation.name, known)
     return [f"Did you mean {', '.join(f'`{shortened(name, 80)}`' for name in close)}?"] if close else []
