@@ -53,8 +53,8 @@ def blocks(text: str, *, source: str) -> Iterator[EmbeddedBlock]:
                 opened = None
         elif fence:
             fence = "" if _ends(fence, line) else fence
-        elif found := _FENCE.match(line):
-            fence = found[1]
+        elif opening := _FENCE.match(line):
+            fence = opening[1]
         elif marker := _OPEN.match(line):
             opened = EmbeddedBlock(
                 marker[1], tuple(marker[2].split()), number, position + len(raw), position + len(raw)

@@ -30,10 +30,10 @@ def picture(workflow: Workflow) -> Picture:
         leaving = _arrows(workflow, step)
         targets = {arrow.target for arrow in leaving}
         has_limit = any(arrow.limit is not None for arrow in leaving)
-        drawn = _node(step, number, bound_shown=has_limit)
-        nodes.append(drawn)
+        node = _node(step, number, bound_shown=has_limit)
+        nodes.append(node)
         nodes += (
-            Node(end_id(step.id, kind), kind, str(kind), phase=drawn.phase)
+            Node(end_id(step.id, kind), kind, str(kind), phase=node.phase)
             for kind in (NodeKind.COMPLETED, NodeKind.FAILED)
             if end_id(step.id, kind) in targets
         )
@@ -48,21 +48,21 @@ def end_id(source: str, kind: NodeKind) -> str:
 
 def _arrows(workflow: Workflow, step: StepDef) -> list[Arrow]:
     """Return one arrow for each target, with all outcomes that lead along it."""
-    joined: dict[str, list[Outcome]] = {}
+    outcomes_by_target: dict[str, list[Outcome]] = {}
     for outcome, target in step.ways.items():
         if target is None or target in workflow:
             end = end_id(step.id, NodeKind.FAILED if outcome is Outcome.FAIL else NodeKind.COMPLETED)
-            joined.setdefault(end if target is None else target, []).append(outcome)
+            outcomes_by_target.setdefault(end if target is None else target, []).append(outcome)
     arrows = []
-    for target, outcomes in joined.items():
-        named = tuple(str(outcome) for outcome in outcomes if outcome in step.next)
-        is_limited_here = any(is_limited(workflow, step, outcome) for outcome in outcomes)
+    for target, outcomes in outcomes_by_target.items():
+        names = tuple(str(outcome) for outcome in outcomes if outcome in step.next)
+        has_limit = any(is_limited(workflow, step, outcome) for outcome in outcomes)
         arrows.append(
             Arrow(
                 step.id,
                 target,
-                named if len(named) == len(outcomes) else (*named, "any other"),
-                step.bound if is_limited_here else None,
+                names if len(names) == len(outcomes) else (*names, "any other"),
+                step.bound if has_limit else None,
                 every=tuple(map(str, outcomes)),
             )
         )
@@ -102,19 +102,19 @@ def _notes(step: StepDef, when: str | None, *, bound_shown: bool) -> Iterator[st
     if step.questions:
         yield "asks the user"
     if step.work is not None:
-        yield _team(step.work)
+        yield _agents_note(step.work)
         if step.work.run is not None:
             yield f"runs {shortened(step.work.run, 80)}"
     if step.bound is not None and not bound_shown:
         yield f"at most {times(step.bound)}"
 
 
-def _team(work: Dispatch) -> str:
+def _agents_note(work: Dispatch) -> str:
     role = shortened(work.agent, 40)
     if work.over is None:
         return f"agent {role}"
     if isinstance(work.over, str):
-        many = f"agents {role}, one for each of {shortened(work.over, 40)}"
+        agents = f"agents {role}, one for each of {shortened(work.over, 40)}"
     else:
-        many = f"{len(work.over)} agents {role}"
-    return many if work.join == "all" else f"{many}, join {shortened(work.join, 20)}"
+        agents = f"{len(work.over)} agents {role}"
+    return agents if work.join == "all" else f"{agents}, join {shortened(work.join, 20)}"

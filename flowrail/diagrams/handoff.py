@@ -16,17 +16,17 @@ def lifecycle_picture() -> Picture:
     for state in HandoffMachine().states:
         end = NodeKind.FAILED if state.value == REJECTED else NodeKind.COMPLETED
         nodes.append(Node(str(state.value), end if state.final else NodeKind.STEP, str(state.value)))
-    joined: dict[tuple[str, str], list[str]] = {}
+    labels: dict[tuple[str, str], list[str]] = {}
     for source, event, conditions, target in TRANSITIONS:
         words = f"{event.replace('_', ' ')} {_condition_text(conditions)}".strip()
-        joined.setdefault((source, target), []).append(words)
-    arrows = [Arrow(*ends, tuple(words)) for ends, words in joined.items()]
+        labels.setdefault((source, target), []).append(words)
+    arrows = [Arrow(*ends, tuple(words)) for ends, words in labels.items()]
     description = "One piece of work on its way from one skill to another."
     return Picture("handoff", description, tuple(nodes), (Arrow(START, DISCOVERY), *arrows))
 
 
 def _condition_text(conditions: Sequence[str]) -> str:
-    """Return conditions in brackets, or an empty text if there are none."""
+    """Return conditions in brackets, or an empty text without conditions."""
     if not conditions:
         return ""
     words = ["all checks pass"] if set(conditions) == set(CHECKS) else conditions

@@ -91,7 +91,7 @@ class Arrow(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A session on its workflow: where it is, which transitions it took, and what is left.
+    """A session on its workflow: its current step, the transitions that it took, and the steps that are left.
 
     ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
     still be reached. Labels contain no counts unless the trace is ``counted``. ``claims`` has the last outcome of each

@@ -30,17 +30,17 @@ def coordinates(
             x[vertex] = offset - far[-1] / 2
     for turn in range(ROUNDS):
         neighbours = above if turn % 2 == 0 else below
-        places = range(len(rows)) if turn % 2 == 0 else range(len(rows) - 1, -1, -1)
-        for place in places:
-            _set_row(rows[place], offsets[place], neighbours, bends, x)
+        order = range(len(rows)) if turn % 2 == 0 else range(len(rows) - 1, -1, -1)
+        for index in order:
+            _set_row(rows[index], offsets[index], neighbours, bends, x)
     return x
 
 
 def _offsets(row: Sequence[int], room: Room) -> list[float]:
-    found: list[float] = []
-    for place, vertex in enumerate(row):
-        found.append(found[-1] + room(row[place - 1], vertex) if place else 0.0)
-    return found
+    offsets: list[float] = []
+    for index, vertex in enumerate(row):
+        offsets.append(offsets[-1] + room(row[index - 1], vertex) if index else 0.0)
+    return offsets
 
 
 def _set_row(
@@ -61,11 +61,11 @@ def _set_row(
             last[0] = (last[0] * last[1] + mean * more) / (last[1] + more)
             last[1] += more
             last[2] += count
-    place = 0
+    index = 0
     for mean, _, count in runs:
         for _ in range(int(count)):
-            x[row[place]] = mean + offsets[place]
-            place += 1
+            x[row[index]] = mean + offsets[index]
+            index += 1
 
 
 def _wish(

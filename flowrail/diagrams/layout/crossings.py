@@ -25,9 +25,9 @@ def reordered(rows: Sequence[Sequence[int]], above: Neighbours, below: Neighbour
         if not fewest:
             break
         down = sweep % 2 == 0
-        for place in range(1, len(rows)) if down else range(len(rows) - 2, -1, -1):
-            fixed = rows_so_far[place - 1 if down else place + 1]
-            rows_so_far[place] = _by_median(rows_so_far[place], fixed, above if down else below)
+        for index in range(1, len(rows)) if down else range(len(rows) - 2, -1, -1):
+            fixed = rows_so_far[index - 1 if down else index + 1]
+            rows_so_far[index] = _by_median(rows_so_far[index], fixed, above if down else below)
         count = crossings(rows_so_far, below)
         if count < fewest:
             best, fewest = [list(row) for row in rows_so_far], count
@@ -40,11 +40,11 @@ def crossings(rows: Sequence[Sequence[int]], below: Neighbours) -> int:
 
 
 def _between(upper: Sequence[int], lower: Sequence[int], below: Neighbours) -> int:
-    place = {vertex: number for number, vertex in enumerate(lower)}
+    positions = {vertex: number for number, vertex in enumerate(lower)}
     count = 0
     seen: list[int] = []
     for vertex in upper:
-        targets = [place[target] for target in below[vertex]]
+        targets = [positions[target] for target in below[vertex]]
         count += sum(len(seen) - bisect_right(seen, target) for target in targets)
         for target in targets:
             insort(seen, target)
@@ -53,9 +53,9 @@ def _between(upper: Sequence[int], lower: Sequence[int], below: Neighbours) -> i
 
 def _by_median(row: Sequence[int], fixed: Sequence[int], neighbours: Neighbours) -> list[int]:
     """Return *row* sorted by the medians of its neighbours in *fixed*; a vertex without neighbours stays."""
-    place = {vertex: number for number, vertex in enumerate(fixed)}
+    positions = {vertex: number for number, vertex in enumerate(fixed)}
     medians = {
-        vertex: median(place[neighbour] for neighbour in neighbours[vertex])
+        vertex: median(positions[neighbour] for neighbour in neighbours[vertex])
         for vertex in row
         if neighbours[vertex]
     }

@@ -44,7 +44,7 @@ class Vertex(NamedTuple):
 
     @property
     def is_bend(self) -> bool:
-        """Whether it is a point of a line and not a node."""
+        """Whether the vertex is a point of a line and not a node."""
         return self.node is None
 
 
@@ -64,11 +64,11 @@ class Layers(NamedTuple):
 
 def layers_of(picture: Picture) -> Layers:
     """Return *picture* in rows, in the order of its nodes and arrows."""
-    place = {node.id: number for number, node in enumerate(picture.nodes)}
-    ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
+    positions = {node.id: number for number, node in enumerate(picture.nodes)}
+    ends = [(positions[arrow.source], positions[arrow.target]) for arrow in picture.arrows]
     labels = [label_of(picture.label(arrow)) for arrow in picture.arrows]
-    loops = [number for number, (one, two) in enumerate(ends) if one == two]
-    backs = [number for number, (one, two) in enumerate(ends) if one > two]
+    loops = [number for number, (source, target) in enumerate(ends) if source == target]
+    backs = [number for number, (source, target) in enumerate(ends) if source > target]
     sides: list[list[Side]] = [[] for _ in picture.nodes]
     for number in backs:
         sides[ends[number][1]].append(Side(number, leaves=False))
@@ -78,7 +78,9 @@ def layers_of(picture: Picture) -> Layers:
         sides[ends[number][0]].append(Side(number, leaves=True))
     boxes = [box_of(picture, node, ports=len(sides[at])) for at, node in enumerate(picture.nodes)]
     ranks, spans = _ranks(picture, ends)
-    points = len(boxes) + sum(2 * (ranks[two] - ranks[one]) - 1 for one, two in ends if two > one)
+    points = len(boxes) + sum(
+        2 * (ranks[target] - ranks[source]) - 1 for source, target in ends if target > source
+    )
     if points > MOST_POINTS:
         raise PictureTooLargeError(
             f"the picture has {points} boxes, labels and bends; at most {MOST_POINTS} can be drawn",
@@ -89,7 +91,7 @@ def layers_of(picture: Picture) -> Layers:
         Vertex(
             2 * ranks[at],
             boxes[at].width / 2,
-            boxes[at].width / 2 + beside(node) + _aside(sides[at], labels, loops),
+            boxes[at].width / 2 + beside(node) + _label_room(sides[at], labels, loops),
             boxes[at].height,
             node=at,
         )
@@ -102,7 +104,7 @@ def layers_of(picture: Picture) -> Layers:
     return Layers(vertices, rows, boxes, labels, chains, sides, loops, backs, spans)
 
 
-def _aside(sides: Sequence[Side], labels: Sequence[tuple[str, float]], loops: Sequence[int]) -> float:
+def _label_room(sides: Sequence[Side], labels: Sequence[tuple[str, float]], loops: Sequence[int]) -> float:
     """Return the room that a node needs to its right for the labels of lines."""
     reach = [
         labels[side.arrow][1] + (LOOP if side.arrow in loops else 0) + 16 for side in sides if side.leaves
@@ -115,22 +117,22 @@ def _ranks(
 ) -> tuple[list[int], list[tuple[str | None, int, int]]]:
     """Return the rank of every node, and the first and last rank of every phase."""
     ranks = [0] * len(picture.nodes)
-    after: list[list[int]] = [[] for _ in picture.nodes]
-    for one, two in ends:
-        if two > one:
-            after[one].append(two)
+    targets_of: list[list[int]] = [[] for _ in picture.nodes]
+    for source, target in ends:
+        if target > source:
+            targets_of[source].append(target)
     spans: list[tuple[str | None, int, int]] = []
-    at, free = 0, 0
-    apart = any(node.phase is not None for node in picture.nodes)
+    start, next_rank = 0, 0
+    has_phases = any(node.phase is not None for node in picture.nodes)
     for phase, nodes in picture.bands:
-        first = free if apart else 0
-        for number in range(at, at + len(nodes)):
+        first = next_rank if has_phases else 0
+        for number in range(start, start + len(nodes)):
             ranks[number] = max(ranks[number], first)
-            for target in after[number]:
+            for target in targets_of[number]:
                 ranks[target] = max(ranks[target], ranks[number] + 1)
-        last = max(ranks[at : at + len(nodes)])
+        last = max(ranks[start : start + len(nodes)])
         spans.append((phase, first, last))
-        at, free = at + len(nodes), last + 1
+        start, next_rank = start + len(nodes), last + 1
     return ranks, spans
 
 
@@ -144,14 +146,14 @@ def _chains(
     """Return the vertices of every forward arrow, and add its labels and bends to *vertices*."""
     chains: dict[int, list[int]] = {}
     for number in range(len(arrows)):
-        one, two = ends[number]
-        if two <= one:
+        source, target = ends[number]
+        if target <= source:
             continue
-        chain = [one]
-        for row in range(2 * ranks[one] + 1, 2 * ranks[two]):
-            labelled = row == 2 * ranks[one] + 1 and labels[number][0]
+        chain = [source]
+        for row in range(2 * ranks[source] + 1, 2 * ranks[target]):
+            labelled = row == 2 * ranks[source] + 1 and labels[number][0]
             half = labels[number][1] / 2 if labelled else 0.0
             chain.append(len(vertices))
             vertices.append(Vertex(row, half, half, LABEL_ROW if labelled else 0.0, arrow=number))
-        chains[number] = [*chain, two]
+        chains[number] = [*chain, target]
     return chains

@@ -82,15 +82,15 @@ class _Drawing:
         above: list[list[int]] = [[] for _ in vertices]
         below: list[list[int]] = [[] for _ in vertices]
         for chain in layers.chains.values():
-            for one, two in pairwise(chain):
-                below[one].append(two)
-                above[two].append(one)
+            for upper, lower in pairwise(chain):
+                below[upper].append(lower)
+                above[lower].append(upper)
         self.above = above
         self.rows = reordered(layers.rows, above, below)
         bends = [vertex.is_bend for vertex in vertices]
         self.x = coordinates(self.rows, above, below, bends, self._room)
-        place = {node.id: number for number, node in enumerate(picture.nodes)}
-        self.ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
+        positions = {node.id: number for number, node in enumerate(picture.nodes)}
+        self.ends = [(positions[arrow.source], positions[arrow.target]) for arrow in picture.arrows]
         self.outermost = {
             max(nodes, key=lambda at: self.x[at]) for nodes in map(self._nodes, self.rows) if nodes
         }
@@ -124,9 +124,9 @@ class _Drawing:
         return Layout(round(wide, 1), round(high + MARGIN, 1), nodes, ordered_lines, tuple(self.bands))
 
     def _room(self, left: int, right: int) -> float:
-        one, two = self.layers.vertices[left], self.layers.vertices[right]
-        gap = 14.0 if one.is_bend and two.is_bend else 22.0
-        return one.right + two.left + gap
+        left_vertex, right_vertex = self.layers.vertices[left], self.layers.vertices[right]
+        gap = 14.0 if left_vertex.is_bend and right_vertex.is_bend else 22.0
+        return left_vertex.right + right_vertex.left + gap
 
     def _nodes(self, row: Sequence[int]) -> list[int]:
         return [at for at in row if self.layers.vertices[at].node is not None]
@@ -154,12 +154,14 @@ class _Drawing:
 
     def _gap(self, number: int) -> float:
         """Return the gap above a row; lines that go far sideways need more."""
-        aside = max((abs(self.x[one] - self.x[two]) for one, two in self._steps_into(number)), default=0.0)
+        aside = max(
+            (abs(self.x[upper] - self.x[lower]) for upper, lower in self._steps_into(number)), default=0.0
+        )
         return (12.0 if number % 2 else 18.0) + min(40.0, aside * 0.11)
 
     def _steps_into(self, row: int) -> Iterator[tuple[int, int]]:
         """Yield the pairs of vertices between a row and the row above it."""
-        return ((one, two) for two in self.rows[row] for one in self.above[two])
+        return ((upper, lower) for lower in self.rows[row] for upper in self.above[lower])
 
     def _leaving(self, row: int) -> list[int]:
         return self._inner(row, leaves=True)
@@ -204,13 +206,13 @@ class _Drawing:
         for at in chain:
             row = self.layers.vertices[at].row
             points += [(self.x[at], self.top[row]), (self.x[at], self.bottom[row])]
-        box_one, box_two = self.layers.boxes[chain[0]], self.layers.boxes[chain[-1]]
-        points[0] = (start, self._y(chain[0]) + box_one.height / 2)
+        first_box, last_box = self.layers.boxes[chain[0]], self.layers.boxes[chain[-1]]
+        points[0] = (start, self._y(chain[0]) + first_box.height / 2)
         points[1] = (start, points[1][1])
         points[-2] = (end, points[-2][1])
-        points[-1] = (end, self._y(chain[-1]) - box_two.height / 2)
+        points[-1] = (end, self._y(chain[-1]) - last_box.height / 2)
         text, wide = self.layers.labels[number]
-        label = Label(*_r(self.x[chain[1]], self._y(chain[1])), wide, text) if text else None
+        label = Label(*_rounded_point(self.x[chain[1]], self._y(chain[1])), wide, text) if text else None
         return RoutedLine(curve(points), label)
 
     def _ports(self) -> dict[tuple[int, bool], float]:
@@ -219,13 +221,13 @@ class _Drawing:
         for number, chain in self.layers.chains.items():
             touching.setdefault((chain[0], True), []).append((self.x[chain[1]], number))
             touching.setdefault((chain[-1], False), []).append((self.x[chain[-2]], number))
-        found: dict[tuple[int, bool], float] = {}
+        positions: dict[tuple[int, bool], float] = {}
         for (at, leaves), lines in touching.items():
             lines.sort()
             half = max(0.0, self.layers.boxes[at].width / 2 - 20)
             xs = ports([x - self.x[at] for x, _ in lines], half)
-            found |= {(number, leaves): self.x[at] + x for (_, number), x in zip(lines, xs, strict=True)}
-        return found
+            positions |= {(number, leaves): self.x[at] + x for (_, number), x in zip(lines, xs, strict=True)}
+        return positions
 
     def _loop(self, number: int) -> RoutedLine:
         at = self.ends[number][0]
@@ -233,35 +235,41 @@ class _Drawing:
         right, back = self._right(at, leaves), self._right(at, enters)
         out = max(right, back) + LOOP
         text, wide = self.layers.labels[number]
-        label = Label(*_r(out + wide / 2 + 5, (leaves + enters) / 2), wide, text) if text else None
+        label = (
+            Label(*_rounded_point(out + wide / 2 + 5, (leaves + enters) / 2), wide, text) if text else None
+        )
         return RoutedLine(rounded([(right, leaves), (out, leaves), (out, enters), (back, enters)]), label)
 
     def _side(self, at: int, number: int, *, leaves: bool) -> float:
         """Return the height at which a line touches the right side of a node."""
         sides = self.layers.sides[at]
-        place = sides.index(Side(number, leaves=leaves))
+        index = sides.index(Side(number, leaves=leaves))
         room = min(22.0, self.layers.boxes[at].height / (len(sides) + 0.5))
-        return round(self._y(at) + (place - (len(sides) - 1) / 2) * room, 1)
+        return round(self._y(at) + (index - (len(sides) - 1) / 2) * room, 1)
 
     def _backward_line(self, number: int, lane: float) -> RoutedLine:
-        one, two = self.ends[number]
-        leaves = self._side(one, number, leaves=True)
-        right = self._right(one, leaves)
+        source, target = self.ends[number]
+        leaves = self._side(source, number, leaves=True)
+        right = self._right(source, leaves)
         text, wide = self.layers.labels[number]
         label = (
-            Label(*_r(self.x[one] + self.layers.boxes[one].width / 2 + 10 + wide / 2, leaves), wide, text)
+            Label(
+                *_rounded_point(self.x[source] + self.layers.boxes[source].width / 2 + 10 + wide / 2, leaves),
+                wide,
+                text,
+            )
             if text
             else None
         )
         points: list[Point] = [(right, leaves)]
-        if one in self.outermost:
+        if source in self.outermost:
             points.append((lane, leaves))
         else:
-            row = self.layers.vertices[one].row
-            aside = self.x[one] + self.layers.vertices[one].right - 4
+            row = self.layers.vertices[source].row
+            aside = self.x[source] + self.layers.vertices[source].right - 4
             track = self.bottom[row] + TRACK * (self._leaving(row).index(number) + 0.8)
             points += [(aside, leaves), (aside, track), (lane, track)]
-        return RoutedLine(rounded([*points, *self._arrival(number, two, lane)]), label)
+        return RoutedLine(rounded([*points, *self._arrival(number, target, lane)]), label)
 
     def _arrival(self, number: int, at: int, lane: float) -> list[Point]:
         box = self.layers.boxes[at]
@@ -271,8 +279,8 @@ class _Drawing:
         row = self.layers.vertices[at].row
         waiting = self._entering(row)
         track = self.top[row] - TRACK * (len(waiting) - waiting.index(number) - 0.2)
-        mine = [side.arrow for side in self.layers.sides[at] if not side.leaves]
-        x = self.x[at] + box.width / 2 - 10 - 8 * (mine.index(number) % 4)
+        entering = [side.arrow for side in self.layers.sides[at] if not side.leaves]
+        x = self.x[at] + box.width / 2 - 10 - 8 * (entering.index(number) % 4)
         return [(lane, track), (x, track), (x, self._y(at) - box.height / 2)]
 
     def _right(self, at: int, y: float) -> float:
@@ -284,12 +292,12 @@ class _Drawing:
         """Return the lane of every backward transition."""
         row = [vertex.row for vertex in self.layers.vertices]
         stretches = {
-            number: (self.top[row[two]] - LABEL_ROW, self.bottom[row[one]] + LABEL_ROW)
+            number: (self.top[row[target]] - LABEL_ROW, self.bottom[row[source]] + LABEL_ROW)
             for number in self.layers.backs
-            for one, two in [self.ends[number]]
+            for source, target in [self.ends[number]]
         }
         return lanes(stretches)
 
 
-def _r(x: float, y: float) -> tuple[float, float]:
+def _rounded_point(x: float, y: float) -> tuple[float, float]:
     return round(x, 1), round(y, 1)

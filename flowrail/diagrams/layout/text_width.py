@@ -18,27 +18,27 @@ _WIDE, _OTHER, _BOLD = 104, 68, 1.13
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of *text* at a font *size*."""
-    return sum(map(_of, text)) * size / 100 * (_BOLD if bold else 1)
+    return sum(map(_char_width, text)) * size / 100 * (_BOLD if bold else 1)
 
 
 def balanced(text: str, size: float, most: float, *, rows: int, bold: bool = False) -> list[str]:
     """Return *text* like `wrapped`, with rows of about equal length."""
-    found = wrapped(text, size, most, rows=rows, bold=bold)
-    if len(found) < 2 or found[-1].endswith("…"):  # noqa: PLR2004 - one row is balanced
-        return found
+    lines = wrapped(text, size, most, rows=rows, bold=bold)
+    if len(lines) < 2 or lines[-1].endswith("…"):  # noqa: PLR2004 - one row is balanced
+        return lines
     while (most := most * 0.94) > size:
         closer = wrapped(text, size, most, rows=rows + 1, bold=bold)
-        if len(closer) > len(found) or any(
+        if len(closer) > len(lines) or any(
             word not in text.split() for row in closer for word in row.split()
         ):
             break
-        found = closer
-    return found
+        lines = closer
+    return lines
 
 
 def wrapped(text: str, size: float, most: float, *, rows: int, bold: bool = False) -> list[str]:
     """Return *text* in at most *rows* rows of at most *most* width; a cut text ends in an ellipsis."""
-    found: list[str] = []
+    lines: list[str] = []
     row = ""
     for word in text.split():
         longer = f"{row} {word}" if row else word
@@ -46,20 +46,20 @@ def wrapped(text: str, size: float, most: float, *, rows: int, bold: bool = Fals
             row = longer
             continue
         if row:
-            found.append(row)
+            lines.append(row)
         row = word
-        while width(row, size, bold=bold) > most and len(found) < rows:
+        while width(row, size, bold=bold) > most and len(lines) < rows:
             head = _head(row, size, most, bold=bold)
-            found.append(row[:head])
+            lines.append(row[:head])
             row = row[head:]
     if row:
-        found.append(row)
-    if len(found) > rows:
-        last = f"{found[rows - 1]}…"
+        lines.append(row)
+    if len(lines) > rows:
+        last = f"{lines[rows - 1]}…"
         while len(last) > 1 and width(last, size, bold=bold) > most:
             last = f"{last[:-2]}…"
-        found = [*found[: rows - 1], last]
-    return found
+        lines = [*lines[: rows - 1], last]
+    return lines
 
 
 def _head(word: str, size: float, most: float, *, bold: bool) -> int:
@@ -70,10 +70,10 @@ def _head(word: str, size: float, most: float, *, bold: bool) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _of(char: str) -> int:
-    place = ord(char) - 32
-    if 0 <= place < len(_ASCII):
-        return _ASCII[place]
+def _char_width(char: str) -> int:
+    index = ord(char) - 32
+    if 0 <= index < len(_ASCII):
+        return _ASCII[index]
     if combining(char):
         return 0
     return _WIDE if east_asian_width(char) in "WF" or ord(char) >= 0x1F000 else _OTHER  # noqa: PLR2004 - pictographs

@@ -37,10 +37,10 @@ def skills_table(items: Iterable[Mapping[str, Any]], *, folder: str = "flowrail/
 
     *folder* is their folder relative to the page; an empty one makes no links.
     """
-    above = quote(folder, errors="surrogateescape")
+    base = quote(folder, errors="surrogateescape")
     rows = [
         [
-            f"[{cell(item['name'])}]({above}/{item['name']}/SKILL.md)" if folder else cell(item["name"]),
+            f"[{cell(item['name'])}]({base}/{item['name']}/SKILL.md)" if folder else cell(item["name"]),
             str(item["total_steps"]),
             f"{len(item['workflows'])} more" if item["workflows"] else "",
             cell(item["description"]),
@@ -67,8 +67,8 @@ def _named(step: StepDef) -> str:
 
 def _condition(text: str) -> str:
     """Return a condition as code, or as escaped text if it could end the code or an embedded block."""
-    plain = bool(text) and is_shown(text.replace("\t", " ")) and "`" not in text and "<!--" not in text
-    return f"`{text}`".replace("|", "\\|") if plain else cell(text)
+    is_plain = bool(text) and is_shown(text.replace("\t", " ")) and "`" not in text and "<!--" not in text
+    return f"`{text}`".replace("|", "\\|") if is_plain else cell(text)
 
 
 def _notes(step: StepDef) -> Iterator[str]:

@@ -34,8 +34,8 @@ def render(svg: str) -> bytes:
 
 
 def _zoom(svg: str) -> float:
-    found = _SIZE.match(svg)
-    wide, high = (max(1.0, float(size)) for size in found.groups()) if found else (1.0, 1.0)
+    match = _SIZE.match(svg)
+    wide, high = (max(1.0, float(size)) for size in match.groups()) if match else (1.0, 1.0)
     zoom: float = min(ZOOM, LARGEST_SIDE / max(wide, high), math.sqrt(MOST_PIXELS / (wide * high)))
     if zoom < LEAST_ZOOM:
         raise PictureTooLargeError(

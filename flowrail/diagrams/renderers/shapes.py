@@ -9,20 +9,20 @@ from flowrail.diagrams.model import ENDS, NodeKind
 from flowrail.text.safe_text import attributes
 
 
-def shape(kind: NodeKind, at: PlacedNode) -> str:
+def shape(kind: NodeKind, placed: PlacedNode) -> str:
     """Return the outline of a node of that *kind*."""
     if kind is NodeKind.START:
-        return _circle("shape", at, MARK - 2)
+        return _circle("shape", placed, MARK - 2)
     if kind in ENDS:
-        return _circle("shape", at, MARK) + _circle("core", at, MARK - 4)
-    wide, high = at.box.width / 2, at.box.height / 2
-    left, top, right, bottom = at.x - wide, at.y - high, at.x + wide, at.y + high
+        return _circle("shape", placed, MARK) + _circle("core", placed, MARK - 4)
+    wide, high = placed.box.width / 2, placed.box.height / 2
+    left, top, right, bottom = placed.x - wide, placed.y - high, placed.x + wide, placed.y + high
     match kind:
         case NodeKind.DECIDE:
             inner = left + POINT, right - POINT
             return _polygon(
-                (left, at.y), (inner[0], top), (inner[1], top),
-                (right, at.y), (inner[1], bottom), (inner[0], bottom),
+                (left, placed.y), (inner[0], top), (inner[1], top),
+                (right, placed.y), (inner[1], bottom), (inner[0], bottom),
             )  # fmt: skip
         case NodeKind.ASK:
             return _polygon((left + SLANT, top), (right, top), (right - SLANT, bottom), (left, bottom))
@@ -40,15 +40,20 @@ def shape(kind: NodeKind, at: PlacedNode) -> str:
         case NodeKind.AGENTS:
             return "".join(
                 rectangle(
-                    left + far, top + STACK - far, right - STACK + far, bottom - far, corner=8, name="shape"
+                    left + offset,
+                    top + STACK - offset,
+                    right - STACK + offset,
+                    bottom - offset,
+                    corner=8,
+                    name="shape",
                 )
-                for far in (STACK, STACK / 2, 0.0)
+                for offset in (STACK, STACK / 2, 0.0)
             )
     return rectangle(left, top, right, bottom, corner=10, name="shape")
 
 
-def _circle(name: str, at: PlacedNode, radius: float) -> str:
-    return f'<circle class="{name}" cx="{decimal(at.x)}" cy="{decimal(at.y)}" r="{decimal(radius)}"/>'
+def _circle(name: str, placed: PlacedNode, radius: float) -> str:
+    return f'<circle class="{name}" cx="{decimal(placed.x)}" cy="{decimal(placed.y)}" r="{decimal(radius)}"/>'
 
 
 def rectangle(

@@ -82,15 +82,15 @@ def style(root: str, scheme: str = "auto") -> str:
     if scheme != "auto":
         return f"\n{_coloured(rules, DARK if scheme == 'dark' else LIGHT)}\n"
     dark = "\n".join(_coloured(_only_colours(rule), DARK) for rule in rules.split("\n") if "var(" in rule)
-    whole = f"{root}{{color-scheme:light dark}}"  # of the window, if the picture is opened by itself
-    return f"\n{whole}\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
+    scheme_rule = f"{root}{{color-scheme:light dark}}"  # of the window, if the picture is opened by itself
+    return f"\n{scheme_rule}\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
 
 
 def _coloured(rules: str, colours: str) -> str:
     known = dict(colour.split(":") for colour in colours.split(";"))
-    return re.sub(r"var\((--[a-z-]+)\)", lambda found: known[found[1]], rules)
+    return re.sub(r"var\((--[a-z-]+)\)", lambda match: known[match[1]], rules)
 
 
 def _only_colours(rule: str) -> str:
-    selector, _, inside = rule.rstrip("}").partition("{")
-    return f"{selector}{{{';'.join(rule for rule in inside.split(';') if 'var(' in rule)}}}"
+    selector, _, declarations = rule.rstrip("}").partition("{")
+    return f"{selector}{{{';'.join(rule for rule in declarations.split(';') if 'var(' in rule)}}}"

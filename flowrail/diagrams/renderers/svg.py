@@ -32,8 +32,8 @@ def render(picture: Picture, *, name: str = "flow", scheme: str = "auto") -> str
     return "\n".join(_document(picture, layout(picture), name, scheme))
 
 
-def _document(picture: Picture, at: Layout, name: str, scheme: str) -> Iterator[str]:
-    wide, high = decimal(at.width), decimal(at.height)
+def _document(picture: Picture, drawing: Layout, name: str, scheme: str) -> Iterator[str]:
+    wide, high = decimal(drawing.width), decimal(drawing.height)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {wide} {high}" width="{wide}" '
         f'height="{high}" role="img" aria-labelledby="{name}-title {name}-desc">'
@@ -49,19 +49,19 @@ def _document(picture: Picture, at: Layout, name: str, scheme: str) -> Iterator[
         )
     yield "</defs>"
     yield f'<rect class="ground" width="{wide}" height="{high}"/>'
-    for band in at.bands:
-        frame = rectangle(6, band.top, at.width - 6, band.bottom, corner=10)
+    for band in drawing.bands:
+        frame = rectangle(6, band.top, drawing.width - 6, band.bottom, corner=10)
         yield f'<g class="band">{frame}<text x="18" y="{decimal(band.top + 17)}">{xml_text(band.title)}</text></g>'
     yield '<g class="lines">'
-    for arrow, line in zip(picture.arrows, at.lines, strict=True):
+    for arrow, line in zip(picture.arrows, drawing.lines, strict=True):
         yield _path(picture, arrow, line, name)
     yield '</g><g class="labels">'
-    for arrow, line in zip(picture.arrows, at.lines, strict=True):
+    for arrow, line in zip(picture.arrows, drawing.lines, strict=True):
         if line.label is not None:
             yield _label(picture, arrow, line.label)
     yield '</g><g class="nodes">'
-    for node, place in zip(picture.nodes, at.nodes, strict=True):
-        yield _node(picture, node, place)
+    for node, placed in zip(picture.nodes, drawing.nodes, strict=True):
+        yield _node(picture, node, placed)
     yield "</g></svg>"
 
 
@@ -75,8 +75,8 @@ def described(picture: Picture) -> str:
     text += f"{count(steps, 'step')}, {count(back, 'transition')} back."
     if picture.trace is not None:
         current = next((node.title for node in picture.nodes if node.id == picture.trace.current), None)
-        place = f", at {current}" if current else ""
-        text += f" Session {picture.trace.session}: {picture.trace.status}{place}."
+        step_text = f", at {current}" if current else ""
+        text += f" Session {picture.trace.session}: {picture.trace.status}{step_text}."
     return text
 
 
@@ -104,21 +104,21 @@ def _line_class(picture: Picture, arrow: Arrow) -> str:
     return f"line {kind}{taken}"
 
 
-def _node(picture: Picture, node: Node, at: PlacedNode) -> str:
+def _node(picture: Picture, node: Node, placed: PlacedNode) -> str:
     state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
     maybe = " maybe" if node.when is not None else ""
     tooltip = f"<title>{xml_text(_tooltip(picture, node))}</title>"
-    return f'<g class="node {node.kind}{maybe}{state}">{tooltip}{shape(node.kind, at)}{" ".join(_rows(node, at))}</g>'
+    return f'<g class="node {node.kind}{maybe}{state}">{tooltip}{shape(node.kind, placed)}{" ".join(_rows(node, placed))}</g>'
 
 
-def _rows(node: Node, at: PlacedNode) -> Iterator[str]:
+def _rows(node: Node, placed: PlacedNode) -> Iterator[str]:
     if node.kind in ENDS:
-        yield from _text("end", [node.title], at.x + at.box.width / 2 + 6, at.y + 4, 0)
+        yield from _text("end", [node.title], placed.x + placed.box.width / 2 + 6, placed.y + 4, 0)
         return
-    title, notes = at.box.title, at.box.notes
+    title, notes = placed.box.title, placed.box.notes
     high = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
     aside = STACK / 2 if node.kind is NodeKind.AGENTS else 0.0
-    x, y = at.x - aside, at.y + aside - high / 2 + 13.5
+    x, y = placed.x - aside, placed.y + aside - high / 2 + 13.5
     yield from _text("title", title, x, y, TITLE_ROW)
     yield from _text("note", notes, x, y + TITLE_ROW * len(title) + 1, NOTE_ROW)
 

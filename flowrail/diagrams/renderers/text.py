@@ -1,4 +1,4 @@
-"""Draw a picture for a terminal: a step below the other, other transitions as lines on the right.
+"""Draw a picture for a terminal: each step below the previous one, other transitions as lines on the right.
 
 The transition to the next step is the line on the left. A transition elsewhere leaves to the right, runs up or down in a
 lane, and ends in an arrowhead at its step. Transitions to the same step share a lane.
@@ -38,11 +38,11 @@ class _DrawnRow(NamedTuple):
 
 
 class _Lane(NamedTuple):
-    """The rows that a line on the right connects, with the row of its arrowhead, and its place from the left."""
+    """The rows that a line on the right connects, with the row of its arrowhead, and its position from the left."""
 
     rows: frozenset[int]
     target: int
-    place: int
+    position: int
 
     @property
     def span(self) -> range:
@@ -58,7 +58,7 @@ def draw(picture: Picture, width: int, notes: Mapping[str, Sequence[str]] = Mapp
         steps = steps[1:]
     rows = [row for number in range(len(steps)) for row in _rows(picture, steps, number, notes)]
     lanes = _lanes(rows, max(0, (width - _NARROWEST) // _LANE))
-    used = 1 + max((lane.place for lane in lanes), default=-1)
+    used = 1 + max((lane.position for lane in lanes), default=-1)
     room = width - used * _LANE
     column = min(room, max((_width(row.parts) for row in rows), default=0) + 2)
     return [_line(row, number, lanes, column, used) for number, row in enumerate(rows)]
@@ -118,20 +118,20 @@ def _label(picture: Picture, arrow: Arrow) -> Part:
 
 def _lanes(rows: list[_DrawnRow], most: int) -> list[_Lane]:
     """Return a lane for each step that transitions lead to from elsewhere, the shortest nearest to the text."""
-    places = {row.step: number for number, row in enumerate(rows) if row.step}
+    row_of = {row.step: number for number, row in enumerate(rows) if row.step}
     sources: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         if row.leaves_to:
             sources.setdefault(row.leaves_to, []).append(number)
     wanted = [
-        _Lane(frozenset([*numbers, places[target]]), places[target], 0) for target, numbers in sources.items()
+        _Lane(frozenset([*numbers, row_of[target]]), row_of[target], 0) for target, numbers in sources.items()
     ]
     lanes: list[_Lane] = []
     for lane in sorted(wanted, key=lambda lane: (len(lane.span), lane.span.start)):
-        taken = {other.place for other in lanes if {*other.span} & {*lane.span}}
-        place = next(number for number in range(len(wanted) + 1) if number not in taken)
-        if place < most:
-            lanes.append(lane._replace(place=place))
+        taken = {drawn_lane.position for drawn_lane in lanes if {*drawn_lane.span} & {*lane.span}}
+        position = next(number for number in range(len(wanted) + 1) if number not in taken)
+        if position < most:
+            lanes.append(lane._replace(position=position))
     return lanes
 
 
@@ -152,12 +152,12 @@ def _line(row: _DrawnRow, number: int, lanes: list[_Lane], column: int, used: in
     cells = [" "] * (used * _LANE)
     for lane in lanes:
         if number in lane.span:
-            cells[lane.place * _LANE] = "│"
+            cells[lane.position * _LANE] = "│"
     if ending is not None:
-        at = ending.place * _LANE
-        cells[:at] = ["┼" if cell == "│" else "─" for cell in cells[:at]]
+        start = ending.position * _LANE
+        cells[:start] = ["┼" if cell == "│" else "─" for cell in cells[:start]]
         is_first, is_last = number == ending.span.start, number == ending.span.stop - 1
-        cells[at] = "╮" if is_first else "╯" if is_last else "┤"
+        cells[start] = "╮" if is_first else "╯" if is_last else "┤"
     return Line((*parts, Span(f"{gap}{''.join(cells)}".rstrip(), Style.MUTED)), wraps=False)
 
 
