@@ -28,9 +28,9 @@ from flowrail.storage.schema import OLDEST_VERSION, SCHEMA_VERSION
 
 DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
 WAIT_SECONDS = 10.0
-"""How long a change waits for a lock, if the operation does not say."""
+"""How long a change waits for a lock by default."""
 _IDLE_SECONDS = 0.1
-"""A connection that was not used for so long is tried first: the server may have restarted."""
+"""A connection that was not used for so long is tested first: the server may have restarted."""
 _SECRETS = ("password", "sslpassword")
 """Parameters of an address that are never shown."""
 _CONNECTION = {
@@ -40,14 +40,14 @@ _CONNECTION = {
     "keepalives_interval": "10",
     "keepalives_count": "3",
 }
-"""How clients connect to PostgreSQL, if the address does not say otherwise. A lost connection is noticed in a minute."""
+"""How clients connect to PostgreSQL, unless the address sets these values. A lost connection is noticed in a minute."""
 _SETTINGS = (
     f"SET lock_timeout = {round(WAIT_SECONDS * 1000)};"
     "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3"
 )
 """The server notices within a minute that a client is gone, and releases its locks."""
 _BUSY = ("55P03", "database is locked")
-"""How PostgreSQL and SQLite say that a lock was not free in time."""
+"""How PostgreSQL and SQLite report that a lock was not free in time."""
 
 
 class DatabaseError(StorageError):
@@ -137,7 +137,7 @@ class Database:
     def changing(self, wait: float) -> Iterator[Connection]:
         """Hold a transaction that waits at most *wait* seconds for locks; inside another one, be part of it.
 
-        What was added counts even if the caller then refuses: a failed handoff is recorded, and refused after that.
+        Added records stay even if the caller then raises an error: a failed handoff is recorded and then refused.
         """
         current: Connection | None = getattr(self._current, "connection", None)
         with self._errors():
@@ -169,7 +169,7 @@ class Database:
         return cursor
 
     def check_version(self, version: int) -> None:
-        """Refuse to go on if the tables were upgraded after this process looked at them."""
+        """Refuse to continue if the tables were upgraded after this process read their version."""
         if version != SCHEMA_VERSION:
             raise self._schema_error(version)
 
@@ -180,7 +180,7 @@ class Database:
             self._engine = None
 
     def forget_connections(self) -> None:
-        """Open others from now on, and leave those that are open as they are."""
+        """Open new connections from now on, and leave the open ones untouched."""
         if self._engine is not None:
             self._engine.dispose(close=False)
             self._engine = None
@@ -217,7 +217,7 @@ class Database:
             raise
 
     def _set_wait(self, connection: Connection, wait: float) -> None:
-        """Let a transaction wait at most *wait* seconds for locks; on SQLite, it takes the only one at once."""
+        """Let a transaction wait at most *wait* seconds for locks. On SQLite, it takes the only lock immediately."""
         milliseconds = max(1, round(wait * 1000))
         if self.is_sqlite:
             connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
@@ -239,7 +239,7 @@ class Database:
             ) from None
 
     def _schema_error(self, version: int | None) -> SchemaError:
-        """Return the refusal of tables of this version, or of a database without tables."""
+        """Return the error for tables of this version, or for a database without tables."""
         hint: str | Hint
         if version is None:
             message = "has no tables of flowrail"
@@ -292,7 +292,7 @@ def open_database(address: str, *, folder: str = "") -> Database:
 
 
 def _forget_connections() -> None:
-    """In a forked child: leave the connections to the parent, and open others."""
+    """In a forked child: leave the connections to the parent, and open new ones."""
     for database in _databases.values():
         database.forget_connections()
 
@@ -366,7 +366,7 @@ def _prepare_postgresql(engine: Engine) -> None:
             try:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error as error:
-                raise DisconnectionError from error  # the pool opens another one
+                raise DisconnectionError from error  # the pool opens a new connection
 
 
 def _prepare_sqlite(engine: Engine) -> None:

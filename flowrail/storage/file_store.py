@@ -56,7 +56,7 @@ class HeldEntry(ABC, Generic[T]):
 
     def __init__(
         self,
-        what: str,
+        shown_name: str,
         newest: T,
         encoding: Encoding[T],
         side_files: SideFiles,
@@ -65,7 +65,7 @@ class HeldEntry(ABC, Generic[T]):
         last_length: int,
     ) -> None:
         self.newest = newest
-        self._what = what
+        self._shown_name = shown_name
         self._encoding = encoding
         self._side_files = side_files
         self._size = size
@@ -74,12 +74,12 @@ class HeldEntry(ABC, Generic[T]):
     def append(self, record: T, *, reserve: int = 0) -> str:
         """Add the record that follows ``newest``, and return its hash.
 
-        *reserve* bytes of the most that its records may have together stay free.
+        Its records leave *reserve* bytes of their limit free.
         """
         line = self._encoding.prepare(record)
         if self._size + len(line.text) > limits.JOURNAL_BYTES - reserve:
             raise JournalFullError(
-                f"{self._what} has {self._size} bytes and no room for another record",
+                f"{self._shown_name} has {self._size} bytes and no room for another record",
                 hint="start again",
                 bytes=self._size,
             )
@@ -115,10 +115,10 @@ class RecordStore(ABC, Generic[T]):
 
     @abstractmethod
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return, by id, a value that changes with each record.
+        """Return a value that changes with each record, by id.
 
-        Only of what may have one of the given values of each label, and *since* as the earliest value of the label
-        `moved_at`. A store without an index returns all, so the caller checks the records.
+        With *labels*, only ids that may have one of the values of each label; with *since*, only those whose label
+        `moved_at` is not earlier. A store without an index returns all ids, so the caller checks the records.
         """
 
     def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
@@ -157,7 +157,7 @@ class RecordStore(ABC, Generic[T]):
 
     @abstractmethod
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
-        """Yield all records, oldest first, each checked against the one before it; a *foreign* one's only to adopt it."""
+        """Yield all records, oldest first, each checked against the one before it. *foreign* is for adopting only."""
 
     @abstractmethod
     def newest_first(self, key: str) -> Iterator[T]:
@@ -188,14 +188,14 @@ class RecordStore(ABC, Generic[T]):
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Delete it with all its files."""
+        """Delete a session or handoff with all its files."""
 
     @abstractmethod
     def side_files(self, key: str) -> SideFiles:
-        """Return its other files."""
+        """Return the files of a session or handoff that are not records."""
 
     def is_foreign(self, key: str) -> bool:
-        """Return whether another user or machine made it. In a database, its permissions decide instead."""
+        """Return whether another user or machine wrote it. Databases control this with their own permissions."""
         del key
         return False
 
@@ -206,7 +206,7 @@ class RecordStore(ABC, Generic[T]):
         """Finish deletions that were interrupted."""
 
     def _restored(self, key: str, written: WrittenRecords) -> T:
-        """Return the newest of records that were written elsewhere, and are stored nowhere yet."""
+        """Return the newest of records that were written elsewhere and are not stored yet."""
         *_, newest = journal.chained(self._kind.encoding(self.side_files(key)), written.lines, key)
         self._check_id(key, newest, key)
         return newest
@@ -220,12 +220,12 @@ class RecordStore(ABC, Generic[T]):
 
 
 class Kind(NamedTuple, Generic[T]):
-    """What differs between the kinds of things that a store holds.
+    """What differs between sessions and handoffs.
 
-    ``noun`` is the key of the value in a record; ``encoding`` is made for the side files of one of them;
+    ``noun`` is the key of the value in a record. ``encoding`` gets the side files of a session or handoff.
     ``id_of`` returns the id of the session or handoff that a record belongs to. ``unknown`` and ``foreign``
-    make the errors, the first from an id and a function that lists the known ids. ``labels`` returns what a database
-    finds them by.
+    make the errors, the first from an id and a function that lists the known ids. ``labels`` returns the labels by
+    which a database finds a session or handoff.
     """
 
     noun: str
@@ -278,9 +278,9 @@ class FolderFiles:
 class HeldFolder(HeldEntry[T]):
     """A folder under its lock."""
 
-    def __init__(self, what: str, opened: Journal[T], newest: T, folder: str, noun: str) -> None:
+    def __init__(self, shown_name: str, opened: Journal[T], newest: T, folder: str, noun: str) -> None:
         super().__init__(
-            what,
+            shown_name,
             newest,
             opened.encoding,
             FolderFiles(folder),
@@ -311,13 +311,13 @@ class FileStore(RecordStore[T]):
         self._is_private = False
 
     def folder(self, key: str) -> str:
-        """Return the folder of a session or handoff; nothing but a valid id becomes a path."""
+        """Return the folder of a session or handoff. Only a valid id becomes a path."""
         if not self._kind.id_pattern.match(key):
             raise self._kind.unknown(key, list)
         return f"{self.folders}/{key}"
 
     def side_files(self, key: str) -> FolderFiles:
-        """Return its other files."""
+        """Return the files of a session or handoff that are not records."""
         return FolderFiles(self.folder(key))
 
     def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
@@ -336,7 +336,7 @@ class FileStore(RecordStore[T]):
             ) from None
 
     def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
-        """Return time and size of each journal. Reads none."""
+        """Return time and size of each journal, without reading it."""
         stamps: dict[str, Stamp] = {}
         for key in self.ids(labels, since):
             with suppress(OSError):  # its creation was interrupted
@@ -373,7 +373,7 @@ class FileStore(RecordStore[T]):
         journal.flush_names(folder)
 
     def _prepare(self, folder: str, side_files: Mapping[str, bytes], first_hash: str) -> None:
-        """Make a folder with everything but its journal, which makes it a session or handoff."""
+        """Make a folder with everything except its journal. Without a journal, it is no session or handoff yet."""
         if os.path.lexists(f"{folder}/{JOURNAL}"):
             raise self._exists_already(os.path.basename(folder))
         prepare_folder(self.path, folder)
@@ -384,7 +384,7 @@ class FileStore(RecordStore[T]):
     def newest(self, key: str) -> tuple[T, int]:
         """Return the newest record and how many bytes of an interrupted write follow it.
 
-        It is flushed first if its writer died before it could say so.
+        The journal is flushed first if the writer of that record may have died before its flush.
         """
         with self._opened(key) as (opened, folder):
             record, is_ahead = self._load(opened, folder, key)
@@ -401,16 +401,16 @@ class FileStore(RecordStore[T]):
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldFolder[T]]:
         """Hold the lock and yield the session or handoff."""
-        what = f"{self._kind.noun} `{key}`"
+        shown_name = f"{self._kind.noun} `{key}`"
         with (
             self._opened(key, journal.CHANGE) as (opened, folder),
-            locked(f"{folder}/{LOCK}", wait=wait, what=what),
+            locked(f"{folder}/{LOCK}", wait=wait, what=shown_name),
         ):
             newest, is_ahead = self._load(opened, folder, key)
             if is_ahead:
                 opened.flush()
                 files.sweep(folder)
-            yield HeldFolder(what, opened, newest, folder, self._kind.noun)
+            yield HeldFolder(shown_name, opened, newest, folder, self._kind.noun)
 
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it, the last against the snapshot."""
@@ -434,7 +434,7 @@ class FileStore(RecordStore[T]):
             yield from opened.lines()
 
     def is_foreign(self, key: str) -> bool:
-        """Return whether another user or machine made it."""
+        """Return whether another user or machine wrote it."""
         with self._opened(key, foreign=True) as (opened, folder):
             return not self.owner.owns(folder, opened.first_hash())
 
@@ -444,7 +444,7 @@ class FileStore(RecordStore[T]):
             self.owner.claim(folder, opened.first_hash())
 
     def delete(self, key: str) -> None:
-        """Delete it with all its files: moved out of sight in one step, then removed."""
+        """Delete a session or handoff with all its files: rename its folder in one step, then remove it."""
         folder = self.folder(key)
         aside = os.path.join(self.folders, f"{_REMOVED}{key}-{os.urandom(4).hex()}")
         with files.writing(folder, "could not be deleted"):
@@ -482,7 +482,7 @@ class FileStore(RecordStore[T]):
             except FileNotFoundError:
                 snapshot = self._snapshot(folder)
                 check_snapshot(snapshot, read_snapshot(snapshot), -1, "")
-                # the id of an interrupted start is not misspelt
+                # the id of an interrupted start is spelt correctly, so suggest no other
                 raise self._kind.unknown(key, list if os.path.lexists(folder) else self.ids) from None
             if not foreign and key not in self._owned:
                 first = opened.first_hash()
@@ -505,7 +505,7 @@ class FileStore(RecordStore[T]):
 
 
 def prepare_folder(store: str, folder: str) -> None:
-    """Make the *folder* of a session or handoff below *store*, private and unknown to git."""
+    """Make the *folder* of a session or handoff below *store*, private and ignored by git."""
     folders = os.path.dirname(folder)
     files.make_private_dir(store)
     files.make_private_dir(folders)
@@ -513,7 +513,7 @@ def prepare_folder(store: str, folder: str) -> None:
     ignore = os.path.join(store if own else folders, ".gitignore")
     if not os.path.lexists(ignore):
         files.write_atomic(ignore, b"*\n")
-    files.sync_dir(store)  # the process that made them may have died before they were flushed
+    files.sync_dir(store)  # the process that created them may have died before it flushed them
     files.sync_dir(os.path.dirname(os.path.abspath(store)))
     files.make_private_dir(folder)
 
@@ -570,7 +570,7 @@ def write_snapshot(path: str, noun: str, value: Mapping[str, object], seq: int, 
 
 
 def read_snapshot(path: str) -> Snapshot | None:
-    """Return which record the snapshot at *path* is of, or `None` if it is incomplete."""
+    """Return the number and hash of the record in the snapshot at *path*, or `None` if it is incomplete."""
     parts = _SNAPSHOT.fullmatch(_snapshot_bytes(path))
     if parts is None or parts[4].decode() != sha256_hex(parts[1])[:16]:
         return None
@@ -587,7 +587,7 @@ def snapshot_content(path: str) -> dict[str, object] | None:
 
 
 def check_snapshot(path: str, snapshot: Snapshot | None, seq: int, digest: str) -> None:
-    """Refuse a journal that ends with record *seq* if its snapshot is of a later or another one; -1 is none."""
+    """Refuse a journal that ends with record *seq* (-1: empty) if its snapshot has a later or a different record."""
     if snapshot is None or snapshot.seq < seq or snapshot == (seq, digest):
         return
     another = "another " if snapshot.seq == seq else ""

@@ -93,44 +93,46 @@ def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) 
 
     Never blocks. *follow* concerns only the last part of *path*; directories above it may be links.
     """
-    place = os.fspath(path)
+    shown_path = os.fspath(path)
     try:
         fd = os.open(path, os.O_RDONLY | (_OPEN & ~os.O_NOFOLLOW if follow else _OPEN))
         try:
-            about = os.fstat(fd)
-            is_regular, is_small = stat.S_ISREG(about.st_mode), about.st_size <= limit
-            data = os.read(fd, about.st_size) if is_regular and is_small else b""
+            status = os.fstat(fd)
+            is_regular, is_small = stat.S_ISREG(status.st_mode), status.st_size <= limit
+            data = os.read(fd, status.st_size) if is_regular and is_small else b""
         finally:
             os.close(fd)
     except (FileNotFoundError, NotADirectoryError):
         raise MissingFileError(
-            f"{what} does not exist", hint="check the path and its spelling", place=place
+            f"{what} does not exist", hint="check the path and its spelling", place=shown_path
         ) from None
     except ValueError:
         raise UnreadableFileError(
-            f"{what} has an impossible file name", hint="check the name", place=place
+            f"{what} has an impossible file name", hint="check the name", place=shown_path
         ) from None
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP}:  # a link, and sockets
-            raise _not_regular(place, what, "a symbolic link" if error.errno == errno.ELOOP else "") from None
+            raise _not_regular(
+                shown_path, what, "a symbolic link" if error.errno == errno.ELOOP else ""
+            ) from None
         raise UnreadableFileError(
             f"{what} cannot be read ({_name(error)})",
             hint=_HINTS.get(error.errno or 0, "check the path and the disk"),
-            place=place,
+            place=shown_path,
             errno=_name(error),
         ) from None
     if not is_regular:
-        raise _not_regular(place, what, "a directory" if stat.S_ISDIR(about.st_mode) else "")
+        raise _not_regular(shown_path, what, "a directory" if stat.S_ISDIR(status.st_mode) else "")
     if not is_small:
         raise FileTooLargeError(
-            f"{what} has more than {limit} bytes", hint="make it smaller", place=place, limit=limit
+            f"{what} has more than {limit} bytes", hint="make it smaller", place=shown_path, limit=limit
         )
     return data
 
 
-def _not_regular(place: str, what: str, kind: str) -> NotRegularFileError:
+def _not_regular(path: str, what: str, kind: str) -> NotRegularFileError:
     fact = f"{what} is {kind or 'a pipe, socket or device'}"
-    return NotRegularFileError(fact, hint="put a regular file there", place=place)
+    return NotRegularFileError(fact, hint="put a regular file there", place=path)
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool
 
 
 def write_output(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
-    """Write *data* where a person said: as a whole file, or into a pipe or device that exists."""
+    """Write *data* to a path that a person chose: as a whole file, or into a pipe or device that exists."""
     if os.path.isfile(path) or not os.path.exists(path):
         write_atomic(path, data, mode=mode)
         return
@@ -189,7 +191,7 @@ def write_over(path: AnyPath, data: bytes) -> None:
     """Overwrite the file at *path* without waiting for the disk. A reader may see a partial file.
 
     For files with a checksum that can be written again. Renaming one file over another costs as much as a
-    flush on ext4 and btrfs. What is not a regular file is replaced.
+    flush on ext4 and btrfs. A link or anything else that is not a regular file is replaced.
     """
     try:
         fd = os.open(path, os.O_WRONLY | _OPEN)
@@ -277,12 +279,12 @@ def check_private_dir(path: AnyPath) -> None:
     folder = os.fspath(path).rstrip("/") or "/"  # `lstat("link/")` describes the target of the link
     with writing(folder, "cannot be read"):
         try:
-            about = os.lstat(folder)
+            status = os.lstat(folder)
         except (FileNotFoundError, NotADirectoryError):
             return
-    if not stat.S_ISDIR(about.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise NotPrivateError(f"{folder} is not a directory", hint="move it away", path=folder)
-    if about.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise NotPrivateError(
             f"{folder} belongs to another user", hint="use a directory of your own", path=folder
         )

@@ -43,11 +43,11 @@ class TooLargeError(StorageError):
 
 
 def too_large(
-    what: str, size: int, limit: int, *, hint: str = "put long texts into files and report their paths"
+    subject: str, size: int, limit: int, *, hint: str = "put long texts into files and report their paths"
 ) -> TooLargeError:
-    """Return the refusal of something that would have *size* bytes."""
+    """Return the error for something that would have *size* bytes."""
     return TooLargeError(
-        f"{what} would have {size} bytes; at most {limit} are allowed", hint=hint, bytes=size
+        f"{subject} would have {size} bytes; at most {limit} are allowed", hint=hint, bytes=size
     )
 
 
@@ -62,17 +62,17 @@ class DamagedError(StorageError):
 
     code = "JOURNAL_DAMAGED"
 
-    def __init__(self, path: str, line: int, what: str) -> None:
-        self.what = what
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        self.problem = problem
         super().__init__(
-            f"{path}:{line}: {what}",
+            f"{path}:{line}: {problem}",
             hint="nothing was changed; restore the file from a copy, or start again",
             place=f"{path}:{line}",
         )
 
 
 class Chained(Protocol):
-    """What every record knows of its place in the chain. The first has ``seq`` 0 and an empty ``prev``."""
+    """The position of a record in the chain. The first has ``seq`` 0 and an empty ``prev``."""
 
     @property
     def seq(self) -> int:
@@ -164,7 +164,7 @@ class Journal(Generic[T]):
         try:
             return decoded(self.encoding, line, self.path, 0)
         except DamagedError as error:  # counting the lines takes long, so only a damaged journal pays for it
-            raise type(error)(self.path, sum(1 for _ in self.lines()), error.what) from None
+            raise type(error)(self.path, sum(1 for _ in self.lines()), error.problem) from None
 
     def records(self) -> Iterator[T]:
         """Yield every record, oldest first, each checked against the one before it."""
@@ -179,9 +179,9 @@ class Journal(Generic[T]):
 
     def lines(self) -> Iterator[bytes]:
         """Yield every whole line as it was written, oldest first."""
-        at, number, rest, length = 0, 0, b"", _SHORT
-        while piece := os.pread(self._fd, length, at):
-            at += len(piece)
+        offset, number, rest, length = 0, 0, b"", _SHORT
+        while piece := os.pread(self._fd, length, offset):
+            offset += len(piece)
             length = _CHUNK
             *whole, rest = (rest + piece).split(b"\n")
             number += len(whole)
@@ -210,13 +210,13 @@ class Journal(Generic[T]):
         self.last_length = len(line.text)
 
     def flush(self) -> None:
-        """Flush the last line, whose writer may have died before it could."""
+        """Flush the last line, because its writer may have died before its flush."""
         with files.writing(self.path):
             files.flush(self._fd)
         flush_names(os.path.dirname(self.path))
 
     def _backwards(self, end: int) -> Iterator[bytes]:
-        """Yield what is before *end*, split at line feeds, beginning with what follows the last one."""
+        """Yield the text before *end*, split at line feeds, last part first. That part is empty after a complete line."""
         start, rest, length = end, b"", _SHORT
         while start > 0:
             length = min(length, start)
@@ -243,10 +243,10 @@ def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journ
     except OSError as error:
         raise _unusable(path, f"could not be opened ({error.strerror})") from None
     try:
-        about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             raise _unusable(path, "is not a plain file")
-        if about.st_size > limits.JOURNAL_BYTES:
+        if status.st_size > limits.JOURNAL_BYTES:
             raise _unusable(path, "is too large")
         yield Journal(fd, path, encoding)
     finally:
@@ -277,12 +277,12 @@ def decoded(encoding: Encoding[T], line: bytes, path: str, number: int) -> T:
         data.pop("mac", None)  # earlier versions signed their records
         return encoding.decode(data, body)
     except DamagedError as error:
-        raise type(error)(path, number, error.what) from None
+        raise type(error)(path, number, error.problem) from None
     except RecordError as error:
         raise DamagedError(path, number, f"the record has another form: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        what = f"the record cannot be read ({type(error).__name__}: {error})"
-        raise DamagedError(path, number, what) from None
+        problem = f"the record cannot be read ({type(error).__name__}: {error})"
+        raise DamagedError(path, number, problem) from None
 
 
 def chained(encoding: Encoding[T], lines: Iterable[bytes], path: str) -> Iterator[T]:

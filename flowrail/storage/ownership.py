@@ -1,4 +1,4 @@
-"""The user: their state and configuration, and the mark of what they own, made with a key outside every project.
+"""This user's state, configuration, and the mark of the sessions that they own. Its key is outside every project.
 
 The mark covers the id, the hash of the first record and the real path of the store. A session that came with
 a clone, or was copied or moved by hand, has no valid mark and is *foreign* until its user adopts it.
@@ -71,7 +71,7 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str, str]] = {
     ),
     "pools": (lambda value: isinstance(value, dict), "is not a table", "[pools.claude]"),
 }
-"""The keys of the configuration file: what accepts a value, what a wrong one is, and an example."""
+"""The keys of the configuration file: a function that accepts a value, the problem of a wrong value, and an example."""
 
 
 def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
@@ -101,14 +101,14 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
 
 
 def configured_store(environ: Mapping[str, str], home: str) -> str:
-    """Return the store that the user configured, or nothing."""
+    """Return the store that the user configured; empty without one."""
     return (
         read_configuration(environ, home).store if os.path.exists(configuration_path(environ, home)) else ""
     )
 
 
 class Owner:
-    """This user, as their state folder knows them. The key is made when it is first needed."""
+    """This user, whose key is in the state folder. The key is created when it is first needed."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -125,7 +125,7 @@ class Owner:
         files.write_atomic(os.path.join(folder, OWNER_FILE), self._mark(folder, first_hash) + b"\n")
 
     def owns(self, folder: str, first_hash: str) -> bool:
-        """Return whether the mark in *folder* is this user's, for this first record and this place."""
+        """Return whether the mark in *folder* is this user's, for this first record and this path."""
         try:
             data = files.read_bounded(
                 os.path.join(folder, OWNER_FILE), limit=2 * _MARK_LENGTH, what="the mark"
@@ -143,7 +143,7 @@ class Owner:
 
 
 def user_key(folder: str) -> bytes:
-    """Return the key kept in *folder*, made the first time; two processes that make it agree on one."""
+    """Return the key in *folder*. If two processes create it at the same time, both get the same key."""
     path = os.path.join(folder, "key")
     if not os.path.lexists(path):
         files.make_private_dir(folder)

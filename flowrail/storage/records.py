@@ -34,7 +34,7 @@ _LONGEST_PROBLEM = 200
 
 
 class RecordError(ValueError):
-    """Plain data has another form than the record should have; ``problems`` name the first places."""
+    """Plain data does not have the form of the record. ``problems`` are the first differences, with their paths."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -87,7 +87,7 @@ def _same_type(value: object, kind: type[T]) -> T:
 
 
 def _same_mapping(value: object, kind: object) -> Mapping[str, object]:
-    """Return a mapping as it is. Which keys a `TypedDict` of ours has depends on the kind of the record."""
+    """Return a mapping as it is. The keys of our `TypedDict` classes depend on the kind of the record."""
     del kind
     if not isinstance(value, dict) or len(value) > limits.VALUES:
         raise TypeError(f"got {type(value).__name__}")
@@ -95,13 +95,13 @@ def _same_mapping(value: object, kind: object) -> Mapping[str, object]:
 
 
 def _mapping(value: object, kind: Any) -> Mapping[str, object]:
-    data, of = _same_mapping(value, kind), kind.__args__[1]
-    if not data or of in (object, Any):
+    data, item_kind = _same_mapping(value, kind), kind.__args__[1]
+    if not data or item_kind in (object, Any):
         return data
-    made, errors = _parts(dict.fromkeys(data, _part(of)), data, IterableValidationNote)
+    structured, errors = _parts(dict.fromkeys(data, _part(item_kind)), data, IterableValidationNote)
     if errors:
         raise IterableValidationError("", errors, kind)
-    return made
+    return structured
 
 
 def _tuple(value: object, kind: Any) -> tuple[object, ...]:
@@ -110,10 +110,10 @@ def _tuple(value: object, kind: Any) -> tuple[object, ...]:
     if not value:
         return ()
     parts = dict.fromkeys(range(len(value)), _part(kind.__args__[0]))
-    made, errors = _parts(parts, value, IterableValidationNote)
+    structured, errors = _parts(parts, value, IterableValidationNote)
     if errors:
         raise IterableValidationError("", errors, kind)
-    return tuple(made.values())
+    return tuple(structured.values())
 
 
 def _named_tuple(value: object, kind: Any) -> object:
@@ -123,16 +123,16 @@ def _named_tuple(value: object, kind: Any) -> object:
         parts = {
             name: part for name, part in parts.items() if name in data or name not in kind._field_defaults
         }
-    made, errors = _parts(parts, data, AttributeValidationNote)
+    structured, errors = _parts(parts, data, AttributeValidationNote)
     if unknown:
         errors.append(ForbiddenExtraKeysError("", kind, unknown))
     if errors:
         raise ClassValidationError("", errors, kind)
-    return kind(**made)
+    return kind(**structured)
 
 
 class _Part(NamedTuple):
-    """A type of something in a record, and what structures it: asking cattrs for that takes longer than to do it."""
+    """The type of a value in a record, and the function that structures it: looking that up takes longer than its call."""
 
     kind: Any
     structure: Callable[[object, Any], object]
@@ -144,19 +144,19 @@ def _part(kind: Any) -> _Part:
 
 @cache
 def _fields(kind: type[object]) -> Mapping[str, _Part]:
-    return {name: _part(of) for name, of in get_type_hints(kind).items()}
+    return {name: _part(hint) for name, hint in get_type_hints(kind).items()}
 
 
 def _parts(
     parts: Mapping[Any, _Part], data: Any, note: type[AttributeValidationNote | IterableValidationNote]
 ) -> tuple[dict[Any, object], list[Exception]]:
-    """Return the structured parts of *data* by key, and an error with a *note* for each other one."""
-    made, errors = {}, []
+    """Return the structured parts of *data* by key, and an error with a *note* for each of the others."""
+    structured, errors = {}, []
     for key, (kind, structure) in parts.items():
         try:
             value = data[key]
-            made[key] = value if type(value) is kind else structure(value, kind)
+            structured[key] = value if type(value) is kind else structure(value, kind)
         except Exception as error:  # noqa: BLE001 - any error of a hook means another form
             error.add_note(note("", key, kind))
             errors.append(error)
-    return made, errors
+    return structured, errors

@@ -32,7 +32,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 SCHEMA_VERSION = OLDEST_VERSION = 2
 """The version of today's tables, and the oldest one that can be upgraded to it."""
 LABELS = ("skill", "status", "conversation", "moved_at")
-"""What sessions can be found by without reading their records."""
+"""The labels by which sessions are found without reading their records."""
 LABEL_LENGTH = 200
 
 
@@ -87,7 +87,7 @@ Index("sessions_conversation", _sessions.c.conversation)
 
 
 def version_of(connection: Connection) -> int | None:
-    """Return the version of the tables, or `None` without tables; the transaction cannot be used any more then."""
+    """Return the version of the tables, or `None` without tables; then the transaction cannot be used any more."""
     try:
         return connection.execute(select(VERSION.c.version)).scalar()
     except (OperationalError, ProgrammingError) as error:
@@ -114,4 +114,4 @@ def upgrade_tables(connection: Connection) -> int:
 
 
 _UPGRADES: Mapping[int, Callable[[Connection], None]] = {}
-"""How tables of each version become those of the next one. An upgrade names tables and columns itself: it stays as it is."""
+"""How tables of each version become those of the next one. An upgrade names tables and columns itself, and never changes."""

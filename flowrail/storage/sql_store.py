@@ -63,12 +63,12 @@ class SqlFiles:
         self._key = key
 
     @property
-    def _mine(self) -> ColumnElement[bool]:
+    def _has_key(self) -> ColumnElement[bool]:
         return self._texts.c[0] == self._key
 
     def read(self, name: str, limit: int, what: str) -> bytes:
         """Return a text of at most *limit* bytes, or raise `DocumentError`."""
-        query = select(self._texts.c.data).where(self._mine, self._texts.c.name == name)
+        query = select(self._texts.c.data).where(self._has_key, self._texts.c.name == name)
         with self._database.reading() as connection:
             data: bytes | None = connection.execute(query).scalar()
         if data is None:
@@ -82,14 +82,14 @@ class SqlFiles:
     def write(self, name: str, data: bytes) -> None:
         """Replace a text, durably."""
         with self._database.changing(wait=WAIT_SECONDS) as connection:
-            connection.execute(delete(self._texts).where(self._mine, self._texts.c.name == name))
+            connection.execute(delete(self._texts).where(self._has_key, self._texts.c.name == name))
             connection.execute(
                 insert(self._texts).values({self._texts.c[0]: self._key, "name": name, "data": data})
             )
 
     def size(self, name: str) -> int:
         """Return the size of a text, or -1 if it does not exist."""
-        query = select(func.length(self._texts.c.data)).where(self._mine, self._texts.c.name == name)
+        query = select(func.length(self._texts.c.data)).where(self._has_key, self._texts.c.name == name)
         with self._database.reading() as connection:
             size: int | None = connection.execute(query).scalar()
         return -1 if size is None else size
@@ -97,7 +97,7 @@ class SqlFiles:
     def names(self) -> list[str]:
         """Return the names of the texts."""
         with self._database.reading() as connection:
-            return list(connection.execute(select(self._texts.c.name).where(self._mine)).scalars())
+            return list(connection.execute(select(self._texts.c.name).where(self._has_key)).scalars())
 
 
 class HeldRow(HeldEntry[T]):
@@ -142,7 +142,7 @@ class SqlStore(RecordStore[T]):
 
     @cached_property
     def append_statements(self) -> Sequence[str]:
-        """What adds a record if the row still names the record before it. PostgreSQL needs one statement."""
+        """The statements that add a record if the row still names the record before it. PostgreSQL needs only one."""
         values, records, _ = self.tables
         key: BindParameter[str] = bindparam("key")
         record: BindParameter[int] = bindparam("record")
@@ -175,7 +175,7 @@ class SqlStore(RecordStore[T]):
 
     @cached_property
     def _locked_text(self) -> str:
-        """The same under the lock of the row; a transaction on SQLite has the lock of the whole database."""
+        """The same query, which locks the row; a transaction on SQLite has the lock of the whole database."""
         locked = self._newest_query.with_for_update(of=self.tables.values)
         return self.database.compiled(locked)  # for SQLite without `FOR UPDATE`
 
@@ -183,8 +183,8 @@ class SqlStore(RecordStore[T]):
         """Return the number of the newest record and the size of all."""
         values = self.tables.values
         query = select(values.c.id, values.c.seq, values.c.bytes)
-        for label, wanted in labels.items():
-            query = query.where(values.c[label].in_([value[:LABEL_LENGTH] for value in wanted]))
+        for label, allowed in labels.items():
+            query = query.where(values.c[label].in_([value[:LABEL_LENGTH] for value in allowed]))
         if since:
             query = query.where(values.c.moved_at >= since)
         with self.database.reading() as connection:
@@ -226,11 +226,11 @@ class SqlStore(RecordStore[T]):
         line = next(self.lines(key), None)
         if line is None:
             raise self._kind.unknown(key, self.ids)
-        return journal.decoded(self.encoding(key), line, self._place(key), 1)
+        return journal.decoded(self.encoding(key), line, self._address_of(key), 1)
 
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldRow[T]]:
-        """Hold the lock and yield the session or handoff. What was appended is stored when the block ends."""
+        """Hold the lock and yield the session or handoff. Appended records are stored when the block ends."""
         with self.database.changing(wait) as connection:
             yield HeldRow(self, connection, key, *self._newest(connection, key, lock=True))
 
@@ -242,18 +242,18 @@ class SqlStore(RecordStore[T]):
         ):  # before the records, which can only have become more by then
             newest, _, _ = self._newest(connection, key)
         seq = -1
-        for record in journal.chained(self.encoding(key), self.lines(key), self._place(key)):
-            self._check_id(self._place(key), record, key)
+        for record in journal.chained(self.encoding(key), self.lines(key), self._address_of(key)):
+            self._check_id(self._address_of(key), record, key)
             yield record
             seq = record.seq
         if seq < newest.seq:
-            raise DamagedError(self._place(key), newest.seq + 1, "the newest record is missing")
+            raise DamagedError(self._address_of(key), newest.seq + 1, "the newest record is missing")
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
         newest, _ = self.newest(key)
         older = self._lines_before(key, newest.seq)
-        yield from journal.chained_backwards(self.encoding(key), newest, older, self._place(key))
+        yield from journal.chained_backwards(self.encoding(key), newest, older, self._address_of(key))
 
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all records as they were written, oldest first."""
@@ -264,11 +264,11 @@ class SqlStore(RecordStore[T]):
     def _rows(
         self, query: Select[*tuple[Any, ...]], column: ColumnElement[Any], after: object
     ) -> Iterator[Row[*tuple[Any, ...]]]:
-        """Yield the rows of *query* in the order of *column*, which is its first one and is unique, beginning after that."""
+        """Yield the rows of *query* with values greater than *after* in its first *column*, which is unique, in its order."""
         while True:
-            some = query.where(column > after).order_by(column).limit(_BATCH)
+            batch = query.where(column > after).order_by(column).limit(_BATCH)
             with self.database.reading() as connection:
-                rows = connection.execute(some).all()
+                rows = connection.execute(batch).all()
             yield from rows
             if len(rows) < _BATCH:
                 return
@@ -288,7 +288,7 @@ class SqlStore(RecordStore[T]):
             self.side_files(key).write(name, data)
 
     def delete(self, key: str) -> None:
-        """Delete it with all its records and texts."""
+        """Delete a session or handoff with all its records and texts."""
         values, records, texts = self.tables
         with self.database.changing(wait=WAIT_SECONDS) as connection:
             connection.execute(delete(texts).where(texts.c[0] == key))
@@ -296,7 +296,7 @@ class SqlStore(RecordStore[T]):
             connection.execute(delete(values).where(values.c.id == key))
 
     def side_files(self, key: str) -> SqlFiles:
-        """Return its long texts."""
+        """Return the long texts of a session or handoff."""
         return SqlFiles(self.database, self.tables, key)
 
     def encoding(self, key: str) -> Encoding[T]:
@@ -328,13 +328,13 @@ class SqlStore(RecordStore[T]):
     def _decoded(self, key: str, seq: int, line: bytes | None) -> T:
         """Return the newest record of an id from its line."""
         if line is None:
-            raise DamagedError(self._place(key), seq + 1, "the newest record is missing")
-        record = journal.decoded(self.encoding(key), line, self._place(key), seq + 1)
-        self._check_id(self._place(key), record, key)
+            raise DamagedError(self._address_of(key), seq + 1, "the newest record is missing")
+        record = journal.decoded(self.encoding(key), line, self._address_of(key), seq + 1)
+        self._check_id(self._address_of(key), record, key)
         return record
 
     def _lines_before(self, key: str, seq: int) -> Iterator[bytes]:
-        """Yield the lines of the records before *seq*, newest first. Few are asked for at first."""
+        """Yield the lines of the records before *seq*, newest first. The first query asks for few."""
         records, batch = self.tables.records, 10
         query = (
             select(records.c.seq, records.c.line).where(records.c[0] == key).order_by(records.c.seq.desc())
@@ -343,11 +343,11 @@ class SqlStore(RecordStore[T]):
             with self.database.reading() as connection:
                 rows = connection.execute(query.where(records.c.seq < seq).limit(batch)).all()
             if not rows:
-                raise DamagedError(self._place(key), seq, "the record is missing")
+                raise DamagedError(self._address_of(key), seq, "the record is missing")
             yield from (line for _, line in rows)
             seq, batch = rows[-1][0], _BATCH
 
-    def _place(self, key: str) -> str:
+    def _address_of(self, key: str) -> str:
         return f"{self.database.shown}#{key}"
 
 

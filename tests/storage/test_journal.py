@@ -156,7 +156,7 @@ def sealed(body: object) -> bytes:
         {"seq": 0, "text": "a", "prev": "", "colour": "red"},
     ],
 )
-def test_a_record_of_another_form_is_refused_with_its_place(tmp_path: Path, body: object) -> None:
+def test_a_record_of_another_form_is_refused_with_its_line(tmp_path: Path, body: object) -> None:
     (tmp_path / "journal.jsonl").write_bytes(sealed(body))
 
     with pytest.raises(DamagedError, match=r"journal\.jsonl:1: ") as caught:

@@ -54,7 +54,7 @@ def test_a_lock_ends_when_its_process_is_killed(tmp_path: Path, holder: subproce
         assert (tmp_path / "lock").read_text().strip() == str(os.getpid())
 
 
-def test_a_lock_ends_with_its_block_however_that_ends_and_its_file_stays_private(tmp_path: Path) -> None:
+def test_a_lock_ends_with_its_block_even_after_an_error_and_its_file_stays_private(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), locked(tmp_path / "lock", wait=0, what="the session"):
         raise RuntimeError
 
@@ -78,7 +78,7 @@ def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
 
     processes = [subprocess.Popen(python(code, tmp_path)) for _ in range(4)]
 
-    assert [each.wait(timeout=60) for each in processes] == [0] * 4
+    assert [process.wait(timeout=60) for process in processes] == [0] * 4
     assert (tmp_path / "count").read_text() == "80"
 
 

@@ -28,18 +28,18 @@ def session(tmp_path: Path, owner: Owner) -> Path:
     return folder
 
 
-def test_the_mark_holds_for_its_user_place_and_first_record_only(
+def test_the_mark_holds_for_its_user_path_and_first_record_only(
     tmp_path: Path, owner: Owner, session: Path
 ) -> None:
-    elsewhere = tmp_path / "clone" / "sessions" / session.name
-    shutil.copytree(session, elsewhere)
-    other_name = session.with_name("x-abcdeg")
-    shutil.copytree(session, other_name)
+    clone = tmp_path / "clone" / "sessions" / session.name
+    shutil.copytree(session, clone)
+    renamed = session.with_name("x-abcdeg")
+    shutil.copytree(session, renamed)
 
     assert owner.owns(str(session), FIRST)
     assert not owner.owns(str(session), "b" * 64)
-    assert not owner.owns(str(elsewhere), FIRST)
-    assert not owner.owns(str(other_name), FIRST)
+    assert not owner.owns(str(clone), FIRST)
+    assert not owner.owns(str(renamed), FIRST)
     assert not Owner(str(tmp_path / "another")).owns(str(session), FIRST)
 
 

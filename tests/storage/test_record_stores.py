@@ -26,7 +26,7 @@ from flowrail.text import limits
 
 
 class Entry(NamedTuple):
-    """A record: a text, and its place in the chain."""
+    """A record: a text, and its position in the chain."""
 
     seq: int
     prev: str
@@ -42,7 +42,7 @@ def kind() -> Kind[Entry]:
 
         return Encoding(encode, lambda data, _: Entry(**data))
 
-    def unknown(key: str, _others: Callable[[], list[str]]) -> FlowError:
+    def unknown(key: str, _known_ids: Callable[[], list[str]]) -> FlowError:
         return UsageError(f"unknown {key}", hint="")
 
     return Kind(
@@ -63,13 +63,13 @@ def database() -> Iterator[Callable[[str], Database]]:
     """Return a function that opens a database as another process would; all are closed after the test."""
     opened: list[Database] = []
 
-    def open_one(address: str) -> Database:
+    def open_database(address: str) -> Database:
         opened.append(Database(address))
         return opened[-1]
 
-    yield open_one
-    for each in opened:
-        each.close()
+    yield open_database
+    for database in opened:
+        database.close()
 
 
 @pytest.fixture(params=["files", "sqlite", "postgresql"])
@@ -109,21 +109,21 @@ def test_records_are_read_in_both_directions_and_follow_each_other(open_store: O
     assert store.ids() == [key]
 
 
-def test_the_newest_records_of_all_are_read_and_one_that_is_damaged_is_an_error_of_its_own(
+def test_the_newest_record_of_each_session_is_read_and_a_damaged_one_is_an_error(
     open_store: Open,
 ) -> None:
     store = open_store()
     keys = sorted(started(store) for _ in range(3))
     add(store, keys[0], "second")
-    other = store.new_id("work")
-    store.create(other, Entry(0, "", keys[0], "of another session"), {})
+    damaged = store.new_id("work")
+    store.create(damaged, Entry(0, "", keys[0], "of another session"), {})
 
-    found = dict(open_store().newest_of_all())
+    newest = dict(open_store().newest_of_all())
 
-    assert sorted(found) == sorted([*keys, other])
-    assert [found[key]().text for key in keys] == ["second", "first", "first"]
+    assert sorted(newest) == sorted([*keys, damaged])
+    assert [newest[key]().text for key in keys] == ["second", "first", "first"]
     with pytest.raises(DamagedError):
-        found[other]()
+        newest[damaged]()
 
 
 def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
@@ -168,14 +168,14 @@ def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
 
 def test_the_stamp_of_a_session_changes_with_each_record(open_store: Open) -> None:
     store = open_store()
-    key, other = started(store), started(store)
+    changed, unchanged = started(store), started(store)
     before = store.stamps()
 
-    add(open_store(), key, "second")
+    add(open_store(), changed, "second")
     after = store.stamps()
 
-    assert after[key] != before[key]
-    assert after[other] == before[other]
+    assert after[changed] != before[changed]
+    assert after[unchanged] == before[unchanged]
 
 
 def test_texts_are_kept_and_deleted_with_their_session(open_store: Open) -> None:
@@ -192,7 +192,7 @@ def test_texts_are_kept_and_deleted_with_their_session(open_store: Open) -> None
         open_store().newest(key)
 
 
-def test_of_damaged_records_nothing_is_restored(open_store: Open) -> None:
+def test_damaged_records_are_not_restored(open_store: Open) -> None:
     store = open_store()
     (line,) = store.lines(started(store))
     key = "other-abcdef"
@@ -203,7 +203,7 @@ def test_of_damaged_records_nothing_is_restored(open_store: Open) -> None:
     assert open_store().side_files(key).size("texts/long") == -1
 
 
-def test_of_many_processes_that_add_the_same_record_one_wins(open_store: Open) -> None:
+def test_only_one_of_many_processes_can_add_the_same_record(open_store: Open) -> None:
     key = started(open_store())
     processes, gate = 6, multiprocessing.get_context("fork").Barrier(6)
     results = multiprocessing.get_context("fork").Queue()

@@ -121,7 +121,7 @@ def test_a_text_that_is_not_as_it_was_written_is_refused(
         loaded(tmp_path, name, size)
 
     assert (caught.value.code, caught.value.exit_status) == ("TEXT_DAMAGED", 3)
-    assert name in caught.value.what
+    assert name in caught.value.problem
 
 
 @pytest.mark.parametrize(
