@@ -50,7 +50,7 @@ def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
     hook = Hook(hook_input, *environment)
     if not _in_database(hook):
         return _answer(event, hook)
-    if event in _BEFORE_AND_AFTER_TOOLS and "flow" not in str(hook.input.given.get("command", "")):
+    if event in _BEFORE_AND_AFTER_TOOLS and "flow" not in str(hook.input.tool_input.get("command", "")):
         return NOTHING  # these events are too frequent to open a database
     with _time_limit(DATABASE_SECONDS):
         return _answer(event, hook)
@@ -87,13 +87,13 @@ def _session_start(hook: Hook) -> FirstLook:
         begin_reading(hook.state, hook.input.host)
     folders = _session_folders(hook)
     if _in_database(hook):  # a team may have many sessions in it
-        found = _own(hook)
+        glances = _own(hook)
     else:
-        found = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
+        glances = [glance for folder in folders for glance in fast_lookup.open_sessions(folder)]
     if hook.input.host is not None:
         for folder in folders:
-            found += _lookup(folder).ended_sessions_of(folder, hook.input.host)
-    return FirstLook(tuple(glance for glance in found if not glance.is_child))
+            glances += _lookup(folder).ended_sessions_of(folder, hook.input.host)
+    return FirstLook(tuple(glance for glance in glances if not glance.is_child))
 
 
 def _session_end(hook: Hook) -> FirstLook:
@@ -120,9 +120,11 @@ def _subagent_stop(hook: Hook) -> FirstLook:
 def _pre_tool_use(hook: Hook) -> FirstLook:
     if not hook.input.tool or _in_database(hook):
         return NOTHING_FOUND
-    found = _worked_on(hook)
-    rules = [_forbidding_rule(glance, hook) for glance in found]
-    forbidding_sessions = tuple(glance for glance, rule in zip(found, rules, strict=True) if rule is not None)
+    glances = _worked_on(hook)
+    rules = [_forbidding_rule(glance, hook) for glance in glances]
+    forbidding_sessions = tuple(
+        glance for glance, rule in zip(glances, rules, strict=True) if rule is not None
+    )
     return FirstLook(forbidding_sessions, tuple(rule for rule in rules if rule is not None))
 
 
@@ -130,13 +132,13 @@ def _forbidding_rule(glance: SessionGlance, hook: Hook) -> str | None:
     """Return the rule of a session's step that the tool meets."""
     rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
     project = _project(glance, hook)
-    used = ToolUse(hook.input.tool, hook.input.given, hook.input.cwd, project, hook.home)
+    used = ToolUse(hook.input.tool, hook.input.tool_input, hook.input.cwd, project, hook.home)
     return forbidding(rules, used) if isinstance(rules, list) else None
 
 
 def _post_tool_use(hook: Hook) -> FirstLook:
     """Return the sessions in which the command is evidence; note the session or dispatch that a sub-agent claimed."""
-    command = hook.input.given.get("command", "")
+    command = hook.input.tool_input.get("command", "")
     if hook.input.tool not in SHELLS or not isinstance(command, str):
         return NOTHING_FOUND
     if hook.input.agent is not None and "flow" in command:
@@ -160,7 +162,7 @@ def _note_claim(agent: str, command: str, hook: Hook) -> None:
 
 def _post_tool_use_failure(hook: Hook) -> FirstLook:
     """Return the sessions in which a failed command is evidence."""
-    is_shell = hook.input.tool in SHELLS and isinstance(hook.input.given.get("command"), str)
+    is_shell = hook.input.tool in SHELLS and isinstance(hook.input.tool_input.get("command"), str)
     if not is_shell or hook.input.interrupted:
         return NOTHING_FOUND
     return _demanding_commands(hook)
@@ -171,8 +173,8 @@ def _has_ended(hook: Hook) -> bool:
 
     Hosts whose answer has another form report failed commands in the same way, so their events prove nothing.
     """
-    given, response = hook.input.given, hook.input.response
-    if given.get("run_in_background") or "stdout" not in response:
+    tool_input, response = hook.input.tool_input, hook.input.response
+    if tool_input.get("run_in_background") or "stdout" not in response:
         return False
     return not any(
         response.get(name) for name in ("interrupted", "backgroundTaskId", "returnCodeInterpretation")
@@ -183,20 +185,22 @@ def _demanding_commands(hook: Hook) -> FirstLook:
     """Return the sessions of the caller whose current step demands that a command succeeds."""
     if _in_database(hook):
         return NOTHING_FOUND
-    found = _worked_on(hook)
+    glances = _worked_on(hook)
     return FirstLook(
         tuple(
-            glance for glance in found if _RUN_WORD in str(fast_lookup.step_of(glance, _RUN).get("evidence"))
+            glance
+            for glance in glances
+            if _RUN_WORD in str(fast_lookup.step_of(glance, _RUN).get("evidence"))
         )
     )
 
 
 def _claim_in(folder: SessionFolder, named: subagents.NamedWork) -> Claim | None:
     """Return the claim that a command names: a child session, or a dispatch that was just claimed."""
-    found = _lookup(folder).session_at(folder, named.session)
-    if found is None:
+    match = _lookup(folder).session_at(folder, named.session)
+    if match is None:
         return None
-    glance, session = found
+    glance, session = match
     store = "" if folder.address else folder.path
     if named.dispatch is None:
         return Claim(store, glance.id) if glance.is_child else None
@@ -218,12 +222,12 @@ def _own(hook: Hook) -> list[SessionGlance]:
     """Return the open sessions of this conversation, newest first."""
     if not hook.input.conversations:
         return []
-    found = [
+    glances = [
         glance
         for folder in _session_folders(hook)
         for glance in _lookup(folder).sessions_of(folder, hook.input.conversations)
     ]
-    return sorted(found, key=lambda glance: glance.moved_at, reverse=True)
+    return sorted(glances, key=lambda glance: glance.moved_at, reverse=True)
 
 
 def _worked_on(hook: Hook) -> list[SessionGlance]:
@@ -278,8 +282,8 @@ def _child_of(hook: Hook) -> SessionGlance | None:
     claim = subagents.claim_of(hook.state, hook.input.agent)
     if claim is not None:
         folder = _folder_of(claim, hook)
-        found = _lookup(folder).session_at(folder, claim.session) if folder is not None else None
-        return found[0] if found is not None and claim.dispatch is None else None
+        match = _lookup(folder).session_at(folder, claim.session) if folder is not None else None
+        return match[0] if match is not None and claim.dispatch is None else None
     # A host may give each sub-agent a conversation of its own, which then claimed the work.
     own = [glance for glance in _own(hook._replace(input=hook.input._replace(host=None))) if glance.is_child]
     return own[0] if own else None

@@ -23,9 +23,9 @@ def _store_of(folder: SessionFolder) -> Store:
 
 def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
     """Yield the open sessions that belong to one of *conversations*, in their order."""
-    found = _sessions(folder, conversations)
+    sessions = _sessions(folder, conversations)
     for conversation in conversations:
-        for session in found:
+        for session in sessions:
             if session.is_open and session.belongs_to((conversation,)):
                 yield _glance(folder, session)
 
@@ -47,11 +47,11 @@ def session_at(folder: SessionFolder, session_id: str) -> tuple[SessionGlance, M
 
 def _sessions(folder: SessionFolder, conversations: Sequence[str]) -> list[Session]:
     store = _store_of(folder)
-    found = []
+    sessions = []
     for session_id in store.ids_of_conversations(conversations):
         with suppress(FlowError):
-            found.append(store.read(session_id).session)
-    return found
+            sessions.append(store.read(session_id).session)
+    return sessions
 
 
 def _glance(folder: SessionFolder, session: Session) -> SessionGlance:

@@ -77,7 +77,7 @@ def answer(event: str, look: FirstLook, hook: Hook) -> Answer:
         _release(look.sessions, hook)
     elif event in {POST_TOOL_USE, POST_TOOL_USE_FAILURE}:
         for glance in look.sessions:
-            observe(glance, str(hook.input.given["command"]), hook)
+            observe(glance, str(hook.input.tool_input["command"]), hook)
     elif event == PRE_TOOL_USE:
         for glance, rule in zip(look.sessions, look.rules, strict=True):
             reason = _denial(glance, rule, hook)
@@ -90,23 +90,23 @@ def answer(event: str, look: FirstLook, hook: Hook) -> Answer:
     return NOTHING
 
 
-def _open_sessions(found: Sequence[SessionGlance], hook: Hook) -> Answer:
+def _open_sessions(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
     """Return the open sessions with the command that shows each, those of this conversation first."""
-    newest = sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_READ]
-    seen = [one for glance in newest if (one := _seen(glance, hook)) is not None]
-    seen = [one for one in seen if one.session.is_open or _is_recent(one.session, hook.now())]
-    seen.sort(key=lambda one: one.session.moved_at, reverse=True)
-    seen.sort(key=lambda one: not one.session.belongs_to(hook.input.conversations))
-    seen.sort(key=lambda one: not one.session.is_open)
-    if not seen:
+    newest = sorted(glances, key=lambda glance: glance.moved_at, reverse=True)[:MOST_READ]
+    sessions = [seen for glance in newest if (seen := _seen(glance, hook)) is not None]
+    sessions = [seen for seen in sessions if seen.session.is_open or _is_recent(seen.session, hook.now())]
+    sessions.sort(key=lambda seen: seen.session.moved_at, reverse=True)
+    sessions.sort(key=lambda seen: not seen.session.belongs_to(hook.input.conversations))
+    sessions.sort(key=lambda seen: not seen.session.is_open)
+    if not sessions:
         return NOTHING
-    lines = [_description(one, hook) for one in seen]
+    lines = [_description(seen, hook) for seen in sessions]
     return context("\n".join(_fitting(["Sessions of `flow` in this folder:", *lines])))
 
 
-def _hold(found: Sequence[SessionGlance], hook: Hook) -> Answer:
+def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
     """Return the answer that keeps an agent working on the first session that needs it, and count it there."""
-    for glance in found:
+    for glance in glances:
         store = _store(glance.folder, hook)
         if store is None:
             continue
@@ -122,9 +122,11 @@ def _hold(found: Sequence[SessionGlance], hook: Hook) -> Answer:
                     continue
                 if FLEET in hook.environ and any(not known.ended for known in session.dispatches):
                     continue  # workers run them, and start an agent again afterwards
-                kept = change.kept.session
-                kept = kept if kept.host else kept.bound_to(hook.input.host)
-                change.commit(kept.held_again(progress), kind=HELD, at=now, by=_BY, note={"times": times + 1})
+                bound = change.kept.session
+                bound = bound if bound.host else bound.bound_to(hook.input.host)
+                change.commit(
+                    bound.held_again(progress), kind=HELD, at=now, by=_BY, note={"times": times + 1}
+                )
         except (FlowError, LockTimeoutError):
             continue
         session = _with_agents(store, session)
@@ -159,10 +161,10 @@ def _hold_dispatch(agent: str, claim: Claim, folder: SessionFolder | None, hook:
 
 def _denial(glance: SessionGlance, rule: str, hook: Hook) -> str | None:
     """Return why a tool is denied now, or `None` if the session has changed since the first look."""
-    kept = _read(glance, hook)
-    if kept is None or kept.session.step != glance.step or not kept.session.is_open:
+    stored = _read(glance, hook)
+    if stored is None or stored.session.step != glance.step or not stored.session.is_open:
         return None
-    session = kept.session
+    session = stored.session
     if not (session.parent or session.belongs_to(hook.input.conversations)):
         return None
     return (
@@ -171,9 +173,9 @@ def _denial(glance: SessionGlance, rule: str, hook: Hook) -> str | None:
     )
 
 
-def _release(found: Sequence[SessionGlance], hook: Hook) -> None:
+def _release(glances: Sequence[SessionGlance], hook: Hook) -> None:
     """Record that the conversation of these sessions has ended, so that another one may continue them."""
-    for glance in found:
+    for glance in glances:
         store = _store(glance.folder, hook)
         if store is not None and hook.input.host is not None:
             release(store, [glance.id], hook.input.host, at=hook.now(), by=_BY)
@@ -286,10 +288,10 @@ def _position(seen: _Seen) -> str:
 
 def _seen(glance: SessionGlance, hook: Hook) -> _Seen | None:
     """Return a session that belongs to no other session, as it is now."""
-    store, kept = _store(glance.folder, hook), _read(glance, hook)
-    if store is None or kept is None or kept.session.parent or kept.session.status == ABANDONED:
+    store, stored = _store(glance.folder, hook), _read(glance, hook)
+    if store is None or stored is None or stored.session.parent or stored.session.status == ABANDONED:
         return None
-    return _Seen(glance, _with_agents(store, kept.session), _steps(store, glance.id))
+    return _Seen(glance, _with_agents(store, stored.session), _steps(store, glance.id))
 
 
 def _with_agents(store: Store, session: Session) -> Session:

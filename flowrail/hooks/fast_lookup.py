@@ -79,12 +79,12 @@ def session_folders(cwd: str, environ: Mapping[str, str], home: str) -> list[Ses
     if named:
         path = os.path.abspath(os.path.join(cwd, named))
         return [SessionFolder(path, path)]
-    found = [SessionFolder(os.path.join(find_project_root(cwd), ".flow"), None)]
+    folders = [SessionFolder(os.path.join(find_project_root(cwd), ".flow"), None)]
     project = environ.get("CLAUDE_PROJECT_DIR", "")
     if os.path.isabs(project):
         path = os.path.join(find_project_root(project), ".flow")
-        found += [SessionFolder(path, path)] if path != found[0].path else []
-    return found
+        folders += [SessionFolder(path, path)] if path != folders[0].path else []
+    return folders
 
 
 def open_sessions(folder: SessionFolder) -> Iterator[SessionGlance]:
@@ -103,9 +103,11 @@ def ended_sessions_of(folder: SessionFolder, conversation: str) -> Iterator[Sess
 def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
     """Yield the open sessions that belong to one of *conversations*, in their order."""
     marks = tuple(f'"{conversation}"'.encode() for conversation in conversations)
-    found = [(glance, host) for glance, host in _snapshots(folder, marks) if _is_one_of(host, conversations)]
+    matches = [
+        (glance, host) for glance, host in _snapshots(folder, marks) if _is_one_of(host, conversations)
+    ]
     for conversation in conversations:
-        yield from (glance for glance, host in found if host.get("id") == conversation)
+        yield from (glance for glance, host in matches if host.get("id") == conversation)
 
 
 def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, object]:

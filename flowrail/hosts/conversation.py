@@ -1,7 +1,7 @@
 """Which conversation of a host runs a command, and which reference texts it has read.
 
 A step prints each reference text once in a conversation. The hook at the start of a conversation, including after a
-compaction, begins the list of texts. Without that hook nobody knows what the agent still has in its context, so there
+compaction, begins the list of texts. Without that hook it is unknown what the agent still has in its context, so there
 is no list and every text is printed. Hooks import this for every tool that an agent uses.
 """
 
@@ -34,7 +34,7 @@ _ID = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
 
 def host_id(environ: Mapping[str, str]) -> str | None:
     """Return the conversation that a command was called in, by its host's id."""
-    return next((found for name in VARIABLES if (found := usable(environ.get(name)))), None)
+    return next((conversation for name in VARIABLES if (conversation := usable(environ.get(name)))), None)
 
 
 def usable(value: object) -> str | None:

@@ -48,7 +48,7 @@ class HookInput(NamedTuple):
     cwd: str = ""
     source: str = ""
     tool: str = ""
-    given: Mapping[str, Any] = {}
+    tool_input: Mapping[str, Any] = {}
     background: bool | None = None
     response: Mapping[str, Any] = {}
     error: str = ""
@@ -58,7 +58,7 @@ class HookInput(NamedTuple):
     @property
     def conversations(self) -> tuple[str, ...]:
         """The ids that a session of this agent may be bound to: its own, then the conversation's."""
-        return tuple(each for each in (self.agent, self.host) if each)
+        return tuple(conversation for conversation in (self.agent, self.host) if conversation)
 
 
 def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
@@ -69,7 +69,7 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
         return None
     if not isinstance(received, dict):
         return None
-    given, tasks = received.get("tool_input"), received.get("background_tasks")
+    tool_input, tasks = received.get("tool_input"), received.get("background_tasks")
     response, took = received.get("tool_response"), received.get("duration_ms")
     return HookInput(
         host=usable(received.get("session_id")) or host_id(environ),
@@ -77,7 +77,7 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
         cwd=_text(received, "cwd"),
         source=_text(received, "source"),
         tool=_text(received, "tool_name"),
-        given=given if isinstance(given, dict) else {},
+        tool_input=tool_input if isinstance(tool_input, dict) else {},
         background=bool(tasks) if isinstance(tasks, list) else None,
         response=response if isinstance(response, dict) else {},
         error=_text(received, "error"),

@@ -110,12 +110,12 @@ def settings_file(host: str, to: str, *, cwd: str, home: str, environ: Mapping[s
 
 def settings_files(cwd: str, home: str, environ: Mapping[str, str]) -> list[SettingsFile]:
     """Return every file that may hold our hooks."""
-    found = [
+    files = [
         settings_file(host, to, cwd=cwd, home=home, environ=environ)
         for host in HOSTS
         for to in ("project", "home")
     ]
-    return list({os.path.realpath(file.path): file for file in found}.values())
+    return list({os.path.realpath(file.path): file for file in files}.values())
 
 
 def hooks(forbidden: Iterable[str] = ()) -> dict[str, list[Settings]]:
@@ -239,8 +239,8 @@ def _has(group: Settings, entry: Settings) -> bool:
     """Return whether a group has the command of *entry* and is called for at least its tools."""
     if not set(_commands(entry)) <= set(_commands(group)):
         return False
-    needed, given = str(entry.get("matcher", "")).split("|"), str(group.get("matcher", ""))
-    return given in {"", "*"} or set(needed) <= set(given.split("|"))
+    needed, matcher = str(entry.get("matcher", "")).split("|"), str(group.get("matcher", ""))
+    return matcher in {"", "*"} or set(needed) <= set(matcher.split("|"))
 
 
 def _commands(group: Settings) -> list[str]:
@@ -316,8 +316,8 @@ def _parse(text: str | None, source: str) -> Settings:
 
 def _format(settings: Settings, before: str | None) -> str:
     """Return *settings* as text, indented as *before* is."""
-    found = re.search(r"\n([ \t]+)\"", before or "")
-    return json.dumps(settings, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
+    indent = re.search(r"\n([ \t]+)\"", before or "")
+    return json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False) + "\n"
 
 
 def _mode(path: str) -> int:

@@ -202,10 +202,10 @@ class Tools:
             guidance = steps.resume(world, session).guidance
             return ToolAnswer(standing(guidance, self.show), render(guidance, self.show))
         items = [
-            session_item(found.kept, store=world.shown_store)
-            if found.kept
-            else broken_item(found.id, found.problem)
-            for found in summaries(world.store)
+            session_item(listed.kept, store=world.shown_store)
+            if listed.kept
+            else broken_item(listed.id, listed.problem)
+            for listed in summaries(world.store)
         ]
         keys = ("session", "topic", "status", "step", "moved_at", "error")
         rows = [[str(item.get(key) or "") for key in keys] for item in items]
@@ -250,7 +250,7 @@ class Tools:
         remember: Remember = "",
     ) -> ToolAnswer:
         """Record the user's answers to the open questions of a session and show what comes next."""
-        labels = {name: given if isinstance(given, list) else [given] for name, given in answers.items()}
+        labels = {name: choice if isinstance(choice, list) else [choice] for name, choice in answers.items()}
         return self._step(
             running_questions.answer(self.world, session, labels, reason, found=found, remember=remember)
         )
@@ -326,16 +326,19 @@ class Tools:
         """
         world = self.world
         if action == "list":
-            home, found = findings.list_findings(world, session)
-            rows = [[one.id, one.severity, "open" if one.is_open else "resolved", one.text] for one in found]
+            home, recorded = findings.list_findings(world, session)
+            rows = [
+                [stored.id, stored.severity, "open" if stored.is_open else "resolved", stored.text]
+                for stored in recorded
+            ]
             head = ["id", "severity", "state", "what"]
             shown = table(head, rows) if rows else f"no finding recorded in {home}, where the gate decides"
-            return ToolAnswer(shown, {"findings": [finding_data(home, one) for one in found]})
+            return ToolAnswer(shown, {"findings": [finding_data(home, stored) for stored in recorded]})
         if action == "resolve":
             settled = _needed(finding, "finding", action)
-            home, one = findings.resolve_finding(world, session, settled, note, token=token)
-            return ToolAnswer(f"{one.id} is resolved", finding_data(home, one))
-        home, one = findings.add_finding(
+            home, resolved = findings.resolve_finding(world, session, settled, note, token=token)
+            return ToolAnswer(f"{resolved.id} is resolved", finding_data(home, resolved))
+        home, added = findings.add_finding(
             world,
             session,
             severity=_needed(severity, "severity", action),
@@ -344,8 +347,8 @@ class Tools:
             item=item,
             token=token,
         )
-        shown = f"{one.id} {one.severity} recorded in {home}, where the gate decides"
-        return ToolAnswer(shown, finding_data(home, one))
+        shown = f"{added.id} {added.severity} recorded in {home}, where the gate decides"
+        return ToolAnswer(shown, finding_data(home, added))
 
     def discover(
         self,
@@ -368,13 +371,13 @@ class Tools:
                 for item in items
             ]
             return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
-        found = self.handoffs.discover()
+        discovery = self.handoffs.discover()
         receivers, chain, synthesis = known_work(world.store, session, problem_type)
         query = Query(
             tuple(categories), source, inputs=tuple(inputs), text=text, history=receivers, chain=chain
         )
-        menu = offer(found, MenuRequest(query, synthesis), top=None)
-        return ToolAnswer(plain_text(as_menu.report(menu, found)), as_menu.data(menu, found))
+        menu = offer(discovery, MenuRequest(query, synthesis), top=None)
+        return ToolAnswer(plain_text(as_menu.report(menu, discovery)), as_menu.data(menu, discovery))
 
     def handoff(
         self,
@@ -407,7 +410,7 @@ class Tools:
         if action == "status":
             if handoff:
                 return self._handoff(handoff_data(context, context.handoffs.read(handoff)))
-            items = [handoff_data(context, one) for one in context.handoffs.own_ones() if one.is_open]
+            items = [handoff_data(context, own) for own in context.handoffs.own_ones() if own.is_open]
             return ToolAnswer(plain_text(handoff_page.list_report(items)), {"handoffs": items})
         if action == "receive":
             payload = _needed(file, "file", action)
@@ -431,7 +434,7 @@ class Tools:
         else:
             skill = _needed(target, "target", action)
             source = session or session_to_hand_off(
-                world, lambda found: context.command("handoff send", skill, session=found)
+                world, lambda session_id: context.command("handoff send", skill, session=session_id)
             )
             sent = send(context, request._replace(target=skill, session=source))
         return self._handoff(handoff_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes))
@@ -543,13 +546,13 @@ def call_of(command: Command, store: str | None) -> ToolCall | None:
     verb, _, action = command.verb.partition(" ")
     tool = "discover" if command.verb == "handoff targets" else _TOOLS.get(verb, verb)
     fixed = _FIXED.get(command.verb, {"action": action} if action else {})
-    given = dict(zip(names, command.arguments, strict=False))
+    arguments = dict(zip(names, command.arguments, strict=False))
     options = {
         _RENAMED.get(name, name): dict(value) if isinstance(value, Mapping) else value
         for name, value in command.options.items()
         if name not in _NOT_FOR_TOOLS and value != {}
     }
-    return ToolCall(tool, {**fixed, **given, **options})
+    return ToolCall(tool, {**fixed, **arguments, **options})
 
 
 def with_calls(value: Any, store: str | None) -> Any:

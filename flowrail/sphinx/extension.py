@@ -68,10 +68,10 @@ class _Directive(SphinxDirective):
     def roots(self) -> tuple[Root, ...]:
         """Return the locations of skills: configured ones, the project, home."""
         home = os.path.expanduser("~")
-        here = str(self.env.srcdir)
-        own = [os.path.join(here, folder) for folder in self.config.flow_roots]
+        source_folder = str(self.env.srcdir)
+        own = [os.path.join(source_folder, folder) for folder in self.config.flow_roots]
         named = tuple(Root(os.path.normpath(folder), Scope.EXTRA, "flow_roots") for folder in own)
-        return (*named, *skill_roots(here, home, os.environ))
+        return (*named, *skill_roots(source_folder, home, os.environ))
 
 
 class FlowDiagram(_Directive):
@@ -115,7 +115,7 @@ def _steps_table(drawn: Picture) -> nodes.table:
         if node.is_step
     ]
     group = nodes.tgroup("", cols=len(head))
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     group += [nodes.colspec("", colwidth=min(WIDEST, wide + 2)) for wide in widths]
     group += nodes.thead("", _row(head))
     group += nodes.tbody("", *(_row(row) for row in rows))

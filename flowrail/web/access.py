@@ -1,4 +1,4 @@
-"""Who may use the page: requests from this browser to exactly this address, and nobody else.
+"""Access to the page: only requests from this browser to exactly this address are answered.
 
 The defence is against web pages in the same browser (DNS rebinding, forged requests) and against other users of the
 machine. It does not defend against the user's own account.
@@ -61,8 +61,8 @@ class Keys:
 
     def opens(self, headers: Headers) -> bool:
         """Return whether a request with these headers has the cookie."""
-        given = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
-        return hmac.compare_digest(given.encode(), self.cookie.encode())
+        cookie = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
+        return hmac.compare_digest(cookie.encode(), self.cookie.encode())
 
     def allows_change(self, headers: Headers) -> bool:
         """Return whether a request with these headers comes from one of our pages."""

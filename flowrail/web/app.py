@@ -34,7 +34,7 @@ STATUSES = {
 
 
 class Activity:
-    """What the server needs to know to stop when nobody looks: open pages, and when the last request came."""
+    """The open pages and the time of the last request, from which the server decides when to stop."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -139,9 +139,9 @@ def _answer(pages: Pages, session_id: str, body: Mapping[str, object]) -> None:
         raise UsageError(
             "an answer must name its questions", hint='send {"answers": {"question": ["option"]}}'
         )
-    given = {str(name): [str(word) for word in words] for name, words in answers.items()}
+    labels = {str(name): [str(word) for word in words] for name, words in answers.items()}
     reason = str(body.get("reason", ""))
-    questions.answer(pages.world, session_id, given, reason, expect=_revision(body))
+    questions.answer(pages.world, session_id, labels, reason, expect=_revision(body))
 
 
 def _approve(pages: Pages, session_id: str, body: Mapping[str, object]) -> None:

@@ -285,14 +285,14 @@ class Pages:
 
     def _fleet_status(self) -> FleetStatus | None:
         """Return what the fleet of the store does, or `None` if there is no fleet."""
-        here = self._environment
-        has_fleet = os.path.isdir(os.path.join(here.store_path, "fleet"))
-        is_shared = here.database is not None and not here.database.is_sqlite
+        environment = self._environment
+        has_fleet = os.path.isdir(os.path.join(environment.store_path, "fleet"))
+        is_shared = environment.database is not None and not environment.database.is_sqlite
         if find_spec("dbos") is None or not (has_fleet or is_shared):
             return None
         from flowrail.fleet.fleet import Fleet  # needs the extra `fleet`
 
-        with closing(Fleet(here)) as fleet:
+        with closing(Fleet(environment)) as fleet:
             return fleet.status(newest=NEWEST_RUNS)
 
     def error(self, error: FlowError) -> str:

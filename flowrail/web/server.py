@@ -1,4 +1,4 @@
-"""Serve the page on this machine until nobody has looked at it for a while."""
+"""Serve the page on this machine until no page has been open for a while."""
 
 from __future__ import annotations
 
