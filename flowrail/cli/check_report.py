@@ -49,8 +49,8 @@ def plain_report(reports: Sequence[CheckReport]) -> Report:
             where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
             yield f"{one_line(where)}: {one_line(finding.message)}"
             yield f"    {one_line(finding.remedy)}"
-    found = _counted(Counter(finding.severity for report in reports for finding in report.findings))
-    yield f"{_checked(reports)} checked{f': {found}' if found else ', nothing found'}"
+    counts = _counted(Counter(finding.severity for report in reports for finding in report.findings))
+    yield f"{_checked(reports)} checked{f': {counts}' if counts else ', nothing found'}"
 
 
 def terminal_report(reports: Sequence[CheckReport], *, cwd: str, width: int) -> Report:
@@ -76,10 +76,10 @@ def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
     """Yield each finding as a workflow command of GitHub Actions, which becomes an annotation of the file."""
     for report in reports:
         for finding in report.findings:
-            place = finding.place
+            location = finding.place
             values: dict[str, object] = {"file": _relative(report, finding, cwd)}
-            values |= {"line": place.line} if place.line else {}
-            values |= {"col": place.column} if place.column else {}
+            values |= {"line": location.line} if location.line else {}
+            values |= {"col": location.column} if location.column else {}
             values["title"] = f"{finding.code} in {report.address}"
             properties = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
             yield f"::{_level(finding)} {properties}::{_escaped(f'{finding.message}; {finding.remedy}')}"
@@ -88,17 +88,19 @@ def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
 def _with_source(
     report: CheckReport, finding: Finding, sources: _Sources, *, cwd: str, width: int
 ) -> Iterator[str | Line]:
-    place = finding.place
+    location = finding.place
     head = (status(finding.severity), " ", Span(finding.code, Style.TITLE), f": {one_line(finding.message)}")
     yield line(*head)
-    position = f"{f':{place.line}' if place.line else ''}{f':{place.column}' if place.column else ''}"
-    part = f" ({place.part})" if place.part else ""
+    position = (
+        f"{f':{location.line}' if location.line else ''}{f':{location.column}' if location.column else ''}"
+    )
+    part = f" ({location.part})" if location.part else ""
     yield line(Span("  --> ", Style.ACTIVE), one_line(f"{_relative(report, finding, cwd)}{position}{part}"))
-    source = visible(sources.line(_path(report, finding), place.line)).replace("\t", " ")
+    source = visible(sources.line(_path(report, finding), location.line)).replace("\t", " ")
     if source.strip():
-        number = str(place.line)
+        number = str(location.line)
         gap = " " * len(number)
-        shown, start, length = _window(source, place.column, max(20, width - len(number) - 3))
+        shown, start, length = _window(source, location.column, max(20, width - len(number) - 3))
         yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
         mark = Span("^" * length, status(finding.severity).style)
         yield Line((Span(f"{gap} | ", Style.ACTIVE), " " * start, mark), wraps=False)

@@ -34,7 +34,7 @@ def _environment(params: Params) -> Environment:
 
 
 def _skills(params: Params) -> Iterable[str]:
-    return [file.address for found in listing(_environment(params).roots) for file in workflows(found)]
+    return [file.address for skill in listing(_environment(params).roots) for file in workflows(skill)]
 
 
 def _steps(params: Params) -> Iterable[str]:

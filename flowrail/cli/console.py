@@ -57,8 +57,8 @@ class Terminal(NamedTuple):
 
     def rendered(self, report: Report) -> str:
         """Return a report as this terminal shows it."""
-        here = Environment()
-        view = View(here.now, here.cwd, here.home, self.utc)
+        environment = Environment()
+        view = View(environment.now, environment.cwd, environment.home, self.utc)
         target = self._buffered()
         for part in report:
             if isinstance(part, Table):
@@ -183,7 +183,7 @@ def _columns_that_fit(table: Table, cells: Sequence[Sequence[Text]], width: int)
     shown = [number for number in shown if not cells or any(row[number].plain for row in cells)]
     needed = {number: _least_width(table, cells, number) for number in shown}
     for number in reversed([*shown]):
-        if sum(needed[other] + _GAP for other in shown) - _GAP <= width:
+        if sum(needed[column] + _GAP for column in shown) - _GAP <= width:
             break
         if table.columns[number].optional:
             shown.remove(number)

@@ -85,7 +85,7 @@ class OwnCall(SessionCall):
     conversation = ""
 
 
-def read_text(name: str, *, what: str) -> tuple[str, str]:
+def read_text(name: str, *, label: str) -> tuple[str, str]:
     """Return the text of the file *name*, or of standard input for ``-``, and its name for messages."""
     source = "standard input" if name == "-" else name
     if name == "-":
@@ -93,7 +93,7 @@ def read_text(name: str, *, what: str) -> tuple[str, str]:
         if len(data) > limits.JSON_BYTES:
             raise DocumentError(f"has more than {limits.JSON_BYTES} bytes", hint="shorten it", place=source)
     else:
-        data = read_bounded(name, limit=limits.JSON_BYTES, what=what, follow=True)
+        data = read_bounded(name, limit=limits.JSON_BYTES, what=label, follow=True)
     return decode(data, source=source), source
 
 
@@ -128,7 +128,7 @@ def given_answers(texts: Sequence[str], asked: Callable[[], Sequence[str]]) -> d
 
 def read_facts(name: str) -> dict[str, object]:
     """Return the object in the file *name*, or on standard input for ``-``."""
-    text, source = read_text(name, what="the file of facts")
+    text, source = read_text(name, label="the file of facts")
     value = strict_json.load(text, source=source)
     if not isinstance(value, dict):
         raise DocumentError("does not contain a JSON object", hint='write {"name": value}', place=source)

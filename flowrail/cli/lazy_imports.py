@@ -98,8 +98,8 @@ def load_engine() -> None:
     import_module("flowrail.machines.engine.transitions")
 
 
-def _counted(one: str, many: str, count: int) -> str:
-    return one if count == 1 else many
+def _counted(singular: str, plural: str, count: int) -> str:
+    return singular if count == 1 else plural
 
 
 def _untranslated() -> ModuleType:

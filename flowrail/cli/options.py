@@ -77,21 +77,27 @@ class Call:
             output.report(shown)
 
     def require_approval(
-        self, question: str, lines: Iterable[str], *, digest: str, given: str | None, hint: str | Hint
+        self,
+        question: str,
+        lines: Iterable[str],
+        *,
+        digest: str,
+        expected_digest: str | None,
+        hint: str | Hint,
     ) -> None:
-        """Print what is to be approved, and ask a person; or compare with the digest of what a person looked at.
+        """Print the content to approve and ask a person, or compare its digest with the one that a person gave.
 
-        *digest* is that of the content now, *given* the one on the command line, if any.
+        *digest* is the digest of the current content. *expected_digest* is the one on the command line, if any.
         """
         shown = output.indented(lines)
         if not self.as_json:
             output.text(shown)
-        if given is None:
+        if expected_digest is None:
             is_seen = not self.as_json and output.is_shown_to_person()
             output.ask(question, shown="" if is_seen else shown, hint=hint, digest=digest)
-        elif given != digest:
+        elif expected_digest != digest:
             raise TrustError(
-                f"the digest is {digest}, not {given[:80]}",
+                f"the digest is {digest}, not {expected_digest[:80]}",
                 hint="read what changed before you approve it",
                 digest=digest,
             )

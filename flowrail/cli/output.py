@@ -34,27 +34,27 @@ def usual_form() -> str:
     return "text" if is_for_people() else "xml"
 
 
-def text(what: str) -> None:
+def text(message: str) -> None:
     """Print one answer, with control characters made visible."""
-    put(f"{visible(what)}\n")
+    put(f"{visible(message)}\n")
 
 
-def lines(what: Iterable[str]) -> None:
+def lines(texts: Iterable[str]) -> None:
     """Print one answer like `text`, line by line."""
     together()
-    for shown in what:
+    for shown in texts:
         with _answer_or_refusal():
             sys.stdout.write(f"{visible(shown)}\n")
     put("")
 
 
-def report(what: Report) -> None:
+def report(content: Report) -> None:
     """Print a report: as the terminal shows it, or as plain text in a pipe."""
     together()
     if is_for_people():
-        put(terminal().rendered(what))
+        put(terminal().rendered(content))
     else:
-        parts = ((part,) if isinstance(part, str) else part.plain_lines() for part in what)
+        parts = ((part,) if isinstance(part, str) else part.plain_lines() for part in content)
         lines(chain.from_iterable(parts))
 
 
@@ -70,16 +70,16 @@ def exact(document: str) -> None:
     put(f"{json_visible(document)}\n")
 
 
-def data(what: object) -> None:
+def data(value: object) -> None:
     """Print plain data as one JSON document."""
-    put(f"{document(what)}\n")
+    put(f"{document(value)}\n")
 
 
-def document(what: object) -> str:
+def document(value: object) -> str:
     """Return plain data as one JSON document, as it is printed."""
     import json  # 0.9 ms, which help does without
 
-    return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=_plain))
+    return json_visible(json.dumps(value, ensure_ascii=False, indent=1, default=_plain))
 
 
 def _plain(value: Any) -> object:
@@ -147,10 +147,10 @@ def keep_apart() -> None:
     together()
     sys.stdout.flush()
     with suppress(OSError):  # the descriptor is closed
-        kept = os.dup(1)
+        descriptor = os.dup(1)
         os.dup2(2, 1)
-        _commands[-1].callback(os.close, kept)
-        _commands[-1].callback(os.dup2, kept, 1)
+        _commands[-1].callback(os.close, descriptor)
+        _commands[-1].callback(os.dup2, descriptor, 1)
     _commands[-1].enter_context(redirect_stdout(sys.stderr))
 
 
@@ -160,25 +160,25 @@ def together() -> None:
         _commands[-1].close()
 
 
-def put(what: str) -> None:
+def put(part: str) -> None:
     """Write and flush a part of the answer."""
     together()
     with _answer_or_refusal():
-        sys.stdout.write(what)
+        sys.stdout.write(part)
         sys.stdout.flush()
 
 
-def put_bytes(what: bytes) -> None:
+def put_bytes(content: bytes) -> None:
     """Write an answer that is not text."""
     together()
     with _answer_or_refusal():
         sys.stdout.flush()
         buffer = getattr(sys.stdout, "buffer", None)
         if buffer is not None:
-            buffer.write(what)
+            buffer.write(content)
             buffer.flush()
         else:
-            sys.stdout.write(what.decode("latin-1"))
+            sys.stdout.write(content.decode("latin-1"))
 
 
 @contextmanager
@@ -196,10 +196,10 @@ def _answer_or_refusal() -> Iterator[None]:
         ) from None
 
 
-def tell(what: str) -> None:
+def tell(message: str) -> None:
     """Write to standard error; a failure is ignored."""
     try:
-        sys.stderr.write(what)
+        sys.stderr.write(message)
         sys.stderr.flush()
     except OSError:
         _give_up(sys.stderr)

@@ -87,9 +87,9 @@ def put(picture: Picture, form: str, *, into: str | None = None) -> None:
     put_document(made, into)
 
 
-def put_data(what: object, into: str | None) -> None:
+def put_data(value: object, into: str | None) -> None:
     """Print plain data as one JSON document, or write it to a file."""
-    put_document(output.document(what), into)
+    put_document(output.document(value), into)
 
 
 def put_document(made: str | bytes, into: str | None) -> None:

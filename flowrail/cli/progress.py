@@ -25,8 +25,8 @@ class ProgressBar:
     shows the bar.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, activity: str) -> None:
+        self._activity = activity
         self._shown_from = time.monotonic() + SHOWN_AFTER
         self._bar: Progress | None = None
 
@@ -39,19 +39,19 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def __call__(self, what: str, done: int, total: int | None) -> None:
+    def __call__(self, activity: str, done: int, total: int | None) -> None:
         """Say what is done now, and how much of how much is done."""
-        self._what = what
+        self._activity = activity
         if self._bar is None and sys.stderr.isatty() and time.monotonic() > self._shown_from:
             self._bar = output.terminal().progress()
             self._bar.add_task("")
             self._bar.start()
         if self._bar is not None:
             (task,) = self._bar.task_ids
-            self._bar.update(task, description=one_line(what), completed=done, total=total)
+            self._bar.update(task, description=one_line(activity), completed=done, total=total)
 
     def each(self, items: Iterable[T], total: int | None) -> Iterator[T]:
         """Yield *items*, and count them."""
         for number, item in enumerate(items):
-            self(self._what, number, total)
+            self(self._activity, number, total)
             yield item

@@ -89,11 +89,11 @@ def finish_command(
     OUTCOME is ok or fail. A late or second result is refused; the same result again prints the same
     answer. Prints the lines that the agent answers with.
     """
-    here = call.world
+    world = call.world
     if cancel and outcome is not None:
         raise UsageError(f"`{outcome[:40]}` and --cancel exclude each other", hint="leave one of them out")
     if cancel:
-        ended = dispatched_work.cancel(here, session_id, dispatch)
+        ended = dispatched_work.cancel(world, session_id, dispatch)
     elif outcome is None or token is None:
         raise UsageError(
             "the outcome and its token are missing",
@@ -102,7 +102,7 @@ def finish_command(
     else:
         facts = facts_of(assignments, facts_file)
         ended = dispatched_work.finish(
-            here, session_id, dispatch, outcome, token=token, facts=facts, found=found, remember=remember
+            world, session_id, dispatch, outcome, token=token, facts=facts, found=found, remember=remember
         )
     call.answer(ended_data(ended), visible("\n".join(result_lines(ended.answer, str))))
 
@@ -121,7 +121,7 @@ def ask_command(
     FILE holds the needs_user_input block or the same as JSON; - reads standard input. The session
     waits for the answers. Prints the block that the agent returns as its whole answer.
     """
-    text, source = read_text(file, what="the file of questions")
+    text, source = read_text(file, label="the file of questions")
     asked = parse_questions(text, source=source)
     put = questions.ask(call.world, session_id, asked, token=token, found=found, remember=remember)
     call.answer(put_data(put), put_text(put))
@@ -165,8 +165,8 @@ def answer_command(
     call.answer(as_data.render(answer.guidance), answered(answer.guidance, call.world.store.address))
 
 
-def _open_questions(here: World, session_id: str) -> list[str]:
-    return [question.id for question in here.store.read(session_id).session.questions if question.is_open]
+def _open_questions(world: World, session_id: str) -> list[str]:
+    return [question.id for question in world.store.read(session_id).session.questions if question.is_open]
 
 
 @SessionCall.command("add", "flow finding add planner-k3x9q2 --severity MUST --text 'no way back'")
@@ -194,7 +194,7 @@ def add_command(
     if (text is None) == (file is None):
         raise UsageError("exactly one of --text and --file is needed", hint="give one of them")
     if file is not None:
-        text, _ = read_text(file, what="the file of the finding")
+        text, _ = read_text(file, label="the file of the finding")
     home, finding = running_findings.add_finding(
         call.world, session_id, severity=severity, text=str(text), place=place, item=item, token=token
     )

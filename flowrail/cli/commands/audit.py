@@ -20,7 +20,7 @@ from flowrail.text.phrases import moment
 
 
 @HandoffCall.command("audit", "flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
-@click.argument("what", metavar="[ID|verify]", required=False)
+@click.argument("wanted", metavar="[ID|verify]", required=False)
 @click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs only.")
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
 @click.option("--since", metavar="WHEN", help="Only what changed since a date, or within 30m, 12h, 7d.")
@@ -29,7 +29,7 @@ from flowrail.text.phrases import moment
 @options.store
 def audit_command(
     call: HandoffCall,
-    what: str | None,
+    wanted: str | None,
     only_handoffs: bool,
     everything: bool,
     since: str | None,
@@ -42,15 +42,15 @@ def audit_command(
     """
     if only_handoffs and everything:
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
-    if what == "verify" and (only_handoffs or since is not None):
+    if wanted == "verify" and (only_handoffs or since is not None):
         raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
     context = call.context
-    if what == "verify":
+    if wanted == "verify":
         return _verify(call)
     report = audit(
         context.store,
         context.handoffs,
-        wanted=what,
+        wanted=wanted,
         with_sessions=not only_handoffs,
         since=None if since is None else _since(context, since),
     )
@@ -62,13 +62,13 @@ def _verify(call: HandoffCall) -> int:
     context = call.context
     output.collect_garbage()  # each session leaves an engine behind
     with ProgressBar("Verifying handoffs") as bar:
-        found = verify(context)
+        handoff_report = verify(context)
         bar("Verifying sessions", 0, None)
         ids = context.store.ids()
         verified = [*verify_all(context.store, bar.each(ids, len(ids)))]
-    known = {(finding.id, finding.code) for finding in found.findings}
+    known = {(finding.id, finding.code) for finding in handoff_report.findings}
     findings = [
-        *found.findings,
+        *handoff_report.findings,
         *(
             HandoffFinding(result.session, problem.code, f"{problem.place}: {problem.message}")
             for result in verified
@@ -76,7 +76,7 @@ def _verify(call: HandoffCall) -> int:
             if (result.session, problem.code) not in known
         ),
     ]
-    data = {**found._asdict(), "findings": [finding._asdict() for finding in findings]}
+    data = {**handoff_report._asdict(), "findings": [finding._asdict() for finding in findings]}
     call.answer(data, page.verification_report(data))
     return 1 if findings else 0
 
@@ -85,9 +85,9 @@ def _since(context: HandoffContext, text: str) -> datetime:
     days = options.days_of(text.strip())
     days = None if days is None or days < 0 else days
     try:
-        found = moment(text) or (days is not None and context.current_time() - timedelta(days=days))
+        since = moment(text) or (days is not None and context.current_time() - timedelta(days=days))
     except (OverflowError, ValueError):  # before the first date, or too many digits
-        found = None
-    if not found:
+        since = None
+    if not since:
         raise UsageError(f"`{text[:40]}` is not a time", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
-    return found
+    return since

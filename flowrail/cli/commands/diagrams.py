@@ -80,12 +80,12 @@ def diagram_command(
     """
     if pages:
         others = {"--session": session_id, "--output": into, "--open": opens}
-        given = [name for name, value in others.items() if value]
+        refused_options = [name for name, value in others.items() if value]
         if call.form not in {None, "mermaid", "json"}:
-            given.append(f"--format {call.form}")
-        if given:
+            refused_options.append(f"--format {call.form}")
+        if refused_options:
             raise UsageError(
-                f"{given[0]} applies to a single picture, and --inject to the blocks of pages",
+                f"{refused_options[0]} applies to a single picture, and --inject to the blocks of pages",
                 hint="leave one of them out; the name of a block decides its content",
             )
         return _inject(call, skill, pages, run_code=run_code, check=check)
@@ -96,12 +96,12 @@ def diagram_command(
     if opens and into is None:
         into = _temporary_file(skill or session_id or "", call.form or "svg")
     call.form = pictures.format_of(call.form, into)
-    here = call.environment
+    environment = call.environment
     read = reader(call.roots, run_code=run_code)
     if session_id is not None:
-        subject = draw.of_session(session_id, skill, here.store)
+        subject = draw.of_session(session_id, skill, environment.store)
     else:
-        subject = draw.of_skill(skill or "", here.roots, read)
+        subject = draw.of_skill(skill or "", environment.roots, read)
     output.notes(_missing_parts(subject))
     pictures.put(with_trace(picture(subject.workflow), subject.records), call.form, into=into)
     if opens:
@@ -128,13 +128,13 @@ def _inject(
     call: SessionCall, skill: str | None, paths: Sequence[str], *, run_code: bool, check: bool
 ) -> int:
     """Write the blocks of pages again, or only check them; return the exit status."""
-    found = list(_pages(skill, paths, call.environment, reader(call.roots, run_code=run_code)))
-    stale = [block for page in found for block in page.made if not block.fresh]
+    generated = list(_pages(skill, paths, call.environment, reader(call.roots, run_code=run_code)))
+    stale = [block for page in generated for block in page.made if not block.fresh]
     if not check:
-        for page in found:
+        for page in generated:
             embedded_diagrams.write(page)
     if call.as_json:
-        output.data({"blocks": [block._asdict() for page in found for block in page.made]})
+        output.data({"blocks": [block._asdict() for page in generated for block in page.made]})
         return 1 if check and stale else 0
     if check and stale:
         raise StaleError(
@@ -149,15 +149,15 @@ def _inject(
             ),
             blocks=[block._asdict() for block in stale],
         )
-    blocks = count(sum(len(page.made) for page in found), "block")
-    pages = count(sum(bool(page.made) for page in found), "page")
+    blocks = count(sum(len(page.made) for page in generated), "block")
+    pages = count(sum(bool(page.made) for page in generated), "page")
     lines = [f"{block.page}:{block.line} {block.name} {block.subject}".rstrip() for block in stale]
     output.text("\n".join([*lines, f"{blocks} in {pages}, {len(stale)} rewritten"]))
     return 0
 
 
 def _pages(
-    skill: str | None, paths: Sequence[str], here: Environment, read: ReadFile
+    skill: str | None, paths: Sequence[str], environment: Environment, read: ReadFile
 ) -> Iterator[embedded_diagrams.Page]:
     """Yield each page with its blocks generated again. Files in a folder that are not pages are ignored."""
     if not all(paths):
@@ -165,7 +165,7 @@ def _pages(
     for named in map(_normal, paths):
         for path in embedded_diagrams.pages_below(named):
             try:
-                yield embedded_diagrams.page(path, here.roots, default=skill, read=read)
+                yield embedded_diagrams.page(path, environment.roots, default=skill, read=read)
             except (MissingFileError, NotRegularFileError, embedded_diagrams.PageElsewhereError) as error:
                 if path == named:
                     raise

@@ -93,8 +93,8 @@ def discover_command(
     --all and --why show why a skill is not offered. With --session, the skills are
     cached in available-workflows.yaml for 30 minutes.
     """
-    here = call.environment
-    history, chain, synthesis = known_work(here.store, session_id, problem_type)
+    environment = call.environment
+    history, chain, synthesis = known_work(environment.store, session_id, problem_type)
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = MenuRequest(query, synthesis)
     output.notes(asked.unknown())
@@ -102,26 +102,28 @@ def discover_command(
     cache = None
     if session_id is not None and not is_special:
         both, cache = cached_targets(
-            here.store,
+            environment.store,
             session_id,
-            datetime.fromisoformat(here.now),
-            lambda: with_bundled(discover(here.cwd, here.home, here.environ)),
+            datetime.fromisoformat(environment.now),
+            lambda: with_bundled(discover(environment.cwd, environment.home, environment.environ)),
             rescan=rescan,
         )
-        found = both._replace(candidates=tuple(c for c in both.candidates if c.scope is not Scope.BUNDLED))
-        ours = Discovery(tuple(c for c in both.candidates if c.scope is Scope.BUNDLED))
+        installed = both._replace(
+            candidates=tuple(c for c in both.candidates if c.scope is not Scope.BUNDLED)
+        )
+        bundled_skills = Discovery(tuple(c for c in both.candidates if c.scope is Scope.BUNDLED))
     else:
-        found = discover(here.cwd, here.home, here.environ, extra=call.roots)
-        ours = bundled(found)
-    menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
+        installed = discover(environment.cwd, environment.home, environment.environ, extra=call.roots)
+        bundled_skills = bundled(installed)
+    menu, bundled_menu = offer(installed, asked, top=top), offer(bundled_skills, asked, top=top)
     if name is not None:
-        _explain(call, name, found, menu, ours, beside)
+        _explain(call, name, installed, menu, bundled_skills, bundled_menu)
         return
-    data = as_menu.data(menu, found, cache=cache, everything=everything, top=top)
-    shown = as_menu.report(menu, found, cache=cache, everything=everything)
+    data = as_menu.data(menu, installed, cache=cache, everything=everything, top=top)
+    shown = as_menu.report(menu, installed, cache=cache, everything=everything)
     call.answer(
-        data | {"bundled": as_menu.items(beside, everything=everything, top=top)},
-        paragraphs(shown, as_menu.bundled(beside, everything=everything)),
+        data | {"bundled": as_menu.items(bundled_menu, everything=everything, top=top)},
+        paragraphs(shown, as_menu.bundled(bundled_menu, everything=everything)),
     )
 
 
@@ -136,23 +138,27 @@ def cached_targets(
         return scan(), None
 
 
-def _explain(call: Call, name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu) -> None:
+def _explain(
+    call: Call, name: str, installed: Discovery, menu: Menu, bundled_skills: Discovery, bundled_menu: Menu
+) -> None:
     """Print why a skill is offered or not: an installed one, or else a bundled one."""
-    explanation = explain(found, name, asked=menu.asked.by)
+    explanation = explain(installed, name, asked=menu.asked.by)
     if explanation.candidate is None and not explanation.skipped:
-        behind = explain(ours, name, asked=menu.asked.by)
+        behind = explain(bundled_skills, name, asked=menu.asked.by)
         if behind.candidate is not None or behind.skipped:
-            explanation, menu = behind._replace(places=(*explanation.places, *behind.places)), beside
-    call.answer(skill_explanation.data(explanation, menu), skill_explanation.report(explanation, menu, found))
+            explanation, menu = behind._replace(places=(*explanation.places, *behind.places)), bundled_menu
+    call.answer(
+        skill_explanation.data(explanation, menu), skill_explanation.report(explanation, menu, installed)
+    )
 
 
 @Call.command("show", "flow registry show --json")
 @options.as_json
 def show_command(call: Call) -> None:
     """Show the entries of the registry and the source of each field"""
-    found = _discover(call.environment)
-    workflows = registered(found)
-    call.answer(page.data(found.registry, workflows), page.report(found.registry, workflows))
+    discovery = _discover(call.environment)
+    workflows = registered(discovery)
+    call.answer(page.data(discovery.registry, workflows), page.report(discovery.registry, workflows))
 
 
 @Call.command("sync", "flow registry sync --dry-run")
@@ -170,10 +176,12 @@ def sync_command(call: Call, dry_run: bool, replace: tuple[str, ...]) -> None:
     Comments, order, entries and values that a person wrote stay. Values that a sync wrote are replaced
     if the skill declares others; they are listed. The result is checked before it replaces the file.
     """
-    here = call.environment
-    found = _discover(here)
-    now = datetime.fromisoformat(here.now)
-    planned = registry_sync_module.plan(found.registry.path, found, home=here.home, now=now, replace=replace)
+    environment = call.environment
+    discovery = _discover(environment)
+    now = datetime.fromisoformat(environment.now)
+    planned = registry_sync_module.plan(
+        discovery.registry.path, discovery, home=environment.home, now=now, replace=replace
+    )
     if not dry_run:
         registry_sync_module.apply(planned)
     written = planned.changes and not dry_run
@@ -188,11 +196,11 @@ def check_command(call: Call, strict: bool) -> int:
 
     Exits 1 if anything is wrong. A missing registry is not an error.
     """
-    found = _discover(call.environment)
-    notes = registry_check_module.check(found)
-    call.answer(page.check_data(found.registry, notes), page.check_report(found.registry, notes))
+    discovery = _discover(call.environment)
+    notes = registry_check_module.check(discovery)
+    call.answer(page.check_data(discovery.registry, notes), page.check_report(discovery.registry, notes))
     return int(any(strict or note.severity == "error" for note in notes))
 
 
-def _discover(here: Environment) -> Discovery:
-    return discover(here.cwd, here.home, here.environ)
+def _discover(environment: Environment) -> Discovery:
+    return discover(environment.cwd, environment.home, environment.environ)

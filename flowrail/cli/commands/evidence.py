@@ -69,10 +69,10 @@ def approve_command(call: SessionCall, session_id: str, check: str, reason: str)
 
     Counts as long as the files that the check looks at stay as they are.
     """
-    here = call.world
-    seen = evidence_records.judged(here, session_id, check)
+    world = call.world
+    seen = evidence_records.judged(world, session_id, check)
     _ask("approve", [seen], session_id, call.store)
-    evidence_records.approve(here, session_id, seen, reason)
+    evidence_records.approve(world, session_id, seen, reason)
     call.answer({"session": session_id, "approved": [check]}, one_line(f"{check} is approved"))
 
 
@@ -86,10 +86,10 @@ def approve_command(call: SessionCall, session_id: str, check: str, reason: str)
 @options.wait
 def waive_command(call: SessionCall, session_id: str, checks: tuple[str, ...], reason: str) -> None:
     """Do without checks in this attempt, as a person at a terminal"""
-    here = call.world
-    seen = [evidence_records.judged(here, session_id, check) for check in checks]
+    world = call.world
+    seen = [evidence_records.judged(world, session_id, check) for check in checks]
     _ask("waive", seen, session_id, call.store)
-    evidence_records.waive(here, session_id, checks, reason)
+    evidence_records.waive(world, session_id, checks, reason)
     call.answer(
         {"session": session_id, "waived": list(checks)},
         one_line(f"{', '.join(checks)}: waived in this attempt"),
@@ -143,10 +143,10 @@ def attest_command(
         from flowrail.evidence import envelope  # needs the extra flowrail[attest]
 
         if checked is not None:
-            public = envelope.public_key(read_text(key, what="the public key")[0].encode(), key)
+            public = envelope.public_key(read_text(key, label="the public key")[0].encode(), key)
             _show_verified(call, checked, lambda document: envelope.verified(document, public))
             return
-        private = envelope.private_key(read_text(key, what="the private key")[0].encode(), key)
+        private = envelope.private_key(read_text(key, label="the private key")[0].encode(), key)
         lines = [envelope.signed(statement, private) for statement in lines]
     if call.as_json:
         output.data({"statements": lines})
@@ -160,17 +160,17 @@ def attest_command(
 
 
 def _show_verified(call: SessionCall, file: str, verified: Callable[[object], dict[str, Any]]) -> None:
-    text, _ = read_text(file, what="the attestation")
-    found = [
+    text, _ = read_text(file, label="the attestation")
+    statements = [
         verified(strict_json.load(line, source=f"{file}:{number}"))
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip()
     ]
-    if not found:
+    if not statements:
         raise UsageError(f"{file} contains no attestation", hint="write one with `flow attest ID --key PEM`")
-    lines = [one_line(_summary(statement)) for statement in found]
-    lines.append(f"{count(len(found), 'statement')}: signed with this key, unchanged")
-    call.answer({"statements": found}, "\n".join(lines))
+    lines = [one_line(_summary(statement)) for statement in statements]
+    lines.append(f"{count(len(statements), 'statement')}: signed with this key, unchanged")
+    call.answer({"statements": statements}, "\n".join(lines))
 
 
 def _summary(statement: dict[str, Any]) -> str:

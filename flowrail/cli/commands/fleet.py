@@ -68,12 +68,12 @@ def worker_command(call: FleetCall, pool: str, slots: int | None, lost_after: fl
     Runs in the project of the current folder until Ctrl+C, which kills its agents and puts their jobs back into the
     queue. The folder must be approved with `flow fleet trust`. Needs the extra flowrail[fleet].
     """
-    here = call.environment
+    environment = call.environment
     with call.fleet() as fleet:
         configured = fleet.pool(pool)
         chosen = configured if slots is None else configured._replace(slots=slots)
-        folders.require_approved(here.project, here.state)
-        if not programs.program_exists(chosen, here.environ):
+        folders.require_approved(environment.project, environment.state)
+        if not programs.program_exists(chosen, environment.environ):
             word = chosen.command[0] if chosen.command else chosen.program
             raise UsageError(
                 f"the program `{word}` is not installed", hint="install it, or configure a different one"
@@ -210,18 +210,18 @@ def trust_command(call: Call, digest: str | None) -> None:
     Without a user, hosts run the hooks and MCP servers of a project's settings without asking. This shows these
     settings and asks at the terminal. If they change, workers refuse the folder until it is approved again.
     """
-    here = call.environment
-    content = folders.content_of(here.project)
+    environment = call.environment
+    content = folders.content_of(environment.project)
     call.require_approval(
         "Let workers run agents in this folder as you, without asking?",
-        folders.describe(here.project),
+        folders.describe(environment.project),
         digest=content.digest,
-        given=digest,
+        expected_digest=digest,
         hint=Hint("a person runs: ", Command("fleet trust")),
     )
-    approval.approve(content, here.state, at=here.now)
+    approval.approve(content, environment.state, at=environment.now)
     call.answer(
-        {"folder": os.path.realpath(here.project), "digest": content.digest, "allowed": True},
+        {"folder": os.path.realpath(environment.project), "digest": content.digest, "allowed": True},
         "workers may run agents here",
     )
 

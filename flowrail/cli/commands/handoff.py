@@ -288,8 +288,8 @@ def status_command(call: HandoffCall, handoff_id: str | None, include_ended: boo
     shown = [handoff for handoff in handoffs if include_ended or handoff.is_open]
     items = [page.as_data(context, handoff) for handoff in sorted(shown, key=lambda h: h.started_at)]
     if unreadable:
-        what = count(len(unreadable), "handoff")
-        output.notes([f"{what} cannot be read or foreign; see {context.command('audit')}"])
+        number = count(len(unreadable), "handoff")
+        output.notes([f"{number} cannot be read or foreign; see {context.command('audit')}"])
     call.answer({"handoffs": items}, page.list_report(items))
 
 

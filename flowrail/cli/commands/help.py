@@ -34,13 +34,13 @@ def help_command(_call: Call, words: tuple[str, ...]) -> None:
     context = click.get_current_context().find_root()
     command: click.Command = context.command
     for word in words:
-        found = command.get_command(context, word) if isinstance(command, click.Group) else None
-        if found is None:
+        subcommand = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if subcommand is None:
             known = command.list_commands(context) if isinstance(command, click.Group) else []
             raise UsageError(
                 f"unknown command `{word[:40]}`", hint=did_you_mean(word, known, "see `flow help`")
             )
-        context, command = click.Context(found, info_name=word, parent=context), found
+        context, command = click.Context(subcommand, info_name=word, parent=context), subcommand
     output.exact(command.get_help(context))
 
 

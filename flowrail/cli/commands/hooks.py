@@ -125,10 +125,10 @@ def install_command(call: Call, host: str, to: str, permissions: bool, dry_run: 
     if host == OTHER:
         call.answer({"hooks": [], "instructions": ELSEWHERE}, ELSEWHERE)
         return
-    here = call.environment
-    file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
+    environment = call.environment
+    file = settings_file(host, to, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     wanted = permissions and host == "claude-code"
-    forbidden = forbidden_tools(here.roots)
+    forbidden = forbidden_tools(environment.roots)
     done = add_hooks(file, permissions=wanted, dry_run=dry_run, forbidden=forbidden)
     lines = [difference(done)] if dry_run else []
     lines.append(installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run))
@@ -148,8 +148,8 @@ def uninstall_command(call: Call, host: str, to: str, dry_run: bool) -> None:
     if host == OTHER:
         call.answer({"hooks": [], "instructions": NONE_ELSEWHERE}, NONE_ELSEWHERE)
         return
-    here = call.environment
-    file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
+    environment = call.environment
+    file = settings_file(host, to, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     done = remove_hooks(file, dry_run=dry_run)
     lines = [difference(done)] if dry_run else []
     call.answer(data(done, dry_run=dry_run), "\n".join([*lines, uninstalled(done, dry_run=dry_run)]))
@@ -167,12 +167,12 @@ def plugin_command(call: Call, folder: str) -> None:
     """
     if not folder.strip():
         raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
-    here = call.environment
-    built = build(named(folder, here.cwd, here.home))
-    place = one_line(built.folder)
+    environment = call.environment
+    built = build(named(folder, environment.cwd, environment.home))
+    path = one_line(built.folder)
     call.answer(
         built._asdict(),
-        f"{len(built.files)} files in {place}\nIn Claude Code: /plugin marketplace add {place}\n"
+        f"{len(built.files)} files in {path}\nIn Claude Code: /plugin marketplace add {path}\n"
         "then: /plugin install flowrail@flowrail",
     )
 
@@ -191,9 +191,9 @@ def pause_command(call: Call, days: float | None) -> None:
 
     In every project. Sessions and their commands are not affected.
     """
-    here = call.environment
-    until = UNTIL_RESUMED if days is None else moment_after(here.now, days * 86_400)
-    pause_hooks(here.state, until)
+    environment = call.environment
+    until = UNTIL_RESUMED if days is None else moment_after(environment.now, days * 86_400)
+    pause_hooks(environment.state, until)
     end = "" if days is None else f" until {until}"
     call.answer(
         {"paused_until": None if days is None else until},

@@ -26,8 +26,10 @@ def list_command(call: Call, run_code: bool) -> None:
 
         items = summary.items(call.environment.roots, reader(call.roots, run_code=True, skips=True))
     else:
-        here = call.environment
-        items = summary.items(here.roots, partial(workflow_source.read, convention=here.convention))
+        environment = call.environment
+        items = summary.items(
+            environment.roots, partial(workflow_source.read, convention=environment.convention)
+        )
     computed = [str(item["name"]) for item in items if item["computed"]]
     if computed and not run_code:
         output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])

@@ -54,7 +54,7 @@ def step_command(
     starts one (-p sets its parameters). OUTCOME is ok, fail, skip or iterate, or done
     if the step itself decides. Every answer prints the commands that can come next.
     """
-    here = call.world
+    world = call.world
     if outcome is None:
         if assignments or facts_file or expect is not None or found or remember:
             raise UsageError(
@@ -64,14 +64,14 @@ def step_command(
         if session_id and params:
             raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")
         if session_id:
-            answer = steps.look(here, session_id, skill, take_over=take_over)
+            answer = steps.look(world, session_id, skill, take_over=take_over)
         else:
-            answer = steps.step_again(here, skill, params)
+            answer = steps.step_again(world, skill, params)
     else:
         if params:
             raise UsageError("-p gives parameters to a new session", hint="give facts of a report with -s")
         answer = steps.report(
-            here,
+            world,
             skill,
             outcome,
             facts=given_facts(assignments, facts_file),
@@ -90,17 +90,17 @@ def _show(call: SessionCall, answer: Answer) -> None:
 
     An agent that resumes a session may have lost them, and a sub-agent never read them.
     """
-    guidance, here = answer.guidance, call.world
-    has_list = here.host is not None and not guidance.parent and not call.as_json
+    guidance, world = answer.guidance, call.world
+    has_list = world.host is not None and not guidance.parent and not call.as_json
     texts = reference_texts(guidance) if has_list else {}
-    if not texts or here.host is None:
+    if not texts or world.host is None:
         call.show(guidance, answer.notes)
         return
     keys = {text_key(f"{guidance.skill}/{name}", text): name for name, text in texts.items()}
-    known = () if guidance.resumed else texts_read(here.state, here.host) or ()
+    known = () if guidance.resumed else texts_read(world.state, world.host) or ()
     read = frozenset(name for key, name in keys.items() if key in known)
     call.show(guidance._replace(texts_read=read), answer.notes)
-    add_texts(here.state, here.host, keys)
+    add_texts(world.state, world.host, keys)
 
 
 @SessionCall.command("start", "flow start problem-analysis -p topic='slow login'")
@@ -131,8 +131,8 @@ def resume_command(call: SessionCall, session_id: str | None, take_over: bool) -
     if take_over and session_id is None:
         hint = Hint("see the sessions: ", Command("sessions"))
         raise UsageError("--take-over needs the id of a session", hint=hint)
-    here = call.world
-    answer = steps.resume(here, session_id, take_over=take_over)
+    world = call.world
+    answer = steps.resume(world, session_id, take_over=take_over)
     with suppress(OSError):
-        os.unlink(os.path.join(here.store.folder(answer.guidance.session), OFFERED))
+        os.unlink(os.path.join(world.store.folder(answer.guidance.session), OFFERED))
     _show(call, answer)

@@ -47,34 +47,34 @@ def sessions_command(call: SessionCall, every: bool) -> None:
     A sub-agent's session whose dispatch was reassigned or cancelled is marked lost. If a session cannot be read,
     the reason is shown.
     """
-    here = call.world
-    found = summaries(here.store, every=every)
-    data = {"sessions": [_item(summary, here) for summary in found]}
-    if not found:
+    world = call.world
+    listed = summaries(world.store, every=every)
+    data = {"sessions": [_item(summary, world) for summary in listed]}
+    if not listed:
         none = "no session here" if every else "no open session here; `flow list` shows what can be started"
         call.answer(data, none)
         return
     titles = ["session", "status", "topic", "step", "active"]
-    if any(summary.kept and summary.kept.session.owner for summary in found):
+    if any(summary.kept and summary.kept.session.owner for summary in listed):
         titles.append("conversation")
     head = columns(*titles, wraps=("status", "topic", "step"), optional=("conversation",))
-    rows = (_session_row(summary, branch, here)[: len(titles)] for branch, summary in _tree(found))
+    rows = (_session_row(summary, branch, world)[: len(titles)] for branch, summary in _tree(listed))
     call.answer(data, [Table(head, rows)])
 
 
-def _item(summary: Summary, here: World) -> dict[str, object]:
+def _item(summary: Summary, world: World) -> dict[str, object]:
     if summary.kept is None:
         return broken_item(summary.id, summary.problem)
-    return session_item(summary.kept, store=here.shown_store, lost=summary.lost)
+    return session_item(summary.kept, store=world.shown_store, lost=summary.lost)
 
 
-def _tree(found: Sequence[Summary]) -> Iterator[tuple[str, Summary]]:
+def _tree(listed: Sequence[Summary]) -> Iterator[tuple[str, Summary]]:
     """Yield each session with the branch to it: sub-agents below the session that they work for, if it is listed."""
     children: dict[str, list[Summary]] = {}
-    listed = {summary.id for summary in found}
-    for summary in found:
+    ids = {summary.id for summary in listed}
+    for summary in listed:
         parent = summary.kept.session.parent if summary.kept else None
-        children.setdefault(parent.session if parent and parent.session in listed else "", []).append(summary)
+        children.setdefault(parent.session if parent and parent.session in ids else "", []).append(summary)
 
     def below(parent: str, indent: str) -> Iterator[tuple[str, Summary]]:
         siblings = children.get(parent, [])
@@ -86,26 +86,26 @@ def _tree(found: Sequence[Summary]) -> Iterator[tuple[str, Summary]]:
     return below("", "")
 
 
-def _session_row(summary: Summary, branch: str, here: World) -> list[Part]:
+def _session_row(summary: Summary, branch: str, world: World) -> list[Part]:
     name = f"{branch}{summary.id}"
     if summary.kept is None:
         problem = str(summary.problem.message) if summary.problem else "unknown"
         is_foreign = isinstance(summary.problem, ForeignSessionError)
         return [name, Span("foreign" if is_foreign else "cannot be read", Style.BAD), problem, "", "", ""]
     session, at = summary.kept.session, summary.kept.at
-    position = position_in(here.store, session)
-    place = session.step
+    position = position_in(world.store, session)
+    step = session.step
     if position is not None and position.total:
-        place = f"{position.number} of {position.total}: {position.id}"
+        step = f"{position.number} of {position.total}: {position.id}"
     owner = short_id(session.owner).removeprefix("conversation ") if session.owner else ""
-    if here.host is not None and session.owner is not None:
-        owner = "yours" if session.owner == here.host else f"another: {owner}"
+    if world.host is not None and session.owner is not None:
+        owner = "yours" if session.owner == world.host else f"another: {owner}"
     return [
         name,
         status(session.status, " (lost)" if summary.lost else ""),
         one_line(session.topic or "-"),
-        one_line(place or "-"),
-        at if output.shows_exact_times() else ago(at, here.now()),
+        one_line(step or "-"),
+        at if output.shows_exact_times() else ago(at, world.now()),
         owner,
     ]
 
@@ -135,15 +135,15 @@ def history_command(call: SessionCall, session_id: str | None) -> int:
     Without ID, shows this conversation's open session. Prints one line for each record of the journal and checks it
     against the one before. If the journal is damaged, prints the records before the damage and exits 3.
     """
-    here = call.world
-    shown = call.session(session_id)
+    world = call.world
+    shown_id = call.session(session_id)
     damage: StorageError | None = None
     revision: int | None = None
 
     def records() -> Iterator[Record]:
         nonlocal damage, revision
         try:
-            for record in here.store.records(shown):
+            for record in world.store.records(shown_id):
                 revision = record.session.revision
                 yield record
         except StorageError as error:  # what came before a damage stays
@@ -151,19 +151,19 @@ def history_command(call: SessionCall, session_id: str | None) -> int:
 
     def ended() -> dict[str, object]:
         if damage:
-            fork = Command("session fork", shown, at=revision, store=here.shown_store)
+            fork = Command("session fork", shown_id, at=revision, store=world.shown_store)
             damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
         return {"error": error_data(damage)} if damage else {}
 
-    told = records()
-    first = list(islice(told, 1))
+    history = records()
+    first = list(islice(history, 1))
     if damage and not first:
         raise damage
-    told = chain(first, told)
+    history = chain(first, history)
     if call.as_json:
-        output.data({"steps": [entry.data for entry in entries(told)], **ended()})
+        output.data({"steps": [entry.data for entry in entries(history)], **ended()})
         return damage.exit_status if damage else 0
-    output.report(report(told))
+    output.report(report(history))
     return output.refuse(damage, as_json=False) if ended() and damage else 0
 
 
@@ -294,8 +294,8 @@ def abandon_command(call: SessionCall, session_id: str, reason: str) -> None:
 
     Its journal stays. Nothing more can be reported.
     """
-    kept = steps.abandon(call.world, session_id, reason)
-    call.answer(session_item(kept), f"{session_id} is {kept.session.status}")
+    stored = steps.abandon(call.world, session_id, reason)
+    call.answer(session_item(stored), f"{session_id} is {stored.session.status}")
 
 
 @SessionCall.command(
@@ -321,18 +321,18 @@ def verify_command(call: SessionCall, session_id: str | None, every: bool, head:
             "--head belongs to one session, and none was named",
             hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
         )
-    kept = call.world.store
+    store = call.world.store
     output.collect_garbage()  # each session leaves an engine behind
     with ProgressBar("Verifying sessions") as bar:
-        ids = [] if session_id else kept.ids()
-        found = [verify.verify(kept, session_id, head=head)] if session_id else []
-        found += verify.verify_all(kept, bar.each(ids, len(ids)))
-    wrong = sum(len(result.problems) for result in found)
+        ids = [] if session_id else store.ids()
+        results = [verify.verify(store, session_id, head=head)] if session_id else []
+        results += verify.verify_all(store, bar.each(ids, len(ids)))
+    wrong = sum(len(result.problems) for result in results)
     verdict = Span(f"{wrong} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
-    lines = [text for result in found for text in _verified_lines(result)]
+    lines = [text for result in results for text in _verified_lines(result)]
     call.answer(
-        {"sessions": [_verified_data(result) for result in found], "ok": not wrong},
-        [*lines, line(f"{count(len(found), 'session')} verified, ", verdict)],
+        {"sessions": [_verified_data(result) for result in results], "ok": not wrong},
+        [*lines, line(f"{count(len(results), 'session')} verified, ", verdict)],
     )
     return 1 if wrong else 0
 
@@ -362,9 +362,9 @@ def adopt_command(call: SessionCall, session_id: str) -> None:
     For you on this machine, and for this session only. Prints what the session is. Its records must
     be complete and are believed as they are: read `flow history ID` first.
     """
-    here = call.world
-    taken = adopt(here, session_id)
-    item = session_item(taken.kept, store=here.shown_store)
+    world = call.world
+    taken = adopt(world, session_id)
+    item = session_item(taken.kept, store=world.shown_store)
     data = {**item, **taken._asdict(), "kept": None, "session": session_id}
     call.answer(data, "\n".join(map(one_line, _adopted_lines(taken))))
 
@@ -411,16 +411,16 @@ def prune_command(call: SessionCall, older_than: float, statuses: tuple[str, ...
     user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
     pruned = prune(call.world, older_than=older_than, statuses=statuses, dry_run=dry_run)
-    gone, kept = ([session._asdict() for session in sessions] for sessions in pruned)
+    gone, staying = ([session._asdict() for session in sessions] for sessions in pruned)
     would = "would go" if dry_run else "gone"
     rows = [_pruned_row(session, would) for session in pruned.gone]
     rows += [_pruned_row(session, "stays") for session in pruned.kept]
     table = [Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)] if rows else []
     call.answer(
-        {"sessions": gone, "kept": kept, "dry_run": dry_run},
-        [*table, f"{count(len(gone), 'session')} {would}, {len(kept)} stay"],
+        {"sessions": gone, "kept": staying, "dry_run": dry_run},
+        [*table, f"{count(len(gone), 'session')} {would}, {len(staying)} stay"],
     )
 
 
-def _pruned_row(session: OldSession, what: str) -> list[str]:
-    return [session.session, session.status, f"{session.days:.1f}", what, one_line(session.why)]
+def _pruned_row(session: OldSession, action: str) -> list[str]:
+    return [session.session, session.status, f"{session.days:.1f}", action, one_line(session.why)]

@@ -50,21 +50,24 @@ def new_command(call: Call, name: str, python: bool, source: str | None, folder:
     """
     if python and source is not None:
         raise UsageError("--from drafts a workflow in YAML", hint="leave out --python, or --from")
-    here = call.environment
-    given = place_named(folder, here.cwd, here.home) if folder else ""
-    text = os.path.join(here.cwd, source) if source is not None else None
+    environment = call.environment
+    location = place_named(folder, environment.cwd, environment.home) if folder else ""
+    text = os.path.join(environment.cwd, source) if source is not None else None
     if text is not None and os.path.isdir(text):
         text = os.path.join(text, "SKILL.md")
     made = scaffold.make(
-        name, given or locations.in_project(here.cwd, here.home, say="--dir"), python=python, source=text
+        name,
+        location or locations.in_project(environment.cwd, environment.home, say="--dir"),
+        python=python,
+        source=text,
     )
     data = {**made._asdict(), "findings": [finding._asdict() for finding in made.findings]}
-    call.answer(data, "\n".join(map(one_line, _created_lines(made, here, python=python))))
+    call.answer(data, "\n".join(map(one_line, _created_lines(made, environment, python=python))))
 
 
-def _created_lines(made: scaffold.NewSkill, here: Environment, *, python: bool) -> Iterator[str]:
-    path = os.path.relpath(made.folder, here.cwd)
-    root = _named_root(made, here)
+def _created_lines(made: scaffold.NewSkill, environment: Environment, *, python: bool) -> Iterator[str]:
+    path = os.path.relpath(made.folder, environment.cwd)
+    root = _named_root(made, environment)
     yield f"{made.skill} created in {made.folder}: {', '.join(made.files)}"
     for finding in made.findings:
         yield f"{finding.step or 'SKILL.md'}: {finding.fact}; {finding.hint}"
@@ -90,12 +93,12 @@ def _python() -> str:
     return "python3" if os.path.dirname(first) == os.path.dirname(sys.executable) else sys.executable
 
 
-def _named_root(made: scaffold.NewSkill, here: Environment) -> str | None:
+def _named_root(made: scaffold.NewSkill, environment: Environment) -> str | None:
     """Return the folder that `--root` must name, if the new skill is not in a location of skills."""
     folder = os.path.dirname(made.folder)
-    if any(os.path.realpath(root.path) == os.path.realpath(folder) for root in here.roots):
+    if any(os.path.realpath(root.path) == os.path.realpath(folder) for root in environment.roots):
         return None
-    return os.path.relpath(folder, here.cwd)
+    return os.path.relpath(folder, environment.cwd)
 
 
 _WORDS = {NEW: "new", UPDATED: "updated", SAME: "unchanged", REMOVED: "removed"}
@@ -127,8 +130,8 @@ def install_command(
     """
     if bool(names) == every:
         raise UsageError("either names of skills or --all is needed", hint="give one of them")
-    here = call.environment
-    root = locations.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
+    environment = call.environment
+    root = locations.place(to, host, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     wanted = install.bundled() if every else names
     placed = install.install(wanted, root, card=card, force=force, dry_run=dry_run)
     lines = [line for skill in placed for line in _installed_lines(skill)]
@@ -164,8 +167,8 @@ def uninstall_command(
     """
     if bool(names) == every:
         raise UsageError("either names of skills or --all is needed", hint="give one of them")
-    here = call.environment
-    root = locations.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
+    environment = call.environment
+    root = locations.place(to, host, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     wanted = install.installed(root) if every else names
     placed = install.uninstall(wanted, root, dry_run=dry_run)
     lines = [line for skill in placed for line in _uninstalled_lines(skill, dry_run=dry_run)]
@@ -194,28 +197,28 @@ def trust_command(call: Call, skill: str, commands: bool, digest: str | None) ->
     """Approve a project's skill, so that it may run
 
     Lists the files, marks what changed since the last approval, and asks at the terminal.
-    Exactly this content is approved; any change needs a new approval. In CI, where nobody
+    Exactly this content is approved; any change needs a new approval. In CI, where no person
     can answer, --digest names the content that a person has looked at.
 
     With --commands, lists the commands that `flow evidence run` may run for any skill, bundled ones
     included. They run the project's code. The approval is for this content, these commands and this
     project.
     """
-    here = call.environment
-    found = find_folder(skill, here.roots)
-    content = approval.snapshot(found.folder)
+    environment = call.environment
+    installed = find_folder(skill, environment.roots)
+    content = approval.snapshot(installed.folder)
     if commands:
-        _trust_commands(call, skill, found, content, digest)
+        _trust_commands(call, skill, installed, content, digest)
         return
     call.require_approval(
         f"Allow skill {one_line(skill)[:200]} to run its code as you?",
-        describe(content, approval.approval_of(found.folder, here.state)),
+        describe(content, approval.approval_of(installed.folder, environment.state)),
         digest=content.digest,
-        given=digest,
-        hint=approval.how_to_approve(skill, named_root(found)),
+        expected_digest=digest,
+        hint=approval.how_to_approve(skill, named_root(installed)),
     )
-    approval.approve(content, here.state, at=here.now)
-    back = Command("skill untrust", skill, root=named_root(found) or None)
+    approval.approve(content, environment.state, at=environment.now)
+    back = Command("skill untrust", skill, root=named_root(installed) or None)
     call.answer(
         {
             "skill": skill,
@@ -229,12 +232,12 @@ def trust_command(call: Call, skill: str, commands: bool, digest: str | None) ->
 
 
 def _trust_commands(
-    call: Call, skill: str, found: Skill, content: approval.FolderContent, given: str | None
+    call: Call, skill: str, installed: Skill, content: approval.FolderContent, expected_digest: str | None
 ) -> None:
     """Approve the commands of a skill's evidence for the project of the current folder."""
-    here, root = call.environment, named_root(found)
-    project = find_project_root(here.cwd)
-    listed = evidence_commands(found)
+    environment, root = call.environment, named_root(installed)
+    project = find_project_root(environment.cwd)
+    listed = evidence_commands(installed)
     if not listed:
         raise UsageError(f"the evidence of skill `{skill}` runs no commands", hint="nothing needs approval")
     commands = list(dict.fromkeys(check.command for check in listed))
@@ -245,10 +248,10 @@ def _trust_commands(
         f"Allow `flow evidence run` to run {count(len(commands), 'command')} as you in this project?",
         lines,
         digest=digest,
-        given=given,
+        expected_digest=expected_digest,
         hint=Hint("a person runs: ", Command("skill trust", skill, commands=True, root=root or None)),
     )
-    approval.approve_commands(content, project, commands, here.state, at=here.now)
+    approval.approve_commands(content, project, commands, environment.state, at=environment.now)
     back = Command("skill untrust", skill, root=root or None)
     call.answer(
         {
@@ -272,8 +275,8 @@ def untrust_command(call: Call, skill: str) -> None:
 
     Neither its code nor, in this project, the commands of its evidence run until a person approves them again.
     """
-    here = call.environment
-    folder, was = withdraw(skill, here.roots, here.state, find_project_root(here.cwd))
+    environment = call.environment
+    folder, was = withdraw(skill, environment.roots, environment.state, find_project_root(environment.cwd))
     call.answer(
         {"skill": skill, "folder": folder, "allowed": False, "changed": was},
         one_line(f"{skill} may no longer run" if was else f"{skill} was not allowed"),

@@ -107,7 +107,7 @@ def import_command(call: Call, file: str) -> None:
 
     It becomes your own. Its records are checked against each other.
     """
-    here = call.environment
-    session_id = stores.import_session(here.store, file)
-    command = Command("resume", session_id, store=here.shown_store)
+    environment = call.environment
+    session_id = stores.import_session(environment.store, file)
+    command = Command("resume", session_id, store=environment.shown_store)
     call.answer({"session": session_id, "command": command}, f"{session_id} is here. Continue it: {command}")

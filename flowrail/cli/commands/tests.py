@@ -50,10 +50,10 @@ def test_command(
     `pytest --flow --junitxml FILE`.
     """
     del run_code  # walks run the code in any case
-    here = call.environment
-    files = check.files(targets, here.roots, here.cwd)
+    environment = call.environment
+    files = check.files(targets, environment.roots, environment.cwd)
     with ProgressBar("Walking") as bar:
-        results = list(run_walks(files, here, call=call_limited, only=walk, progress=bar))
+        results = list(run_walks(files, environment, call=call_limited, only=walk, progress=bar))
     if walk is not None and not any(result.played for result in results):
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     call.answer(report.data(results), report.summary(results))
@@ -102,14 +102,14 @@ def coverage_command(
     life: coverage.SessionCoverage | None = None
     is_part = False
     if lived:
-        here = call.environment
-        subject = of_skill(skill, here.roots, reader(call.roots, run_code=run_code))
+        environment = call.environment
+        subject = of_skill(skill, environment.roots, reader(call.roots, run_code=run_code))
         workflow = subject.workflow
         if subject.computed:
             output.notes(
                 ["parts of the workflow are only known when its Python runs, and are left out: add --run"]
             )
-        life = coverage.of_sessions(workflow, histories(here.store, skill))
+        life = coverage.of_sessions(workflow, histories(environment.store, skill))
         covered = life.coverage
     else:
         about = call.world
@@ -164,7 +164,7 @@ def replay_command(call: SessionCall, targets: tuple[str, ...]) -> int:
     would lead elsewhere or be refused today. Without arguments, replays all sessions of the store.
     Exits 1 if a session differs.
     """
-    here = call.world
-    results = list(replay.replay_all(here, targets, call=call_limited))
+    world = call.world
+    results = list(replay.replay_all(world, targets, call=call_limited))
     call.answer(replay.data(results), replay.report(results))
     return 1 if any(result.divergence for result in results) else 0

@@ -44,24 +44,24 @@ def watch_command(call: Call, session_id: str | None) -> None:
     ~/.config/flowrail/config.toml:
       notify = ["notify-send", "$topic", "$reason"]
     """
-    here = Environment(store=call.store, tell=lambda line: output.notes([line]))
-    notify = read_configuration(here.environ, here.home).notify
+    environment = Environment(store=call.store, tell=lambda line: output.notes([line]))
+    notify = read_configuration(environment.environ, environment.home).notify
     if session_id is not None:
-        here.store.read(session_id)  # refuses an unknown or foreign session
-    boards = _boards(here, session_id)
+        environment.store.read(session_id)  # refuses an unknown or foreign session
+    boards = _boards(environment, session_id)
     with suppress(KeyboardInterrupt):
         if call.as_json or not sys.stdout.isatty():
             _print_changes(boards, notify, as_json=call.as_json)
         else:
-            _draw(boards, notify, here)
+            _draw(boards, notify, environment)
 
 
-def _boards(here: Environment, session_id: str | None) -> Boards:
+def _boards(environment: Environment, session_id: str | None) -> Boards:
     """Yield the board once a second, or `None` if it is the same."""
-    board = Board(here.store)
+    board = Board(environment.store)
     shown: list[BoardEntry] | None = None
     while True:
-        entries = board.refresh(here.now)
+        entries = board.refresh(environment.now)
         if session_id is not None:
             entries = [entry for entry in entries if session_id in {entry.session, entry.parent}]
         yield None if entries == shown else entries
@@ -80,7 +80,7 @@ def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> N
             known = {entry.session: entry for entry in entries}
 
 
-def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
+def _draw(boards: Boards, notify: Sequence[str], environment: Environment) -> None:
     known: dict[str, BoardEntry] | None = None
     shown: list[BoardEntry] = []
     drawn_at, size = 0.0, None
@@ -91,7 +91,7 @@ def _draw(boards: Boards, notify: Sequence[str], here: Environment) -> None:
                 continue
             shown = shown if entries is None else entries
             size = live.console.size
-            live.update(board_table.board_view(shown, here.now, size), refresh=True)
+            live.update(board_table.board_view(shown, environment.now, size), refresh=True)
             drawn_at = time.monotonic()
             if known is not None and _notify(known, shown, notify):
                 live.console.bell()

@@ -40,16 +40,18 @@ def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: 
     Checks only SKILL.md if a skill has no workflow. Runs no code of a skill without --run. Exits 1 on any error.
     To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
-    here = call.environment
+    environment = call.environment
     read = reader(call.roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
-        reports = check.check(targets, here.roots, here.cwd, problems=fence_problems, read=read, progress=bar)
+        reports = check.check(
+            targets, environment.roots, environment.cwd, problems=fence_problems, read=read, progress=bar
+        )
     if call.form == "json":
         output.data(_report_data(reports))
     elif call.form == "github":
-        output.lines(check_report.github_lines(reports, cwd=here.cwd))
+        output.lines(check_report.github_lines(reports, cwd=environment.cwd))
     elif output.is_for_people():
-        output.report(check_report.terminal_report(reports, cwd=here.cwd, width=output.width()))
+        output.report(check_report.terminal_report(reports, cwd=environment.cwd, width=output.width()))
     else:
         output.report(check_report.plain_report(reports))
     severities = [finding.severity for report in reports for finding in report.findings]
