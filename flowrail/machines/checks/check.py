@@ -1,4 +1,4 @@
-"""Check a workflow: its errors, and warnings about what works but not as its author meant it."""
+"""Check a workflow: its errors, and warnings about parts that work, but probably not as the author meant them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _STEP_RULES = (*loops.STEP_RULES, *prose.STEP_RULES, *delegation.STEP_RULES, *ev
 def check_workflow(
     workflow: Workflow, *, locate: Locate | None = None, advice: bool = False
 ) -> list[Finding]:
-    """Return everything that is wrong with *workflow*, in the order of its steps.
+    """Return the findings about *workflow*, in the order of its steps.
 
     *locate* turns a path into the document, such as ``("steps", 2, "next", "ok")``, into the place to
-    print; by default that is the place where the step was made. With *advice*, also warnings, if there is no
-    error.
+    print. The default is the place where the step was made. With *advice*, warnings are included if there is
+    no error.
     """
     where = locate or origin_of(workflow)
-    found = [raw.at(where(raw.path)) for raw in raw_findings(workflow)]
-    if advice and not any(finding.severity == "error" for finding in found):
-        found += advise(workflow, where)
-    return found
+    findings = [raw.at(where(raw.path)) for raw in raw_findings(workflow)]
+    if advice and not any(finding.severity == "error" for finding in findings):
+        findings += advise(workflow, where)
+    return findings
 
 
 def advise(workflow: Workflow, where: Locate) -> list[Finding]:
     """Return warnings about *workflow*, which must have no errors."""
-    found = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
-    return [raw._replace(severity="warning").at(where(raw.path)) for raw in found]
+    warnings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
+    return [raw._replace(severity="warning").at(where(raw.path)) for raw in warnings]

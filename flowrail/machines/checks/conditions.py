@@ -27,9 +27,9 @@ from flowrail.text.safe_text import in_quotes
 MOST_TRIED = 20_000
 """Combinations of values for one step."""
 MOST_EVALUATED = 2_000_000
-"""Characters of expressions that are evaluated in one workflow, each as often as it is. Then nothing more is found."""
+"""Characters of the expressions of one workflow, counted once per evaluation. Then the search ends."""
 _RESULTS = {"passed": (True, False), "verdict": tuple(map(str, Verdict)), "level": tuple(map(str, Level))}
-"""The values of each result of evidence."""
+"""The possible values of each result of evidence."""
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 
 
@@ -37,23 +37,23 @@ def _never(scope: Scope) -> Iterator[UnplacedFinding]:
     """Find rules that are never the first to hold, and conditions that never hold."""
     trial = _Trial(scope)
     for index, step in enumerate(scope.workflow.steps):
-        at: Path = ("steps", index)
+        path: Path = ("steps", index)
         if step.rules and all(rule.when is not None for rule in step.rules[:-1]):
             first = trial.first_to_hold(step, [rule.when for rule in step.rules])
             for number, rule in enumerate(step.rules):
                 if first is not None and number not in first and rule.when is not None:
-                    what = (
+                    message = (
                         f"rule {number + 1} of step `{step.id}`, `{rule.when}`, is never the first that holds"
                     )
                     hint = "the rules are tried in order: move it up, or fix the condition"
-                    yield UnplacedFinding("FR177", (*at, "rules", number), what, hint)
+                    yield UnplacedFinding("FR177", (*path, "rules", number), message, hint)
         for condition in conditions_of(step):
             if condition.kind == "rules" or not isinstance(condition.when, str):
                 continue
             if trial.first_to_hold(step, [condition.when]) == set():
-                what = f"{condition.what} of step `{step.id}`, `{in_quotes(condition.when)}`, never holds"
+                message = f"{condition.label} of step `{step.id}`, `{in_quotes(condition.when)}`, never holds"
                 yield UnplacedFinding(
-                    "FR177", (*at, *condition.path), what, "fix the condition, or remove it"
+                    "FR177", (*path, *condition.path), message, "fix the condition, or remove it"
                 )
 
 
@@ -78,7 +78,7 @@ class _Trial:
         tried = [self._tried(step, name, expressions) for name in names]
         if not 0 < prod(map(len, tried)) <= MOST_TRIED:
             return None
-        found: set[int] = set()
+        numbers: set[int] = set()
         for combined in product(*tried):
             values = dict(zip(names, combined, strict=True))
             for number, expression in enumerate(expressions):
@@ -87,13 +87,13 @@ class _Trial:
                     return None
                 try:
                     if expression.holds(values):
-                        found.add(number)
+                        numbers.add(number)
                         break
                 except RuleError:
                     return None
-            if len(found) == len(sources):
+            if len(numbers) == len(sources):
                 break
-        return found
+        return numbers
 
     def _tried(self, step: StepDef, name: str, expressions: list[Expression]) -> Sequence[object]:
         if name == "visit":
@@ -157,11 +157,11 @@ def _gates(scope: Scope) -> Iterator[UnplacedFinding]:
         if step.id in graph.reach(starts, after, past=review):
             failed = starts.intersection([step.ways[Outcome.FAIL]])
             when = "after it failed" if step.id in graph.reach(failed, after, past=review) else "on some path"
-            what = (
+            message = (
                 f"{when} a run comes to gate `{step.id}` without its review `{review}`, and is refused there"
             )
             hint = f"let the transition lead to `{review}`"
-            yield UnplacedFinding("FR178", ("steps", index, "gate"), what, hint)
+            yield UnplacedFinding("FR178", ("steps", index, "gate"), message, hint)
 
 
 WORKFLOW_RULES = (_never, _gates)

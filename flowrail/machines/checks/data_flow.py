@@ -1,4 +1,4 @@
-"""Checks of the data flow: which facts and placeholders are known at which step.
+"""Checks of the data flow: the facts and placeholders that are known at each step.
 
 All findings here are warnings: the workflow runs, but probably not as its author meant it.
 """
@@ -22,7 +22,7 @@ from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text import placeholders
 
 MOST_FOLLOWED = 500_000
-"""Transitions that are followed in one workflow. Then nothing more is found."""
+"""Transitions that are followed in one workflow. Then the search ends."""
 Names = int
 """A set of names, each of which has a bit: thousands of names are carried along thousands of transitions."""
 
@@ -32,7 +32,7 @@ class NameUse(NamedTuple):
 
     name: str
     path: Path
-    what: str
+    label: str
     is_text: bool
     variant: str | None = None
     """The condition of the variant that uses the name."""
@@ -94,13 +94,13 @@ class _Paths:
         return all(name in params and name not in self.bits for name in parse(condition).names)
 
     def _under(self, condition: str | None) -> dict[str, Names]:
-        """Return what is certain at each step if a *condition* over parameters holds."""
+        """Return the facts that are certain at each step if a *condition* over parameters holds."""
         return {self.entry: 0} | self._follow(self.entry, 0, condition, {self.entry: 0})
 
     def _follow(
         self, source: str, first: Names, condition: str | None = None, known: dict[str, Names] | None = None
     ) -> dict[str, Names]:
-        """Return what is certain at each step after *source*, which is entered with the names *first*.
+        """Return the facts that are certain at each step after *source*, which is entered with the names *first*.
 
         A step adds the facts that it requires. A fact is certain if all paths add it.
         """
@@ -109,7 +109,7 @@ class _Paths:
         while waiting:
             step_id, entered = waiting.pop()
             if known.get(step_id, entered) != entered:
-                continue  # it was entered with less since
+                continue  # another path has reached it with fewer facts since
             when = self.scope.workflow.step(step_id).when
             for target, is_skipped in self.arrivals[step_id]:
                 if is_skipped and condition is not None and when == condition:
@@ -118,10 +118,10 @@ class _Paths:
                 if self.left < 0:
                     raise _TooMuchError
                 left = entered if is_skipped else entered | self.required[step_id]
-                met = known.get(target, left) & left
-                if known.get(target) != met:
-                    known[target] = met
-                    waiting.append((target, met))
+                common = known.get(target, left) & left
+                if known.get(target) != common:
+                    known[target] = common
+                    waiting.append((target, common))
         return known
 
 
@@ -142,27 +142,27 @@ def _unknown_values(step: StepDef, paths: _Paths, scope: Scope) -> Iterator[Unpl
     seen: set[tuple[str, str]] = set()
     known = cache(lambda variant: paths.known(step, variant))
     for use in _uses(step):
-        name, what = use.name, use.what
+        name, label = use.name, use.label
         if name == "limit" and step.bound is None and use.is_text:
-            message = f"{what} has `$limit`, and step `{step.id}` has no limit"
+            message = f"{label} has `$limit`, and step `{step.id}` has no limit"
             yield UnplacedFinding("FR161", use.path, message, "add a `limit` to the step, or remove `$limit`")
         arg = params.get(name)
         is_given = arg is not None and (arg.required or arg.has_default)
         is_in_this_report = use.path[0] == "rules" and name in step.reports
-        if name not in scope.values or (name, what) in seen or is_given or is_in_this_report:
+        if name not in scope.values or (name, label) in seen or is_given or is_in_this_report:
             continue
         if known(use.variant) & paths.bits.get(name, 0):
             continue
-        seen.add((name, what))
+        seen.add((name, label))
         is_reported = name in paths.ever(step.id) or (guard_of(use.variant).again and name in step.reports)
         if arg is None and not is_reported:
-            message = f"{what} reads `{name}`, which no step before `{step.id}` reports"
+            message = f"{label} reads `{name}`, which no step before `{step.id}` reports"
             yield UnplacedFinding("FR126", use.path, message, "report it earlier, or declare it in `params`")
         elif use.path == ("dispatch", "over"):
             message = f"step `{step.id}` goes over `{name}`, which is not reported on every path to it"
             yield UnplacedFinding("FR160", use.path, message, "make it required where it is reported")
         elif use.is_text:
-            message = f"{what} has `${name}`, which has no value on every path to `{step.id}`"
+            message = f"{label} has `${name}`, which has no value on every path to `{step.id}`"
             hint = "make it required where it is reported, or write a variant for the case without it"
             yield UnplacedFinding("FR161", use.path, message, hint)
 
@@ -172,13 +172,13 @@ def _uses(step: StepDef) -> Iterator[NameUse]:
     for text in texts_of(step):
         variant = variants[int(text.path[1])] if text.kind == "variants" else None
         for name in sorted(placeholders.placeholders(text.text) - text.names - guard_of(variant).names):
-            yield NameUse(name, (*text.path, f"${name}"), text.what, is_text=True, variant=variant)
+            yield NameUse(name, (*text.path, f"${name}"), text.label, is_text=True, variant=variant)
     for condition in conditions_of(step):
         if isinstance(condition.when, str):
             variant = condition.when if condition.kind == "variants" else None
             names = (name for name in parse(condition.when).names if not name.startswith(EVIDENCE))
             for name in sorted(names):
-                yield NameUse(name, condition.path, condition.what, is_text=False, variant=variant)
+                yield NameUse(name, condition.path, condition.label, is_text=False, variant=variant)
     if step.dispatch is not None and isinstance(step.dispatch.over, str):
         yield NameUse(step.dispatch.over, ("dispatch", "over"), "`over`", is_text=True)
 

@@ -17,19 +17,19 @@ def _dispatch(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     if work is None:
         return
     if not step.decides and Outcome.OK not in step.ways:
-        what = f"step `{step.id}` has no `ok` transition for when its agents succeed"
-        yield UnplacedFinding("FR176", ("next",), what, "add `ok` to `next`")
+        message = f"step `{step.id}` has no `ok` transition for when its agents succeed"
+        yield UnplacedFinding("FR176", ("next",), message, "add `ok` to `next`")
     texts = [text for text in texts_of(step) if text.kind in {"vars", "prompt"}]
     uses_item = any("item" in placeholders.placeholders(text.text) for text in texts)
     if work.over is not None and not uses_item and (work.run or work.prompt):
         key = "vars" if work.run else "prompt"
-        what = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
+        message = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
         hint = f"put `$item` into its `{key}`, or leave `over` out"
-        yield UnplacedFinding("FR179", ("dispatch", key), what, hint)
+        yield UnplacedFinding("FR179", ("dispatch", key), message, hint)
     guess = phrases.did_you_mean(work.agent, AgentRole, "")
     if guess and work.agent not in list(AgentRole):
-        what = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
-        yield UnplacedFinding("FR145", ("dispatch", "agent"), what, guess)
+        message = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
+        yield UnplacedFinding("FR145", ("dispatch", "agent"), message, guess)
 
 
 STEP_RULES = (_dispatch,)

@@ -15,7 +15,7 @@ from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text.phrases import listed
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
-"""Commands that always succeed, or that look at nothing of the work."""
+"""Commands that always succeed, or that do not look at the work."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 _WRAPPERS = frozenset({"env", "command", "nice", "nohup", "time"})
 _BLOCK = re.compile(r"^(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)^(?P=mark)", re.MULTILINE | re.DOTALL)
@@ -29,13 +29,13 @@ def _weak(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     ]
     if step.work is not None:
         lists.append((("dispatch", "evidence"), step.work.evidence))
-    blocks = [found["body"] for text in instructions_of(step) for found in _BLOCK.finditer(text.text)]
+    blocks = [match["body"] for text in instructions_of(step) for match in _BLOCK.finditer(text.text)]
     templates = [*blocks, *scope.workflow.resources.values()]  # what an agent can copy
     for path, checks in lists:
         for position, check in enumerate(checks):
             for problem, remedy in (*_of_files(check, templates), *_of_commands(check), *_of_others(check)):
-                what = f"check `{check.id}` of step `{step.id}` proves little: {problem}"
-                yield UnplacedFinding("FR184", (*path, position), what, remedy)
+                message = f"check `{check.id}` of step `{step.id}` proves little: {problem}"
+                yield UnplacedFinding("FR184", (*path, position), message, remedy)
 
 
 def _of_files(check: EvidenceCheck, templates: list[str]) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from flowrail.machines.definition.validation.scope import Scope
 from flowrail.machines.engine.transitions import is_limited
 from flowrail.text import phrases
 
-LARGEST_TOLD = 6_000
+LARGEST_INSTRUCTIONS = 6_000
 """Bytes. An agent does not follow all of a longer text."""
 
 
@@ -49,9 +49,9 @@ def _outcomes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     skip = graph.skip_outcome(step) if step.when is not None else None
     taken = {*graph.chosen_outcomes(step), Outcome.DEFAULT, skip}
     for outcome in (outcome for outcome in step.next if outcome not in taken):
-        what = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
+        message = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
         hint = "let a rule or an answer decide it, or remove it from `next`"
-        yield UnplacedFinding("FR162", ("next", str(outcome)), what, hint)
+        yield UnplacedFinding("FR162", ("next", str(outcome)), message, hint)
 
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -62,9 +62,9 @@ def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
         if not is_limited(workflow, workflow.step(edge.source), edge.outcome)
     )
     for loop in scope.loops(unlimited.after):
-        what = f"the loop of {phrases.listed(loop)} has no limit: an agent may repeat it forever"
+        message = f"the loop of {phrases.listed(loop)} has no limit: an agent may repeat it forever"
         hint = "add a `limit` to a step that leads back by `iterate` or `fail`"
-        yield UnplacedFinding("FR163", ("steps", scope.index[loop[0]]), what, hint)
+        yield UnplacedFinding("FR163", ("steps", scope.index[loop[0]]), message, hint)
 
 
 def _attempts(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -74,28 +74,28 @@ def _attempts(scope: Scope) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         path = ("steps", index, "limit")
         if step.limit is not None and step.id not in repeated:
-            what = f"step `{step.id}` has a limit, but no transition leads back to it"
-            yield UnplacedFinding("FR164", path, what, "remove it, or add a transition back")
+            message = f"step `{step.id}` has a limit, but no transition leads back to it"
+            yield UnplacedFinding("FR164", path, message, "remove it, or add a transition back")
         elif step.limit is not None and not any(is_limited(workflow, step, outcome) for outcome in step.ways):
-            what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
-            yield UnplacedFinding("FR164", path, what, "move the limit to the step that leads back")
+            message = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
+            yield UnplacedFinding("FR164", path, message, "move the limit to the step that leads back")
         for number, variant in enumerate(() if step.id in repeated else step.variants):
             if guard_of(variant.when).again:
-                what = (
+                message = (
                     f"variant {number + 1} of step `{step.id}` is for a second attempt, which never happens"
                 )
                 hint = "remove it, or add a transition back to the step"
-                yield UnplacedFinding("FR164", ("steps", index, "variants", number), what, hint)
+                yield UnplacedFinding("FR164", ("steps", index, "variants", number), message, hint)
 
 
 def _sizes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     sizes: dict[tuple[str, Path], int] = defaultdict(int)
     for text in instructions_of(step):
         path = text.path[:2] if text.kind == "variants" else ()
-        sizes[text.what, path] += len(text.text.encode("utf-8", "surrogatepass"))
-    for (what, path), size in sizes.items():
-        if size > LARGEST_TOLD:
-            message = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
+        sizes[text.label, path] += len(text.text.encode("utf-8", "surrogatepass"))
+    for (label, path), size in sizes.items():
+        if size > LARGEST_INSTRUCTIONS:
+            message = f"{label} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_INSTRUCTIONS}"
             hint = "split the step, or move reference material to a resource"
             yield UnplacedFinding("FR165", path, message, hint)
 
@@ -103,9 +103,9 @@ def _sizes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
 def _defaults(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     for name, arg in step.reports.items():
         if arg.has_default:
-            what = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
+            message = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
             hint = "make it required, or write a rule for the case without it"
-            yield UnplacedFinding("FR180", ("reports", name), what, hint)
+            yield UnplacedFinding("FR180", ("reports", name), message, hint)
 
 
 def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -122,9 +122,9 @@ def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
             from_evidence = any(name.startswith(EVIDENCE) for name in names)
             if names and leads_back and names.isdisjoint(changing) and not from_evidence:
                 decided = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
-                what = f"{decided}, which no step of the loop reports: every attempt has the same result"
+                message = f"{decided}, which no step of the loop reports: every attempt has the same result"
                 hint = "report it in the loop, or decide by what is reported there"
-                yield UnplacedFinding("FR173", ("steps", scope.index[step.id], "rules"), what, hint)
+                yield UnplacedFinding("FR173", ("steps", scope.index[step.id], "rules"), message, hint)
 
 
 WORKFLOW_RULES = (_unbounded, _attempts, _unchanging)

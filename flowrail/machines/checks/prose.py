@@ -26,12 +26,12 @@ _BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 def _texts(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     for text in instructions_of(step):
         prose = _without_fences(text.text)
-        for code, word, what, hint in (
+        for code, word, problem, hint in (
             *_unknown_steps(prose, scope),
             *_unknown_outcomes(prose, step, scope),
             *_unknown_facts(prose, step, scope),
         ):
-            yield UnplacedFinding(code, (*text.path, word), f"the text of step `{step.id}` {what}", hint)
+            yield UnplacedFinding(code, (*text.path, word), f"the text of step `{step.id}` {problem}", hint)
 
 
 def _without_fences(text: str) -> str:
@@ -54,7 +54,7 @@ _Mention = tuple[str, str, str, str]
 
 
 def _unknown_steps(text: str, scope: Scope) -> Iterator[_Mention]:
-    for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
+    for name in dict.fromkeys(word for pair in _STEP.findall(text) for word in pair if word):
         if name not in scope.workflow:
             hint = scope.did_you_mean(name, scope.index, "name a step of this workflow")
             yield "FR166", f"`{name}`", f"mentions unknown step `{name}`", hint

@@ -1,4 +1,4 @@
-"""The texts and conditions of a step, each with its path in the step and its name in findings."""
+"""The texts and conditions of a step, each with its path in the step and its label, which names it in findings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flowrail.machines.definition.step_parts import Dispatch
 
 
 class StepText(NamedTuple):
-    """A text with placeholders. ``names`` are those that it may use besides parameters and facts.
+    """A text with placeholders. ``names`` are the names that it may use besides parameters and facts.
 
     ``kind`` is the key that holds the text: title, actions, variants, questions, vars or prompt.
     """
 
     kind: str
     path: Path
-    what: str
+    label: str
     text: str
     names: frozenset[str] = frozenset()
 
@@ -28,7 +28,7 @@ class StepCondition(NamedTuple):
 
     kind: str
     path: Path
-    what: str
+    label: str
     when: str | Callable[..., object]
 
 

@@ -1,7 +1,7 @@
 """Compare two versions of a workflow step by step: identical, text only, compatible, changed, gone, new.
 
-Pure. Renamed steps are given, or recognised if only one new step has the structure of the
-one that is gone.
+Pure. The caller names the renamed steps. `recognised` finds them if only one new step has the structure of
+a step that is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RENAMED = "renamed"
 _SHOWN = ("when", "limit")
 """Keys whose values a difference shows."""
 _BY_NAME = ("id", "next", "gate")
-"""Keys that name steps, which may have other names now."""
+"""Keys that contain ids of steps, which a new version may have renamed."""
 
 
 class StepChange(NamedTuple):
@@ -59,8 +59,8 @@ def recognised(old: Workflow, new: Workflow) -> dict[str, str]:
 
 def same_work(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool:
     """Return whether two steps have the same dispatches and questions."""
-    one, other = _named(before, names), structure(after)
-    return all(one.get(part) == other.get(part) for part in ("dispatch", "questions", "gate"))
+    old, new = _named(before, names), structure(after)
+    return all(old.get(part) == new.get(part) for part in ("dispatch", "questions", "gate"))
 
 
 def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange:
@@ -72,7 +72,7 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
     old_shape, new_shape = _named(step, names), structure(after)
     old_targets = {outcome: names.get(str(target), target) for outcome, target in step.ways.items()}
     keys = [key for key in _compared_keys() if old_shape.get(key) != new_shape.get(key)]
-    what = [
+    differences = [
         *_transition_changes(old_targets, after.ways),
         *(
             f"`{key}` was {_shown(old_shape[key])}, is {_shown(new_shape[key])}"
@@ -81,12 +81,12 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
             for key in keys
         ),
     ]
-    if not what and old_shape != new_shape:
-        what = ["its transitions are written differently"]
-    if what:
+    if not differences and old_shape != new_shape:
+        differences = ["its transitions are written differently"]
+    if differences:
         accepts_more = old_targets.items() <= after.ways.items() and _has_more_facts(old_shape, after)
         is_compatible = accepts_more and set(keys) <= {"reports"}
-        return StepChange(step.id, COMPATIBLE if is_compatible else CHANGED, to, tuple(what))
+        return StepChange(step.id, COMPATIBLE if is_compatible else CHANGED, to, tuple(differences))
     if to != step.id:
         return StepChange(step.id, RENAMED, to)
     return StepChange(step.id, IDENTICAL if _texts(step) == _texts(after) else TEXTS, to)
@@ -116,7 +116,7 @@ def _transition_changes(
 
 
 def _has_more_facts(old_shape: Mapping[str, Any], after: StepDef) -> bool:
-    """Return whether all earlier facts still exist with the same meaning, and no other is required."""
+    """Return whether all earlier facts still exist with the same meaning, and no new fact is required."""
     old, new = old_shape["reports"], structure(after)["reports"]
     return old.items() <= new.items() and not any(
         after.reports[name].required for name in new.keys() - old.keys()
@@ -125,18 +125,18 @@ def _has_more_facts(old_shape: Mapping[str, Any], after: StepDef) -> bool:
 
 def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
     """Return *steps* by their structure, in which *nameless* steps count as equal."""
-    found: dict[str, list[str]] = {}
+    by_shape: dict[str, list[str]] = {}
     names = dict.fromkeys(nameless, "another")
     for step in workflow.steps:
         if step.id in steps:
             names[step.id] = "itself"
-            found.setdefault(repr(_named(step, names)), []).append(step.id)
+            by_shape.setdefault(repr(_named(step, names)), []).append(step.id)
             names[step.id] = "another"
-    return found
+    return by_shape
 
 
 def _compared_keys() -> list[str]:
-    """Return the keys of a step that decide where a session leads, its transitions aside."""
+    """Return the keys of a step that decide the path of a session, without its transitions."""
     deciding = [name for name, declared in keys_of(StepDef).items() if declared.key.decides]
     return [*_SHOWN, *(name for name in deciding if name not in {"id", "next", *_SHOWN})]
 

@@ -1,4 +1,4 @@
-"""Evidence: what each check that a step demands looks at, how sure its result must be, and what a session records.
+"""Evidence: the checks that a step demands, the level that a result must have, and the records of a session.
 
 A session records baselines, runs of commands, confirmations of a person, and results.
 """
@@ -17,7 +17,7 @@ from flowrail.machines.definition.parts import DefinitionPart, Frozen, Key, free
 CHECK_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 DEFAULT_TIMEOUT = 600.0
 DEFAULT_TRIES = 3
-"""After so many refusals in one attempt a person is asked."""
+"""The number of refusals in one attempt after which a person is asked."""
 
 
 class Level(StrEnum):
@@ -169,7 +169,7 @@ class EvidenceCheck(DefinitionPart):
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds that are given: one, if the check is valid."""
+        """The kinds that the check has: exactly one if it is valid."""
         return [kind for kind in KINDS if getattr(self, kind)]
 
     @property
@@ -225,7 +225,7 @@ class Baseline(NamedTuple):
         return _parsed(self.dirty)
 
     def completed(self, later: "Baseline") -> "Baseline":
-        """Return the baseline with what only a *later* one has."""
+        """Return the baseline, completed with the values that only a *later* one has."""
         git = later if self.commit is None else self
         files = digests_text({**later.digests, **self.digests})
         return self._replace(files=files, commit=git.commit, dirty=git.dirty)
@@ -242,7 +242,7 @@ def _parsed(text: str) -> Mapping[str, str]:
 
 
 class CommandRun(NamedTuple):
-    """One run of the command of a check. ``state`` identifies what it ran on: its files, or one revision.
+    """One run of the command of a check. ``state`` identifies its input: files, or one revision.
 
     ``event`` is the host's event for an observed run. ``output`` is kept only of a run that did not pass.
     """
@@ -278,7 +278,7 @@ class Confirmation(NamedTuple):
 class EvidenceResult(NamedTuple):
     """The result of one check. ``is_demanded`` says whether the reported outcome needs it.
 
-    ``level`` is the level reached, ``lowest_level`` the one that counts. ``state`` identifies what was looked at.
+    ``level`` is the level reached, ``lowest_level`` the one that counts. ``state`` identifies the content that was checked.
     """
 
     check: str
@@ -316,7 +316,7 @@ class EvidenceResult(NamedTuple):
 
     @property
     def awaits_approval(self) -> bool:
-        """Whether the check lacks nothing but a person's approval."""
+        """Whether only a person's approval is missing."""
         can_be_approved = self.kind == "run" or self.verdict == Verdict.PASS
         return self.lowest_level == Level.APPROVED and can_be_approved and not self.is_satisfied
 
@@ -324,8 +324,8 @@ class EvidenceResult(NamedTuple):
 class StepEvidence(NamedTuple):
     """Evidence of one step: ``first`` is from its first entry, ``entry`` from its latest.
 
-    ``refusals`` counts those of this attempt. ``claim`` is the outcome that was refused last, ``results`` the
-    results then. ``nothing_found`` says that a review was submitted without findings.
+    ``refusals`` counts the refusals of this attempt. ``claim`` is the outcome that was refused last, ``results`` are
+    the results at that time. ``nothing_found`` says that a review was submitted without findings.
     """
 
     first: Baseline
@@ -339,38 +339,38 @@ class StepEvidence(NamedTuple):
 
     @property
     def missing(self) -> tuple[EvidenceResult, ...]:
-        """The results for which a claim was refused last, without those that a person confirmed since."""
-        said = {confirmation.check for confirmation in self.confirmations}
+        """The results because of which a claim was refused last, without those that a person confirmed since."""
+        confirmed = {confirmation.check for confirmation in self.confirmations}
         demanded = [result for result in self.results if result.is_demanded and not result.is_satisfied]
-        return tuple(result for result in demanded if result.check not in said) if self.claim else ()
+        return tuple(result for result in demanded if result.check not in confirmed) if self.claim else ()
 
     @property
     def awaited_approvals(self) -> tuple[str, ...]:
-        """The checks that lack nothing but a person's approval."""
+        """The checks for which only a person's approval is missing."""
         return tuple(result.check for result in self.missing if result.awaits_approval)
 
     def entered_again(self, baseline: Baseline) -> "StepEvidence":
-        """Return the evidence for another attempt: waivers and refusals were for the one before."""
-        kept = tuple(each for each in self.confirmations if not each.waived)
-        return StepEvidence(self.first, baseline, self.runs, kept)
+        """Return the evidence for the next attempt, without the waivers and refusals of the previous one."""
+        confirmations = tuple(confirmation for confirmation in self.confirmations if not confirmation.waived)
+        return StepEvidence(self.first, baseline, self.runs, confirmations)
 
     def completed(self, later: Baseline) -> "StepEvidence":
-        """Return the evidence with what its baselines lack because the workflow did not check it then."""
+        """Return the evidence with the values that its baselines lack because the workflow did not check them then."""
         return self._replace(first=self.first.completed(later), entry=self.entry.completed(later))
 
     def with_run(self, run: CommandRun) -> "StepEvidence":
         """Return the evidence with one more run, which replaces older ones of the same check and level."""
-        others = (each for each in self.runs if (each.check, each.level) != (run.check, run.level))
+        others = (old for old in self.runs if (old.check, old.level) != (run.check, run.level))
         return self._replace(runs=(*others, run))
 
     def with_confirmation(self, confirmation: Confirmation) -> "StepEvidence":
         """Return the evidence with a person's newest decision about a check. It ends the refusals."""
-        others = (each for each in self.confirmations if each.check != confirmation.check)
+        others = (old for old in self.confirmations if old.check != confirmation.check)
         return self._replace(confirmations=(*others, confirmation), refusals=0)
 
 
 def tally(results: Iterable[EvidenceResult]) -> str:
-    """Return how many of the demanded checks were checked, and how others passed: `3 of 4 checked, 1 observed`."""
+    """Return how many demanded checks passed at each level, such as `3 of 4 checked, 1 observed`."""
     demanded = [result for result in results if result.is_demanded]
     if not demanded:
         return ""

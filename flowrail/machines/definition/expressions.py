@@ -36,7 +36,7 @@ CONSTANTS: Mapping[str, object] = {
 EVIDENCE = "evidence."
 """The beginning of a name that is a result of evidence."""
 RESULTS = ("passed", "verdict", "level")
-"""What an expression may ask of a check."""
+"""The results of a check that an expression can use."""
 
 _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -64,7 +64,7 @@ class RuleError(ValueError):
 
 
 class Expression(NamedTuple):
-    """An expression as written, and as read."""
+    """An expression: its source, and the tree and names that were read from it."""
 
     source: str
     tree: Node
@@ -73,7 +73,7 @@ class Expression(NamedTuple):
     def value(self, values: Mapping[str, object]) -> object:
         """Return the value of the expression over *values*.
 
-        Raises `RuleError` if it compares the order of things without one, such as a text and a number.
+        Raises `RuleError` if it compares values that have no order, such as a text and a number.
         """
         return _value(self.tree, values)
 
@@ -95,14 +95,14 @@ def parse(source: str) -> Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = getattr(error, "msg", None) or type(error).__name__
-        raise RuleError(f"cannot be read ({what}): `{in_quotes(source)}`") from None
+        reason = getattr(error, "msg", None) or type(error).__name__
+        raise RuleError(f"cannot be read ({reason}): `{in_quotes(source)}`") from None
     names: set[str] = set()
     return Expression(source, _node(tree, names, 0), frozenset(names))
 
 
 def _node(node: ast.expr, names: set[str], depth: int) -> Node:
-    """Return what *node* means, with its names added to *names*; `RuleError` if an expression cannot contain it."""
+    """Return *node* as a `Node` and add its names to *names*; `RuleError` if an expression cannot contain it."""
     if depth > DEEPEST:
         raise RuleError(f"is nested deeper than {DEEPEST}")
 
@@ -182,20 +182,20 @@ def _contains(item: object, whole: object) -> bool:
     if isinstance(whole, str):
         return isinstance(item, str) and item in whole
     if isinstance(whole, (list, tuple)):
-        return any(same(item, each) for each in whole)
+        return any(same(item, element) for element in whole)
     raise RuleError(f"cannot look for {item!r} in {whole!r}")
 
 
 def _comparisons(node: Node) -> list[tuple[str, str, object]]:
     if node[0] in {"value", "name"}:
         return []
-    found = [pair for child in node[1:] for pair in _comparisons(child)]
+    comparisons = [pair for child in node[1:] for pair in _comparisons(child)]
     if node[0] in {"==", "!=", "<", "<=", ">", ">=", "in"}:
         left, right = node[1], node[2]
         if left[0] == "name" and right[0] == "value":
-            found.append((left[1], node[0], right[1]))
+            comparisons.append((left[1], node[0], right[1]))
         if left[0] == "name" and right[0] == "list" and node[0] == "in":
-            found.extend((left[1], "==", item[1]) for item in right[1:] if item[0] == "value")
+            comparisons.extend((left[1], "==", item[1]) for item in right[1:] if item[0] == "value")
         if right[0] == "name" and left[0] == "value" and node[0] in {"==", "!="}:
-            found.append((right[1], node[0], left[1]))
-    return found
+            comparisons.append((right[1], node[0], left[1]))
+    return comparisons

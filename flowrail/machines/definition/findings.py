@@ -95,7 +95,7 @@ CODES = {
     "FR184": "a check of `evidence` proves little",
     "FR190": "a value is computed and was not checked",
 }
-"""Every code, with what it says in general. Codes are never reused for something else."""
+"""Every code with its general meaning. Codes are never reused for another meaning."""
 
 
 class Place(NamedTuple):
@@ -159,25 +159,27 @@ class UnplacedFinding(NamedTuple):
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
-_Found = TypeVar("_Found", Finding, UnplacedFinding)
+_AnyFinding = TypeVar("_AnyFinding", Finding, UnplacedFinding)
 
 
-def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:
+def first(rules: Iterable[Iterable[_AnyFinding]]) -> Iterator[_AnyFinding]:
     """Yield the findings of *rules*, up to a maximum number."""
     left = LARGEST_FOUND
-    for found in rules:
-        for number, each in enumerate(islice(found, MOST_FOUND)):
-            size = len(each.message) + len(each.remedy) + len(each.step or "")
+    for findings in rules:
+        for number, finding in enumerate(islice(findings, MOST_FOUND)):
+            size = len(finding.message) + len(finding.remedy) + len(finding.step or "")
             if size > left and number:
                 break
             left -= size
-            yield each
+            yield finding
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return *findings* sorted by file, in the order of first appearance, and by line."""
     listed = list(findings)
-    files = {file: number for number, file in enumerate(dict.fromkeys(each.place.file for each in listed))}
+    files = {
+        file: number for number, file in enumerate(dict.fromkeys(finding.place.file for finding in listed))
+    }
     return sorted(listed, key=lambda finding: (files[finding.place.file], finding.place.line))
 
 
@@ -206,7 +208,7 @@ def raise_errors(name: str, findings: Sequence[Finding]) -> None:
 
 
 def without_suppressed(findings: Iterable[Finding], suppressions: Iterable["Suppression"]) -> list[Finding]:
-    """Return *findings* without the suppressed ones, and what is wrong with the suppressions themselves."""
+    """Return *findings* without the suppressed ones, and the problems of the suppressions themselves."""
     listed = list(findings)
     errors = {key for finding in listed if finding.severity == "error" for key in _keys(finding)}
     keys = {key for finding in listed for key in _keys(finding)}
@@ -224,7 +226,7 @@ def without_suppressed(findings: Iterable[Finding], suppressions: Iterable["Supp
 
 
 def _keys(finding: Finding) -> set[tuple[str, str | None]]:
-    """Return what suppressions of *finding* name: its code, everywhere or in its step."""
+    """Return the keys of the suppressions that match *finding*: its code, everywhere or in its step."""
     return {(finding.code, None), (finding.code, finding.step)}
 
 

@@ -1,4 +1,4 @@
-"""Read plain data, or a workflow made in Python, into definition classes, and list everything of the wrong shape."""
+"""Read plain data, or a workflow made in Python, into definition classes, and list all values of the wrong shape."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DocumentProblem(NamedTuple):
     """A value of the wrong shape: where it is, what is wrong, and what to write instead."""
 
     path: Path
-    what: str
+    message: str
     remedy: str = ""
     word: str = ""
     """An unknown key or choice; ``known`` are those that it may have meant."""
@@ -47,7 +47,7 @@ class DocumentProblem(NamedTuple):
 
 
 def code_not_stored(context: StepContext) -> NoReturn:
-    """Refuse: a function was here, which plain data cannot hold."""
+    """Raise an error: the workflow had a function here, which plain data cannot contain."""
     raise CodeNotStoredError(
         f"step `{context.step_id}` is decided by code, which a session does not store",
         hint="put the skill's folder back",
@@ -56,12 +56,12 @@ def code_not_stored(context: StepContext) -> NoReturn:
 
 
 class Reader:
-    """Reads plain data into definition classes. Lists every problem, and leaves out what has the wrong shape.
+    """Reads plain data into definition classes. Lists every problem, and leaves out values of the wrong shape.
 
     *place* returns where a path of the data is written. *read_text* returns the text of a file that the data names, or
-    raises `DocumentError`; a step's text is in *text_folder* unless the step names another file. *is_stored* reads
-    what a session stores: it may contain markup and marks for code. *has_code* reads a workflow made in Python: its
-    parts are instances, and functions are allowed.
+    raises `DocumentError`; a step's text is in *text_folder* unless the step names another file. With
+    *is_stored*, the data comes from a session: it may contain markup and marks for code. With *has_code*, the data is
+    a workflow made in Python: its parts are instances, and functions are allowed.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class Reader:
         self.steps_read: list[int] = []
         """The positions in the data of the steps that were read; the others were left out."""
         self.files: dict[Path, tuple[str, str]] = {}
-        """The name and text of each file that was read, by the path of the key that the text is the value of."""
+        """The name and text of each file that was read, by the path of the key whose value is the text."""
 
     def part(self, data: object, kind: type[object], path: Path) -> Any:
-        """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
+        """Return *data* as an instance of the definition class *kind*; `MISSING` if that is impossible."""
         keys = keys_of(kind)
         written, before = data, self.count
         if self.has_code:
@@ -96,35 +96,39 @@ class Reader:
                 return MISSING
         if not isinstance(data, Mapping):
             return self._wrong(path, "is not a mapping", "write `key: value` pairs")
-        given = self._given(data, kind, path)
+        values = self._values(data, kind, path)
         if self.has_code and self.count == before:
             return written  # an instance without a problem
         if self.is_stored and kind is StepDef:
             code = data.get(CODE, ())
-            given.update({name: code_not_stored for name in DECIDING if name in code})
-        missing = [name for name, each in keys.items() if each.default is MISSING and each.field not in given]
+            values.update({name: code_not_stored for name in DECIDING if name in code})
+        missing = [
+            name
+            for name, declared in keys.items()
+            if declared.default is MISSING and declared.field not in values
+        ]
         for name in missing:
             if name not in data:
                 self._wrong((*path, name), "is missing", "add it")
-        return MISSING if missing else self._made(kind, given, path)
+        return MISSING if missing else self._made(kind, values, path)
 
-    def _given(self, data: Mapping[Any, object], kind: type[object], path: Path) -> dict[str, object]:
+    def _values(self, data: Mapping[Any, object], kind: type[object], path: Path) -> dict[str, object]:
         """Return the values of *data* that have the right shape, by field."""
         keys = keys_of(kind)
-        given: dict[str, object] = {}
+        values: dict[str, object] = {}
         for name, value in self._with_texts(data, kind, path).items():
             declared = keys.get(name)
             if declared is None or not (declared.key.in_file or self.is_stored or self.has_code):
-                self._other_key(name, kind, keys, (*path, name))
+                self._unknown_key(name, kind, keys, (*path, name))
                 continue
             known = self.value(value, declared.shape, (*path, name))
             if declared.key.schema and not self.is_stored:
                 known = self._in_bounds(known, declared.key, (*path, name))
             if known is not MISSING:
-                given[declared.field] = (
+                values[declared.field] = (
                     _quotable(known) if declared.key.is_name and not self.is_stored else known
                 )
-        return given
+        return values
 
     def _with_texts(self, data: Mapping[Any, object], kind: type[object], path: Path) -> Mapping[Any, object]:
         """Return *data* with the texts of the files that it names, as values of the keys that hold the texts."""
@@ -153,30 +157,30 @@ class Reader:
         try:
             text = read(file)
         except DocumentError as error:
-            what = f"has no text: {error.fact}"
-            return self._note(DocumentProblem(path, what, str(error.hint), code="FR125"))
+            message = f"has no text: {error.fact}"
+            return self._note(DocumentProblem(path, message, str(error.hint), code="FR125"))
         for name in (declared.name, declared.key.file):
             self.files[(*path[:-1], name)] = file, text
         lines = text.strip("\n")
         return [lines] if declared.shape.kind == "list" else lines
 
     def _in_python(self, data: object, kind: type[object], path: Path) -> object:
-        """Return the values that an instance of *kind* was made of, `MISSING` if *data* is anything else."""
+        """Return the arguments of *data*, an instance of *kind*; `MISSING` if it is anything else."""
         if isinstance(data, kind):
             return _arguments(data)
         if kind is StepDef and isinstance(data, (list, tuple)):
             return self._wrong(path, "is a list of steps", "put `*` before the list")
         expected = f"a function or {kind.__name__}" if path[-1:] == ("handler",) else kind.__name__
-        what = f"is of type {type(data).__name__}, not {expected}"
-        return self._wrong(path, what, f"write `{kind.__name__}(...)`")
+        message = f"is of type {type(data).__name__}, not {expected}"
+        return self._wrong(path, message, f"write `{kind.__name__}(...)`")
 
-    def _made(self, kind: type[Any], given: dict[str, Any], path: Path) -> object:
+    def _made(self, kind: type[Any], values: dict[str, Any], path: Path) -> object:
         if "steps" in keys_of(kind):  # a workflow
-            steps = given.pop("steps", ())
-            return kind(given.pop("name"), *steps, validate=False, origin=str(self.place(path)), **given)
+            steps = values.pop("steps", ())
+            return kind(values.pop("name"), *steps, validate=False, origin=str(self.place(path)), **values)
         if "origin" in kind.__dataclass_fields__:
-            given["origin"] = str(self.place(path))
-        return kind(**given)
+            values["origin"] = str(self.place(path))
+        return kind(**values)
 
     def value(self, data: object, shape: Shape, path: Path) -> object:
         """Return *data* if it has *shape*, `MISSING` otherwise."""
@@ -253,27 +257,27 @@ class Reader:
                 values[name if self.is_stored else in_quotes(name)] = value
         return freeze(values)
 
-    def _other_key(
+    def _unknown_key(
         self, name: object, kind: type[object], keys: Mapping[str, DeclaredKey], path: Path
     ) -> None:
         if self.is_stored and kind is StepDef and name == CODE:
             return
         if self.has_code:
-            what = f"is not an argument of {kind.__name__}"
+            message = f"is not an argument of {kind.__name__}"
             known = tuple(declared.field for declared in keys.values())
         else:
-            what = "is an unknown key"
+            message = "is an unknown key"
             files = {declared.key.file for declared in keys.values() if declared.key.file}
             in_file = (known for known, declared in keys.items() if declared.key.in_file)
             known = (*in_file, *sorted(files - keys.keys()))
-        self._note(DocumentProblem(path, what, word=str(name), known=known))
+        self._note(DocumentProblem(path, message, word=str(name), known=known))
 
     def _misfit(self, shape: Shape, path: Path) -> object:
-        what, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
-        return self._wrong(path, what, remedy)
+        message, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
+        return self._wrong(path, message, remedy)
 
-    def _wrong(self, path: Path, what: str, remedy: str) -> object:
-        return self._note(DocumentProblem(path, what, remedy))
+    def _wrong(self, path: Path, message: str, remedy: str) -> object:
+        return self._note(DocumentProblem(path, message, remedy))
 
     def _note(self, problem: DocumentProblem) -> object:
         self.count += 1
@@ -286,15 +290,15 @@ _SCALAR = Shape("scalar")
 
 
 def _arguments(part: Any) -> dict[str, object]:
-    """Return what *part* was made of, by key: fields whose value differs from the default, and unknown arguments."""
-    given = dict(getattr(part, UNKNOWN_ARGUMENTS, {}))
+    """Return the arguments of *part* by key: fields whose value differs from the default, and unknown arguments."""
+    arguments = dict(getattr(part, UNKNOWN_ARGUMENTS, {}))
     for name, declared in keys_of(type(part)).items():
         value = getattr(part, declared.field)
         if declared.default is MISSING or not is_default(declared, value):
-            given[name] = value
+            arguments[name] = value
     if "steps" in keys_of(type(part)):  # a workflow
-        given["steps"] = part.written_steps
-    return given
+        arguments["steps"] = part.written_steps
+    return arguments
 
 
 def _quotable(name: object) -> object:

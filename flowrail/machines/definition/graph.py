@@ -68,24 +68,29 @@ def outcome_at_limit(outcome: str) -> str:
 def answered_outcomes(step: StepDef) -> set[str]:
     """Return the outcomes that can follow from the answers to a step's questions.
 
-    The first that is not `ok` counts, so `ok` is possible if every question allows it.
+    The first outcome that is not `ok` counts, so `ok` is possible if every question allows it.
     """
-    said = [{option.outcome for option in each.options} | ({each.other} - {None}) for each in step.questions]
-    others = {str(outcome) for each in said for outcome in each if outcome not in {None, Outcome.OK}}
-    agreed = all({None, str(Outcome.OK)} & each or not each for each in said)
-    return others | ({str(Outcome.OK)} if agreed else set())
+    answers = [
+        {option.outcome for option in question.options} | ({question.other} - {None})
+        for question in step.questions
+    ]
+    others = {
+        str(outcome) for outcomes in answers for outcome in outcomes if outcome not in {None, Outcome.OK}
+    }
+    allows_ok = all({None, str(Outcome.OK)} & outcomes or not outcomes for outcomes in answers)
+    return others | ({str(Outcome.OK)} if allows_ok else set())
 
 
 def adjacency(transitions: Iterable[Edge]) -> Adjacency:
     """Return the neighbours of each step along *transitions*."""
-    found = Adjacency({}, {}, set())
+    neighbours = Adjacency({}, {}, set())
     for source, _, target in transitions:
         if target is None:
-            found.ends.add(source)
+            neighbours.ends.add(source)
         else:
-            found.after.setdefault(source, []).append(target)
-            found.before.setdefault(target, []).append(source)
-    return found
+            neighbours.after.setdefault(source, []).append(target)
+            neighbours.before.setdefault(target, []).append(source)
+    return neighbours
 
 
 def reach(starts: Iterable[str], neighbours: Neighbours, *, past: str | None = None) -> set[str]:
@@ -163,20 +168,20 @@ def skip_outcome(step: StepDef) -> Outcome | None:
 
 
 def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
-    """Return how many steps from *step_id* on may be skipped one after the other; `None` if that leads nowhere.
+    """Return how many steps from *step_id* on may be skipped one after the other; `None` if no step follows them.
 
-    *known* holds earlier answers, so that asking for every step of a chain walks it once.
+    *known* holds earlier answers, so that a chain is followed once, even if this is called for each of its steps.
     """
     chain: list[str] = []
     step = workflow.get(step_id)
     while step is not None and step.when is not None and step.id not in known:
-        known[step.id] = None  # the answer for a circle, should it come back here
+        known[step.id] = None  # the answer if the chain leads back to this step
         chain.append(step.id)
         outcome = skip_outcome(step)
         if outcome is None:
             break
         step = workflow.get(step.way(outcome))
     count = 0 if step is None or step.when is None else known[step.id]
-    for each in reversed(chain):
-        count = known[each] = None if count is None else count + 1
+    for skipped in reversed(chain):
+        count = known[skipped] = None if count is None else count + 1
     return count

@@ -34,7 +34,7 @@ class Frozen(dict[K, V]):
     """A mapping that cannot be changed.
 
     It stays a ``dict`` so that JSON, YAML and pattern matching take it as one; its hash needs
-    hashable values and is worked out when asked for.
+    hashable values and is computed on demand.
     """
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class Frozen(dict[K, V]):
 
 
 class _SignatureOfFields:
-    """The signature of a class, made when it is asked for. Any field may be without a default."""
+    """The signature of a class, computed on demand. A field without a default may follow one with a default."""
 
     def __get__(self, instance: object, owner: "type[FrozenObject]") -> Signature:
         if "__init__" in vars(owner):
@@ -68,13 +68,13 @@ class _SignatureOfFields:
             return written.replace(parameters=[*written.parameters.values()][1:])
         parameters = [
             Parameter(
-                each.name,
+                field.name,
                 Parameter.POSITIONAL_OR_KEYWORD,
-                default=Parameter.empty if each.default is MISSING else each.default,
-                annotation=each.type,
+                default=Parameter.empty if field.default is MISSING else field.default,
+                annotation=field.type,
             )
-            for each in fields(owner)  # type: ignore[arg-type]
-            if each.init
+            for field in fields(owner)  # type: ignore[arg-type]
+            if field.init
         ]
         return Signature(parameters, __validate_parameters__=False)
 
@@ -95,17 +95,17 @@ class FrozenObject:
     def __init_subclass__(cls) -> None:
         dataclass(init=False, repr=False, eq=False)(cls)
         declared = fields(cls)  # type: ignore[arg-type]
-        cls._arguments = tuple(each.name for each in declared if each.init)
-        cls._defaults = {each.name: each.default for each in declared}
-        cls._compared_fields = tuple(each.name for each in declared if each.compare)
+        cls._arguments = tuple(field.name for field in declared if field.init)
+        cls._defaults = {field.name: field.default for field in declared}
+        cls._compared_fields = tuple(field.name for field in declared if field.compare)
 
-    def __init__(self, *args: object, **given: object) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         values = dict(zip(self._arguments, args, strict=False))
-        wrong = [name for name in given if name in values or name not in self._arguments]
+        wrong = [name for name in kwargs if name in values or name not in self._arguments]
         if wrong or len(args) > len(self._arguments):
             problem = f"an unknown or second `{wrong[0]}`" if wrong else f"{len(args)} arguments"
             raise TypeError(f"{type(self).__name__} takes {', '.join(self._arguments)}, not {problem}")
-        values = {**self._defaults, **values, **given}
+        values = {**self._defaults, **values, **kwargs}
         missing = [name for name, value in values.items() if value is MISSING]
         if missing:
             raise TypeError(f"{type(self).__name__} needs the argument `{missing[0]}`")
@@ -175,11 +175,11 @@ UNKNOWN_ARGUMENTS = "unknown_arguments"
 
 
 class Key(NamedTuple):
-    """What a key means, and how it is written.
+    """The meaning of a key, and its form in a file.
 
     ``name`` is the key in a file if it differs from the field. ``file`` is a key of a workflow file that names a
-    file with the same text. ``decides`` says whether a change can lead a run elsewhere: such keys are part of the
-    fingerprint. ``rank`` is the position in the fingerprint of a nested part since the first format; new keys
+    file with the same text. ``decides`` says whether a change can lead a session to another step: such keys are part of
+    the fingerprint. ``rank`` is the position in the fingerprint of a nested part since the first format; new keys
     need none. ``in_file`` is false for keys that only Python and stored definitions have.
     ``schema`` adds to the JSON Schema of the key. Its `enum`, `minimum`, `exclusiveMinimum` and `maximum` are
     enforced: another value is the finding ``code``.
@@ -227,15 +227,15 @@ class DeclaredKey(NamedTuple):
 class DefinitionPart(FrozenObject):
     """A class whose fields declare keys.
 
-    Arguments that it does not have are kept in ``unknown_arguments`` instead of raising `TypeError`, so that the
-    validation lists a misspelt argument with everything else.
+    Unknown arguments are stored in ``unknown_arguments`` instead of raising `TypeError`, so that the validation
+    lists a misspelt argument with all other findings.
     """
 
-    def __init__(self, *args: object, **given: object) -> None:
-        unknown = {name: given.pop(name) for name in given.keys() - set(self._arguments)}
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        unknown = {name: kwargs.pop(name) for name in kwargs.keys() - set(self._arguments)}
         if unknown:
             object.__setattr__(self, UNKNOWN_ARGUMENTS, unknown)
-        super().__init__(*args, **given)
+        super().__init__(*args, **kwargs)
 
 
 _known: dict[type[object], Mapping[str, DeclaredKey]] = {}

@@ -1,7 +1,7 @@
-"""Types for scripts that print their own steps: where a step leads, and the next command.
+"""Types for scripts that print their own steps: the routing of a step, and the next command.
 
-New procedures are a `Workflow`, with outcomes and step ids. These classes serve scripts
-that print their own steps, and the formatters that such scripts call.
+New scripts use a `Workflow`, with outcomes and step ids. These classes are for scripts
+that print their own steps, and for the formatters that such scripts call.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from flowrail.machines.definition.parts import FrozenObject
 
 
 class QRStatus(StrEnum):
-    """What a review came to."""
+    """The result of a review."""
 
-    PASS = "pass"  # noqa: S105 - a verdict, no password
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
     FAIL = "fail"
 
 
 class LoopState(StrEnum):
-    """Where a review loop stands when a step of it is entered."""
+    """The state of a review loop when one of its steps is entered."""
 
     INITIAL = "initial"
     RETRY = "retry"
@@ -40,7 +40,7 @@ class Confidence(StrEnum):
 
 
 class DocumentAvailability(StrEnum):
-    """Whether the document that a step works on is there."""
+    """Whether the document that a step works on exists."""
 
     PROVIDED = "provided"
     EXISTS = "exists"
@@ -48,7 +48,7 @@ class DocumentAvailability(StrEnum):
 
 
 class QRState(FrozenObject):
-    """A review loop as a step sees it: the round, whether it is entered to fix findings, the last verdict."""
+    """The state of a review loop: the round, whether findings must be fixed, and the last verdict."""
 
     iteration: int = 1
     failed: bool = False
@@ -59,7 +59,7 @@ class QRState(FrozenObject):
 
     @property
     def state(self) -> LoopState:
-        """Return where the loop stands."""
+        """Return the state of the loop."""
         if self.status is QRStatus.PASS:
             return LoopState.COMPLETE
         return LoopState.RETRY if self.failed or self.iteration > 1 else LoopState.INITIAL
@@ -77,7 +77,7 @@ class LinearRouting:
 
 @dataclass(frozen=True)
 class BranchRouting:
-    """One step if the work or its review passed, another one if not."""
+    """The step after a success of the work or its review, and the step after a failure."""
 
     if_pass: int
     if_fail: int
@@ -121,7 +121,7 @@ class BranchCommand:
 
 
 NextCommand: TypeAlias = FlatCommand | BranchCommand | None
-"""What follows a step; nothing does after the last one."""
+"""The next command of a step; `None` after the last one."""
 
 
 @dataclass(frozen=True)
@@ -138,4 +138,4 @@ class GuidanceResult:
 
 
 StepOutput: TypeAlias = GuidanceResult
-"""The same, as a handler of such a script calls what it returns."""
+"""Another name of `GuidanceResult`, for the return value of a handler of such a script."""

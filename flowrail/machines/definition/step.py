@@ -52,12 +52,12 @@ REPORTABLE = (Outcome.OK, Outcome.FAIL, Outcome.SKIP, Outcome.ITERATE)
 UNWRITTEN = "..."
 """Instructions that are still to be written, such as ``actions=[...]``."""
 DONE = "done"
-"""What is reported where the step itself decides the outcome."""
+"""The word that an agent reports if the step itself decides the outcome."""
 
 BUILT_IN = frozenset({"visit", "limit", "item", "session", "work", "notes", "scripts"})
-"""Names that nobody declares: texts may use all of them, expressions `visit` and `limit`."""
+"""Built-in names. Texts may use all of them, expressions only `visit` and `limit`."""
 TEXT_NAMES = BUILT_IN - {"item"}
-"""Those that every text may use; `item` only where work goes over a list."""
+"""The built-in names that every text may use; `item` is only for dispatches over a list."""
 
 STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 WORKFLOW_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z0-9]+(?:-[a-z0-9]+)*)?\Z")
@@ -82,7 +82,7 @@ class ContextValues(Frozen[str, object]):
 
 
 class _NoResources:
-    """What a function reads from if its workflow was not loaded from a skill's folder."""
+    """The resources of a workflow that was not loaded from a skill's folder: reading one is an error."""
 
     def _refuse(self, name: str, *_: str) -> NoReturn:
         raise UsageError(
@@ -223,7 +223,7 @@ class StepDef(DefinitionPart):
     ] = DEFAULT_TRIES
     origin: str | None = field(default=None, repr=False, compare=False)
 
-    if TYPE_CHECKING:  # what an author may write; the fields have the types that it is converted to
+    if TYPE_CHECKING:  # the types that an author may write; the fields have the types after conversion
 
         def __init__(
             self,
@@ -250,14 +250,14 @@ class StepDef(DefinitionPart):
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "id", str(self.id))
-        put(self, "evidence", each_value(self.evidence, _checks))
+        put(self, "evidence", convert_values(self.evidence, _checks))
         put(self, "next", _transitions(self.next))
         put(self, "actions", _actions(self.actions))
-        put(self, "rules", _each_item(self.rules, partial(_by_position, Rule)))
-        put(self, "variants", _each_item(self.variants, partial(_by_position, Variant)))
+        put(self, "rules", _convert_items(self.rules, partial(_by_position, Rule)))
+        put(self, "variants", _convert_items(self.variants, partial(_by_position, Variant)))
         put(self, "questions", freeze_items(self.questions))
         put(self, "forbids", freeze_items(self.forbids))
-        put(self, "reports", each_value(self.reports, arg_from))
+        put(self, "reports", convert_values(self.reports, arg_from))
         if self.origin is None:
             put(self, "origin", sys_caller(4))
 
@@ -277,20 +277,20 @@ class StepDef(DefinitionPart):
     def work(self) -> Dispatch | None:
         """The work that the step gives to agents: its `dispatch`, or the `Dispatch` in place of its handler.
 
-        In place of a handler, a Python module to run and the step's own text are the agent's prompt.
+        The prompt of a `Dispatch` in place of a handler is the Python module to run and the step's own text.
         """
-        handed = self.handler
-        if self.dispatch is not None or not isinstance(handed, Dispatch):
+        dispatch = self.handler
+        if self.dispatch is not None or not isinstance(dispatch, Dispatch):
             return self.dispatch
-        if handed.prompt or handed.run is not None:
-            return handed
-        named = f"Run {handed.script}.\n\n" if handed.script else ""
+        if dispatch.prompt or dispatch.run is not None:
+            return dispatch
+        introduction = f"Run {dispatch.script}.\n\n" if dispatch.script else ""
         text = () if callable(self.actions) else self.actions
-        return replace(handed, script=None, prompt=(named + "\n\n".join(map(str, text)),))
+        return replace(dispatch, script=None, prompt=(introduction + "\n\n".join(map(str, text)),))
 
     @property
     def checks(self) -> dict[str, EvidenceCheck]:
-        """The evidence of all outcomes by id; a check that several outcomes demand is in it once."""
+        """The evidence of all outcomes by id; a check of several outcomes is included once."""
         return {check.id: check for checks in self.evidence.values() for check in checks}
 
     def as_written(self) -> "StepDef":
@@ -304,7 +304,7 @@ class StepDef(DefinitionPart):
 
     @property
     def name(self) -> str:
-        """The title where it is a plain text, else the id."""
+        """The title if it is a plain text, otherwise the id."""
         return self.title if isinstance(self.title, str) and self.title else self.id
 
     def way(self, outcome: Outcome) -> str | None:
@@ -329,7 +329,7 @@ def handler_args(step: StepDef) -> dict[str, Arg]:
 
 
 def fact_args(step: StepDef, params: Collection[str] = ()) -> Mapping[str, Arg]:
-    """Return the facts that a report of a step may contain: declared ones, and what its handler takes.
+    """Return the facts that a report of a step may contain: declared ones, and the parameters of its handler.
 
     A value in *params*, given at the start, is not asked for again unless the step lists it in `reports`.
     """
@@ -349,20 +349,18 @@ def handler_signature(handler: object) -> dict[str, Arg | bool]:
     """
     parameters = (parameters_of(handler) or [])[1:]
     hints = hints_of(handler) if parameters else {}
-    found: dict[str, Arg | bool] = {}
+    args: dict[str, Arg | bool] = {}
     for parameter in parameters:
         if parameter.kind not in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}:
             hint = hints.get(parameter.name)
             arg = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Arg)), None)
             has_default = parameter.default is not Parameter.empty
-            found[parameter.name] = (
-                has_default if arg is None else _with_default(arg, parameter.default, hint)
-            )
-    return found
+            args[parameter.name] = has_default if arg is None else _with_default(arg, parameter.default, hint)
+    return args
 
 
 def parameters_of(function: object) -> list[Parameter] | None:
-    """Return the parameters of *function*; `None` if it is no function, or its signature is unknown."""
+    """Return the parameters of *function*; `None` if it is not a function, or if its signature is unknown."""
     try:
         return list(signature(function).parameters.values()) if callable(function) else None
     except (TypeError, ValueError):
@@ -398,14 +396,14 @@ def _transitions(targets: object) -> object:
     )
 
 
-def each_value(values: object, convert: Callable[[Any], object]) -> Any:
+def convert_values(values: object, convert: Callable[[Any], object]) -> Any:
     """Return a mapping with each value converted; anything else as it is, for the validation."""
     if not isinstance(values, Mapping):
         return values
     return freeze({name: convert(value) for name, value in values.items()})
 
 
-def _each_item(items: object, convert: Callable[[object], object]) -> object:
+def _convert_items(items: object, convert: Callable[[object], object]) -> object:
     """Return a list with each item converted; anything else as it is, for the validation."""
     listed = freeze_items(items)
     return tuple(map(convert, listed)) if isinstance(listed, tuple) else items
@@ -415,7 +413,7 @@ def _actions(actions: object) -> object:
     """Return instructions as a tuple; ``...``, which the author still has to write, as a text."""
     if callable(actions):
         return actions
-    return _each_item(actions, lambda item: UNWRITTEN if item is ... else item)
+    return _convert_items(actions, lambda item: UNWRITTEN if item is ... else item)
 
 
 def _checks(checks: object) -> object:
@@ -430,6 +428,6 @@ def _by_position(part: type[Any], value: object) -> object:
 
 
 def sys_caller(depth: int) -> str:
-    """Return ``file:line`` of the code *depth* calls above the one that asks."""
+    """Return ``file:line`` of the code *depth* calls above this function."""
     frame = sys._getframe(depth)  # noqa: SLF001 - there is no other way to know an author's line
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,4 +1,4 @@
-"""What a step may hold besides its transitions: dispatches to sub-agents, review gates and questions to the user."""
+"""The parts of a step besides its transitions: dispatches to sub-agents, review gates and questions to the user."""
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
@@ -23,7 +23,7 @@ LEASE_SECONDS = 3_600
 """How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
 LONGEST_LEASE = 7 * 24 * 3_600
 MOST_DISPATCHES = 200
-"""How many dispatches a step makes at most."""
+"""The largest number of dispatches of one step."""
 _JOIN = r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z"
 
 
@@ -120,12 +120,12 @@ class Dispatch(DefinitionPart):
 
 def needed_by(join: str, total: int) -> int:
     """Return how many of *total* dispatches must succeed; `ValueError` if *join* is not a join."""
-    found = re.match(_JOIN, join)
-    if found is None:
+    match = re.match(_JOIN, join)
+    if match is None:
         raise ValueError(f"invalid join `{join}`: write all, any or at least N")
     if join == "all":
         return total
-    return int(found.group("least") or 1)
+    return int(match.group("least") or 1)
 
 
 class Severity(StrEnum):
@@ -161,9 +161,9 @@ def blocking_severities(iteration: int, policy: str = DEFAULT_POLICY) -> frozens
 class GateConfig(DefinitionPart):
     """A review gate: its outcome follows from the findings that its review recorded.
 
-    A step's ``gate`` needs ``review``; ``limit`` and ``policy`` say how often and how strictly. The other fields are
-    for scripts that print their own steps with the formatters: the number of the step that does the work, where
-    a passed review leads, and who fixes what it found.
+    A step's ``gate`` needs ``review``; ``limit`` and ``policy`` set the number of rounds and the severities that
+    block. The other fields are for scripts that print their own steps with the formatters: the number of the step
+    that does the work, the step after a passed review, and the agent that fixes the findings.
     """
 
     qr_name: Annotated[
@@ -208,14 +208,14 @@ LONGEST_DESCRIPTION = 500
 LONGEST_TEXT = 2_000
 LATEST_DEADLINE = 30 * 24 * 3600
 OWN_WORDS = "other:"
-"""Before an answer in the user's own words; no label begins so."""
+"""The prefix of an answer in the user's own words. No label may begin with it."""
 
 QUESTION_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
 
 Path = tuple[str | int, ...]
 QuestionProblem = tuple[Path, str]
-"""Where something is wrong, such as ``(0, "options", 1, "label")``, counted from 0, and what."""
+"""The path of a problem, such as ``(0, "options", 1, "label")`` with positions from 0, and its description."""
 
 
 OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
@@ -279,21 +279,23 @@ class Question(DefinitionPart):
 
 
 def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
-    """Return everything that keeps *questions* from being asked together."""
-    found: list[QuestionProblem] = [] if questions else [((), "a question is missing")]
+    """Return every problem that prevents asking *questions* together."""
+    problems: list[QuestionProblem] = [] if questions else [((), "a question is missing")]
     if len(questions) > MOST_QUESTIONS:
-        found.append(((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
+        problems.append(((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
     for index, question in enumerate(questions):
-        found += [((index, *path), message) for path, message in _problems(question)]
-    found += _twice(((index, "id"), question.id, "the id") for index, question in enumerate(questions))
-    found += _twice(((index, "text"), question.text, "the text") for index, question in enumerate(questions))
-    return found
+        problems += [((index, *path), message) for path, message in _problems(question)]
+    problems += _twice(((index, "id"), question.id, "the id") for index, question in enumerate(questions))
+    problems += _twice(
+        ((index, "text"), question.text, "the text") for index, question in enumerate(questions)
+    )
+    return problems
 
 
 def _problems(question: Question) -> Iterator[tuple[Path, str]]:
     if not QUESTION_ID.match(question.id):
-        what = "no id" if question.id else "missing"
-        yield ("id",), f"is {what}: a lower-case letter, then up to 31 of a-z, 0-9 and _"
+        problem = "no id" if question.id else "missing"
+        yield ("id",), f"is {problem}: a lower-case letter, then up to 31 of a-z, 0-9 and _"
     yield from _text_problems(("header",), question.header, LONGEST_HEADER, is_line=True)
     yield from _text_problems(("text",), question.text, LONGEST_TEXT)
     count = len(question.options)
@@ -311,7 +313,7 @@ def _problems(question: Question) -> Iterator[tuple[Path, str]]:
         (("options", index, "label"), visible(option.label).casefold(), "the label")
         for index, option in enumerate(question.options)
     )
-    if question.default is not None and question.default not in {each.label for each in question.options}:
+    if question.default is not None and question.default not in {option.label for option in question.options}:
         yield ("default",), "is not the label of an option"
     if question.deadline is not None and not 0 < question.deadline <= LATEST_DEADLINE:
         yield ("deadline",), f"is not from 1 to {LATEST_DEADLINE} seconds"
@@ -335,9 +337,9 @@ def _text_problems(
 
 def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]:
     seen: set[str] = set()
-    for path, value, what in values:
+    for path, value, label in values:
         if value and value in seen:
-            yield path, f"is {what} of one before it, too"
+            yield path, f"is {label} of one before it, too"
         seen.add(value)
 
 

@@ -1,8 +1,8 @@
 """Tools that a step forbids: rules in the form of a host's permission rules, and whether a rule matches.
 
-``Edit`` names a tool, ``Bash(git push*)`` what it is called with, ``mcp__server__*`` several. A rule helps an
-agent to keep to its step; it is no sandbox, since a shell can say one thing in many ways. What cannot be
-judged is not met. Standard library only: hooks come through here on every tool that an agent uses.
+``Edit`` names a tool, ``Bash(git push*)`` a tool and its argument, ``mcp__server__*`` several tools. A rule helps
+an agent to follow its step. It is not a sandbox, because a shell has many forms of the same command. A rule that
+cannot be evaluated does not match. Standard library only: hooks import this module for every tool that an agent uses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 LONGEST = 200
 _LONGEST_COMMAND = 20_000
-_RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z"
+_RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<argument>[^\n]*)\))?\Z"
 _SAME = {
     "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
     "Read": frozenset({"Read", "Grep", "Glob", "LS"}),
@@ -23,7 +23,7 @@ _SAME = {
     "Task": frozenset({"Agent", "Task"}),
     "Bash": frozenset({"Bash", "shell", "local_shell", "exec_command"}),
 }
-"""Tools that a rule for one of them means too; everything that changes files is an edit."""
+"""The tools that a rule for a tool matches. Every tool that changes files counts as an edit."""
 SHELLS = _SAME["Bash"]
 """The tools that run shell commands, under the names that hosts give them."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
@@ -32,9 +32,9 @@ _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
 """A tool of our own server, under the names that a host gives it."""
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 _SIMPLE_COMMAND = r"""(?:\\.|'[^']*'|"(?:[^"$`]|\$(?!\())*"|[^;&|\n(){}`"'\\])+"""
-"""What a shell runs between its operators."""
+"""One command between the operators of a shell."""
 _BEFORE = r"(?:\w+=(?:'[^']*+'|\"[^\"]*+\"|\S)*+|sudo|env|exec|command|time|xargs|if|then|elif|else|while|until|do|!)\s+"
-"""What can come before the name of a command."""
+"""A word that can precede the name of a command."""
 _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
@@ -42,7 +42,7 @@ class ToolUse(NamedTuple):
     """A tool that an agent is about to use, with its input and folder."""
 
     tool: str
-    given: Mapping[str, object]
+    input: Mapping[str, object]
     cwd: str
     project: str
     home: str
@@ -50,12 +50,14 @@ class ToolUse(NamedTuple):
 
 def problem(rule: object) -> str | None:
     """Return what is wrong with *rule*, or `None`."""
-    if not isinstance(rule, str) or not (found := re.match(_RULE, rule)):
+    if not isinstance(rule, str) or not (match := re.match(_RULE, rule)):
         return "is not a rule"
     if len(rule) > LONGEST:
         return f"has more than {LONGEST} characters"
     return (
-        "names nothing between its brackets" if found["of"] is not None and not found["of"].strip() else None
+        "names nothing between its brackets"
+        if match["argument"] is not None and not match["argument"].strip()
+        else None
     )
 
 
@@ -63,39 +65,39 @@ def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     """Return the first of *rules* that matches *used*; flowrail's own commands never match."""
     if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
         return None
-    return next((str(rule) for rule in rules if _meets(rule, used)), None)
+    return next((str(rule) for rule in rules if _matches(rule, used)), None)
 
 
 def matcher(rules: Iterable[str]) -> str:
     """Return a regular expression, as hosts take it, of the tools that *rules* forbid and of those that change files."""
-    named = {found["tool"] for rule in rules if (found := re.match(_RULE, rule))}
+    named = {match["tool"] for rule in rules if (match := re.match(_RULE, rule))}
     tools = {tool for name in named | {"Edit", "Bash"} for tool in _SAME.get(name, (name,))}
     servers = {tool for tool in tools if tool.startswith("mcp__") and tool.count("__") == 1}
     patterns = (tools - servers) | {f"{server}__*" for server in servers}
     return "|".join(sorted(pattern.replace(".", "\\.").replace("*", ".*") for pattern in patterns))
 
 
-def _meets(rule: object, used: ToolUse) -> bool:
-    found = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
-    if found is None or not _is_tool(found["tool"], used.tool):
+def _matches(rule: object, used: ToolUse) -> bool:
+    match = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
+    if match is None or not _is_tool(match["tool"], used.tool):
         return False
-    of = found["of"]
-    if of is None or of.strip() == "*":
+    argument = match["argument"]
+    if argument is None or argument.strip() == "*":
         return True
     if used.tool in SHELLS:
-        return any(_says(of, part) for part in _parts(_command(used)))
-    if used.tool in {"WebFetch", "web_fetch"} and of.startswith("domain:"):
-        return _is_site(of.removeprefix("domain:"), str(used.given.get("url", "")))
+        return any(_matches_command(argument, part) for part in _parts(_command(used)))
+    if used.tool in {"WebFetch", "web_fetch"} and argument.startswith("domain:"):
+        return _is_site(argument.removeprefix("domain:"), str(used.input.get("url", "")))
     if used.tool in _NAMED_BY:
-        return _glob(of, str(used.given.get(_NAMED_BY[used.tool], "")))
-    return any(_is_path(of, path, used) for path in _files(used))
+        return _glob(argument, str(used.input.get(_NAMED_BY[used.tool], "")))
+    return any(_is_path(argument, path, used) for path in _files(used))
 
 
 def _is_tool(named: str, tool: str) -> bool:
     if tool in _SAME.get(named, ()) or tool == named:
         return True
     if named.startswith("mcp__") and named.count("__") == 1 and tool.startswith(f"{named}__"):
-        return True  # a server alone stands for all its tools
+        return True  # the name of a server alone matches all its tools
     return "*" in named and _glob(named, tool)
 
 
@@ -103,19 +105,20 @@ def _is_tool(named: str, tool: str) -> bool:
 
 
 def _command(used: ToolUse) -> str:
-    given = used.given.get("command", used.given.get("cmd", ""))
-    if isinstance(given, list):
-        given = given[-1] if len(given) == 3 and str(given[1]).startswith("-") else " ".join(map(str, given))  # noqa: PLR2004 - sh -c TEXT
-    return given[:_LONGEST_COMMAND] if isinstance(given, str) else ""
+    command = used.input.get("command", used.input.get("cmd", ""))
+    if isinstance(command, list):
+        is_shell = len(command) == 3 and str(command[1]).startswith("-")  # noqa: PLR2004 - sh -c TEXT
+        command = command[-1] if is_shell else " ".join(map(str, command))
+    return command[:_LONGEST_COMMAND] if isinstance(command, str) else ""
 
 
 def _is_ours(command: str) -> bool:
     """Return whether only `flow` runs, so that a step that forbids the shell can still be reported."""
     parts = [*_parts(command)]
-    return bool(parts) and all(each.split(maxsplit=1)[0] in {"flow", "flowrail"} for each in parts)
+    return bool(parts) and all(part.split(maxsplit=1)[0] in {"flow", "flowrail"} for part in parts)
 
 
-def _says(pattern: str, part: str) -> bool:
+def _matches_command(pattern: str, part: str) -> bool:
     """Return whether *pattern* matches a command; ` *` and `:*` at its end match any words or none."""
     for ending in (":*", " *"):
         if pattern.endswith(ending):
@@ -128,8 +131,8 @@ def _parts(command: str) -> Iterator[str]:
     """Yield each simple command of a line of shell, without assignments and keywords before it."""
     for piece in re.findall(_SIMPLE_COMMAND, command):
         part = " ".join(piece.split())
-        while (found := re.match(_BEFORE, part)) is not None:
-            part = part[found.end() :]
+        while (match := re.match(_BEFORE, part)) is not None:
+            part = part[match.end() :]
         if part and part != "$":  # of a substitution
             yield part
 
@@ -143,16 +146,16 @@ def _glob(pattern: str, text: str) -> bool:
 
 
 def _files(used: ToolUse) -> list[str]:
-    named = [str(used.given[key]) for key in _PATHS if isinstance(used.given.get(key), str)]
-    patch = used.given.get("command", used.given.get("input")) if used.tool == "apply_patch" else None
+    named = [str(used.input[key]) for key in _PATHS if isinstance(used.input.get(key), str)]
+    patch = used.input.get("command", used.input.get("input")) if used.tool == "apply_patch" else None
     return [*named, *(re.findall(_PATCHED, patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
 
 
 def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
     """Return whether *pattern* matches a file, as in `.gitignore`, relative to the project.
 
-    `//x` is from the root, `~/x` from home; a pattern without a slash is met at any depth. A file that is
-    reached through a link counts as what it is called, and as what it is.
+    `//x` is from the root, `~/x` from home; a pattern without a slash matches at any depth. A file
+    behind a link is matched by its path and by the path that the link leads to.
     """
     full = os.path.normpath(os.path.join(used.cwd, path))
     if pattern.startswith("//"):
@@ -167,15 +170,15 @@ def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
     named = os.path.relpath(full, base)
     real = os.path.relpath(_real(full), _real(base))
     return any(
-        not each.startswith("..") and _along(parts, each.split(os.sep))
-        for each in dict.fromkeys((named, real))
+        not relative.startswith("..") and _along(parts, relative.split(os.sep))
+        for relative in dict.fromkeys((named, real))
     )
 
 
 def _real(path: str) -> str:
     try:
         return os.path.realpath(path)
-    except (OSError, ValueError):  # what no file can be called
+    except (OSError, ValueError):  # an impossible file name
         return path
 
 
@@ -183,19 +186,19 @@ def _along(pattern: Sequence[str], path: Sequence[str]) -> bool:
     """Return whether *pattern* matches the parts of a path or of a folder above it; `**` matches any number."""
     reached = {0}
     for part in (*path, ""):
-        for at, wanted in enumerate(pattern):
-            if wanted == "**" and at in reached:
-                reached.add(at + 1)
+        for index, wanted in enumerate(pattern):
+            if wanted == "**" and index in reached:
+                reached.add(index + 1)
         if len(pattern) in reached:
             return True
         reached = {
-            at if pattern[at] == "**" else at + 1
-            for at in reached
-            if pattern[at] == "**" or _glob(pattern[at], part)
+            index if pattern[index] == "**" else index + 1
+            for index in reached
+            if pattern[index] == "**" or _glob(pattern[index], part)
         }
     return False
 
 
 def _is_site(domain: str, url: str) -> bool:
-    found = re.match(_HOST, url)
-    return found is not None and _glob(domain.lower(), found[1].lower())
+    match = re.match(_HOST, url)
+    return match is not None and _glob(domain.lower(), match[1].lower())

@@ -1,4 +1,4 @@
-"""Declared parameters and reported facts: what values they take, and domains small enough to try all their values."""
+"""Declared parameters and reported facts: the values that they accept, and domains that are small enough to try."""
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
@@ -44,7 +44,7 @@ class ChoiceSet(FrozenObject):
     choices: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "choices", tuple(freeze_deep(each) for each in self.choices))
+        object.__setattr__(self, "choices", tuple(freeze_deep(choice) for choice in self.choices))
 
     def __iter__(self) -> Iterator[object]:
         return iter(self.choices)
@@ -77,7 +77,7 @@ FALSE_WORDS = frozenset({"false", "no", "0", "off"})
 LARGEST_DOMAIN = 1_000
 LONGEST_NUMBER = 40
 LARGEST_LEAST = 10_000
-"""No text or list need be longer than that: one that fits is made up for examples and trials."""
+"""The largest minimum length. Examples and trials generate texts and lists of the minimum length."""
 MOST_NAMED = 40
 """Choices that the message about an invalid value lists."""
 
@@ -120,10 +120,10 @@ class Arg(DefinitionPart):
         object.__setattr__(self, "kind", self.type or self._guess_kind())
 
     def _guess_kind(self) -> str:
-        seen = [*self.choices] if isinstance(self.choices, tuple) else []
+        values = [*self.choices] if isinstance(self.choices, tuple) else []
         if self.has_default and self.default is not None:
-            seen.append(self.default)
-        for value in seen:
+            values.append(self.default)
+        for value in values:
             return kind_of(value)
         if self.min is not None or self.max is not None:
             whole = all(isinstance(bound, int) for bound in (self.min, self.max) if bound is not None)
@@ -142,7 +142,7 @@ class Arg(DefinitionPart):
     def read(self, text: str) -> object:
         """Return the value that *text* from a command line means.
 
-        Raises `ValueError` with what is wrong, in words that fit after the parameter's name.
+        Raises `ValueError` with a message that continues a sentence after the parameter's name.
         """
         value = _READERS[self.kind](text)
         problem = self.problem(value)
@@ -166,7 +166,7 @@ class Arg(DefinitionPart):
     @cached_property
     def _scalars(self) -> frozenset[tuple[bool, object]]:
         return frozenset(
-            (isinstance(each, bool), each) for each in self.choices or () if isinstance(each, _SCALAR)
+            (isinstance(choice, bool), choice) for choice in self.choices or () if isinstance(choice, _SCALAR)
         )
 
     @property
@@ -216,7 +216,7 @@ def misfit(arg: Arg, value: Any) -> str | None:
 
 
 def least_of(arg: Arg) -> int:
-    """Return the length of a generated text or list for *arg*: its minimum, within reason."""
+    """Return the length of a generated text or list for *arg*: its minimum, but not more than `LARGEST_LEAST`."""
     return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
 
 

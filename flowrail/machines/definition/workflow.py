@@ -1,6 +1,6 @@
 """A workflow: steps and the transitions between them under one name, its fingerprints, and its form as plain data.
 
-A fingerprint is a digest of the keys that decide where a session leads; texts do not count. Two are enough to judge
+A fingerprint is a digest of the keys that decide the path of a session; texts do not count. Two are enough to judge
 a change under a running session: that of the whole workflow, and that of the current step with its transitions.
 Plain data is what files contain and what a session stores.
 """
@@ -27,7 +27,7 @@ from flowrail.machines.definition.parts import (
     is_default,
     keys_of,
 )
-from flowrail.machines.definition.step import StepDef, each_value, handler_args, sys_caller
+from flowrail.machines.definition.step import StepDef, convert_values, handler_args, sys_caller
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import Markup, parts
@@ -96,15 +96,15 @@ class Workflow(FrozenObject):
     folder: str | None = field(init=False, compare=False)
     """The skill's folder that the workflow was loaded from; `None` if a program defines it."""
     provider: "ResourceProvider | None" = field(init=False, compare=False)
-    """Where `ctx.resources` of its functions reads from."""
+    """The source of `ctx.resources` in its functions."""
     handler_params: frozenset[str] = field(init=False, compare=False)
     """The names in ``params`` that only handlers declare: they may be given at the start or be reported."""
     derived: dict[str, Any] = field(init=False, compare=False)
     """Values that are computed once per workflow, such as its machine and its fingerprints."""
     unknown_arguments: Mapping[str, object] = field(init=False, compare=False)
-    """Misspelt arguments. The validation lists them with everything else, so they do not raise `TypeError`."""
+    """Misspelt arguments. The validation lists them with all other findings, so they do not raise `TypeError`."""
     written_steps: tuple[object, ...] = field(init=False, compare=False)
-    """What was given as steps; ``steps`` are those that are a `StepDef`."""
+    """The arguments for steps. ``steps`` contains those that are a `StepDef`."""
     _by_id: dict[str, StepDef] = field(init=False, compare=False)
     _params: dict[str, dict[str, Arg]] = field(init=False, compare=False)
     _step_order: tuple[str, ...] = field(init=False, compare=False)
@@ -126,7 +126,7 @@ class Workflow(FrozenObject):
         **_unknown: Never,
     ) -> None:
         known = tuple(_with_text(step) for step in steps if isinstance(step, StepDef))
-        declared = each_value(params or {}, arg_from)
+        declared = convert_values(params or {}, arg_from)
         self.__dict__.update(
             name=name,
             steps=known,
@@ -179,7 +179,7 @@ class Workflow(FrozenObject):
         return same
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a copy has: everything that is not derived."""
+        """Return the state of a copy: everything that is not derived."""
         checked = {"checked": True} if "checked" in self.derived else {}
         return {**self.__dict__, "derived": checked, "provider": None}
 
@@ -269,7 +269,7 @@ def _all(workflow: Workflow) -> dict[str, str]:
 
 
 def structure(step: StepDef) -> dict[str, Any]:
-    """Return the keys of *step* that decide where it leads, as plain data."""
+    """Return the keys of *step* that decide the next step, as plain data."""
     return {**_ALWAYS, **_deciding(step.as_written())}
 
 
@@ -292,11 +292,16 @@ def _form(value: object) -> object:
         return _deciding(value.as_written())
     if is_dataclass(value):
         keys = keys_of(type(value)).values()
-        ranked = sorted((each for each in keys if each.key.rank), key=lambda each: each.key.rank)
+        ranked = sorted(
+            (declared for declared in keys if declared.key.rank), key=lambda declared: declared.key.rank
+        )
         others = {
             name: form for name, form in _deciding(value).items() if not keys_of(type(value))[name].key.rank
         }
-        return [*(_form(getattr(value, each.field)) for each in ranked), *([others] if others else [])]
+        return [
+            *(_form(getattr(value, declared.field)) for declared in ranked),
+            *([others] if others else []),
+        ]
     if isinstance(value, Mapping):
         return {str(name): _form(item) for name, item in value.items()}
     return [_form(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -310,7 +315,7 @@ def _digest(value: object) -> str:
 def to_plain(part: object, *, sparse: bool = True) -> Any:
     """Return a definition, or a part of one, as plain data.
 
-    Without *sparse* also the keys that have their default. Functions are left out.
+    Without *sparse*, it includes keys that have their default. Functions are left out.
     """
     if is_dataclass(part):
         return _part_to_plain(part, sparse=sparse)
@@ -382,7 +387,7 @@ def _from_text(text: str) -> Workflow:
     reader = Reader(is_stored=True)
     workflow: Workflow = reader.part(json.loads(text), Workflow, ())
     if reader.problems:
-        path, what, *_ = reader.problems[0]
-        raise TypeError(f"`{'.'.join(str(part)[:60] for part in path)}` {what}")
+        path, message, *_ = reader.problems[0]
+        raise TypeError(f"`{'.'.join(str(part)[:60] for part in path)}` {message}")
     workflow.derived["checked"] = True
     return workflow

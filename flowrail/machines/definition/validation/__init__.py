@@ -1,4 +1,4 @@
-"""What `Workflow(...)` validates: every error in a workflow, with its path into the definition.
+"""The validation of `Workflow(...)`: every error in a workflow, with its path in the definition.
 
 Values of the wrong shape come first. The rules run on the workflow without those values, so they can rely on the
 types of the definition classes. The code that read the workflow turns a path into a file and a line.
@@ -38,14 +38,14 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
 def findings_of_reader(
     reader: Reader, workflow: Workflow, *, rules: bool = True
 ) -> Iterator[UnplacedFinding]:
-    """Yield what *reader* found, and with *rules* the errors of the *workflow* that it made, with paths into the data."""
+    """Yield the problems of *reader* and, with *rules*, the errors of the *workflow* that it read; paths are in the data."""
     problems = sorted(reader.problems, key=lambda problem: len(problem.path))
     ids = dict(zip(reader.steps_read, (step.id for step in workflow.steps), strict=False))
     for raw in first([map(shape_finding, problems)]):
         yield raw._replace(step=ids.get(step_index(raw)))
     if rules:
-        found = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
-        yield from independent(found, problems, reader.steps_read)
+        findings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
+        yield from independent(findings, problems, reader.steps_read)
 
 
 def validate(workflow: Workflow) -> None:

@@ -19,22 +19,24 @@ def _dispatch(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     if work is None:
         return
     if step.dispatch is not None and isinstance(step.handler, Dispatch):
-        what = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
-        yield UnplacedFinding("FR154", ("dispatch",), what, "keep one of them")
+        message = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
+        yield UnplacedFinding("FR154", ("dispatch",), message, "keep one of them")
     for name in work.context_vars:
         if not VALUE_NAME.match(name) or name in BUILT_IN:
-            what = f"`{name}` is not a valid name for a variable"
-            yield UnplacedFinding("FR141", ("dispatch", "vars", name), what, "use a lower-case word")
+            message = f"`{name}` is not a valid name for a variable"
+            yield UnplacedFinding("FR141", ("dispatch", "vars", name), message, "use a lower-case word")
     yield from _over(step, work, scope)
     yield from _join(step, work)
     if work.run is None and not any(text.strip() for text in work.prompt):
         if work.over is not None:
-            what = f"step `{step.id}` does not give its agents their item"
+            message = f"step `{step.id}` does not give its agents their item"
             hint = "write a `prompt` that contains `$item`, or name a workflow to `run`"
-            yield UnplacedFinding("FR144", ("dispatch",), what, hint)
+            yield UnplacedFinding("FR144", ("dispatch",), message, hint)
         elif not callable(step.actions) and not any(text.strip() for text in step.actions):
-            what = f"step `{step.id}` has no instructions for its agent"
-            yield UnplacedFinding("FR144", ("dispatch",), what, "write a `prompt`, or the text of the step")
+            message = f"step `{step.id}` has no instructions for its agent"
+            yield UnplacedFinding(
+                "FR144", ("dispatch",), message, "write a `prompt`, or the text of the step"
+            )
 
 
 def _over(step: StepDef, work: Dispatch, scope: Scope) -> Iterator[UnplacedFinding]:
@@ -54,8 +56,8 @@ def _over(step: StepDef, work: Dispatch, scope: Scope) -> Iterator[UnplacedFindi
             "give several to an agent",
         )
     if problem is not None:
-        what = f"step `{step.id}` goes over {problem[0]}"
-        yield UnplacedFinding("FR140", ("dispatch", "over"), what, problem[1])
+        message = f"step `{step.id}` goes over {problem[0]}"
+        yield UnplacedFinding("FR140", ("dispatch", "over"), message, problem[1])
 
 
 def _join(step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding]:
@@ -64,37 +66,40 @@ def _join(step: StepDef, work: Dispatch) -> Iterator[UnplacedFinding]:
     try:
         needed = needed_by(work.join, 0)
     except ValueError:
-        what = f"step `{step.id}` has an invalid join `{work.join}`"
-        yield UnplacedFinding("FR142", path, what, "write `all`, `any` or `at least 1`")
+        message = f"step `{step.id}` has an invalid join `{work.join}`"
+        yield UnplacedFinding("FR142", path, message, "write `all`, `any` or `at least 1`")
         return
     if count is not None and needed > count > 0:
-        what = f"step `{step.id}` waits for {needed} of {count}"
-        yield UnplacedFinding("FR142", path, what, f"write at most {count}, or `all`")
+        message = f"step `{step.id}` waits for {needed} of {count}"
+        yield UnplacedFinding("FR142", path, message, f"write at most {count}, or `all`")
 
 
 def _questions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     if not step.questions:
         return
-    for at, problem in problems_in(step.questions):
-        owner = f"question {int(at[0]) + 1}" if at else "the questions"
-        inside = "".join(f"{part}." for part in at[1:]).rstrip(".")
-        what = f"{owner} of step `{step.id}`: {inside} {problem}".replace(":  ", ": ")
-        yield UnplacedFinding("FR146", ("questions", *at), what, _AS_HOSTS_TAKE_THEM)
+    for path, problem in problems_in(step.questions):
+        owner = f"question {int(path[0]) + 1}" if path else "the questions"
+        inside = "".join(f"{part}." for part in path[1:]).rstrip(".")
+        message = f"{owner} of step `{step.id}`: {inside} {problem}".replace(":  ", ": ")
+        yield UnplacedFinding("FR146", ("questions", *path), message, _AS_HOSTS_TAKE_THEM)
     for number, question in enumerate(step.questions):
         outcomes: list[tuple[Path, str | None]] = [(("other",), question.other)]
-        outcomes += [(("options", at, "outcome"), each.outcome) for at, each in enumerate(question.options)]
+        outcomes += [
+            (("options", position, "outcome"), option.outcome)
+            for position, option in enumerate(question.options)
+        ]
         for path, outcome in outcomes:
             if outcome is not None and outcome not in step.ways:
-                what = (
+                message = (
                     f"an answer to `{question.id}` decides `{outcome}`, which leads nowhere from `{step.id}`"
                 )
                 hint = f"add `{outcome}` to `next`, or use one of {phrases.listed(step.ways)}"
-                yield UnplacedFinding("FR147", ("questions", number, *path), what, hint)
+                yield UnplacedFinding("FR147", ("questions", number, *path), message, hint)
     named = {option.outcome for question in step.questions for option in question.options}
     if Outcome.OK in graph.answered_outcomes(step) - named and Outcome.OK not in step.ways:
-        what = f"step `{step.id}` has no `ok` transition for when its questions are answered"
+        message = f"step `{step.id}` has no `ok` transition for when its questions are answered"
         hint = "add `ok` to `next`, or give the options an `outcome`"
-        yield UnplacedFinding("FR147", ("questions",), what, hint)
+        yield UnplacedFinding("FR147", ("questions",), message, hint)
 
 
 def _gate(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
@@ -104,24 +109,24 @@ def _gate(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     after, before, _ = scope.all_edges
     missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.ways]
     for outcome in missing:
-        what = f"gate `{step.id}` has no transition for `{outcome}`"
-        yield UnplacedFinding("FR148", ("next",), what, f"add `{outcome}` to `next`")
+        message = f"gate `{step.id}` has no transition for `{outcome}`"
+        yield UnplacedFinding("FR148", ("next",), message, f"add `{outcome}` to `next`")
     if review not in scope.workflow and review in before:
         return  # reported as a transition to an unknown step
     if review not in scope.workflow or review == step.id:
         ids = (step_id for step_id in scope.index if step_id != step.id)
         hint = scope.did_you_mean(review, ids, "name the step that reviews")
-        what = f"the review `{review}` of gate `{step.id}` is not a step before it"
-        yield UnplacedFinding("FR148", ("gate", "review"), what, hint)
+        message = f"the review `{review}` of gate `{step.id}` is not a step before it"
+        yield UnplacedFinding("FR148", ("gate", "review"), message, hint)
     elif not missing:
-        back = step.way(Outcome.FAIL)
-        if back is None or review not in graph.reach([back], after):
-            what = f"`fail` of gate `{step.id}` does not lead back to its review `{review}`"
+        target = step.way(Outcome.FAIL)
+        if target is None or review not in graph.reach([target], after):
+            message = f"`fail` of gate `{step.id}` does not lead back to its review `{review}`"
             hint = "let it lead to the step that fixes the findings, which leads to the review again"
-            yield UnplacedFinding("FR149", ("next", "fail"), what, hint)
+            yield UnplacedFinding("FR149", ("next", "fail"), message, hint)
         elif step.id not in graph.reach([review], after):
-            what = f"no path leads from the review `{review}` to its gate `{step.id}`"
-            yield UnplacedFinding("FR149", ("next", "fail"), what, "let the review lead to its gate")
+            message = f"no path leads from the review `{review}` to its gate `{step.id}`"
+            yield UnplacedFinding("FR149", ("next", "fail"), message, "let the review lead to its gate")
 
 
 STEP_RULES = (_dispatch, _questions, _gate)

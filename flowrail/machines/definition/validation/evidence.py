@@ -20,30 +20,30 @@ _RECORDS = {"review": "submitted", "findings": "resolved"}
 
 
 class CheckProblem(NamedTuple):
-    """What is wrong with a check: the key, the problem, and what to write instead."""
+    """A problem of a check: the key, the message, and what to write instead."""
 
     key: str
-    what: str
+    message: str
     remedy: str
 
 
 def _evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
-    others: dict[str, EvidenceCheck] = {}
+    earlier: dict[str, EvidenceCheck] = {}
     for outcome, checks in step.evidence.items():
         path = ("evidence", outcome)
         if outcome not in step.ways:
-            what = f"step `{step.id}` demands evidence for `{outcome}`, which it does not accept"
+            message = f"step `{step.id}` demands evidence for `{outcome}`, which it does not accept"
             remedy = phrases.did_you_mean(outcome, map(str, step.ways), "name an outcome of `next`")
-            yield UnplacedFinding("FR157", path, what, remedy)
+            yield UnplacedFinding("FR157", path, message, remedy)
         if not checks or len(checks) > MOST_CHECKS:
-            what = f"step `{step.id}` has {len(checks)} checks for `{outcome}`"
-            yield UnplacedFinding("FR157", path, what, f"list 1 to {MOST_CHECKS}")
+            message = f"step `{step.id}` has {len(checks)} checks for `{outcome}`"
+            yield UnplacedFinding("FR157", path, message, f"list 1 to {MOST_CHECKS}")
         yield from _checks(step, path, checks, (), scope)
         for position, check in enumerate(checks):
-            if others.get(check.id, check) != check:
-                what = f"check `{check.id}` of step `{step.id}` differs from the one of another outcome"
-                yield UnplacedFinding("FR157", (*path, position, "id"), what, "give it another id")
-        others |= {check.id: check for check in checks}
+            if earlier.get(check.id, check) != check:
+                message = f"check `{check.id}` of step `{step.id}` differs from the one of another outcome"
+                yield UnplacedFinding("FR157", (*path, position, "id"), message, "give it another id")
+        earlier |= {check.id: check for check in checks}
 
 
 def _dispatch_evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
@@ -52,13 +52,13 @@ def _dispatch_evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]
         return
     path = ("dispatch", "evidence")
     if work.run is not None:
-        what = f"step `{step.id}` demands evidence of a dispatch that runs a workflow"
-        yield UnplacedFinding("FR157", path, what, "write it at the steps of that workflow")
+        message = f"step `{step.id}` demands evidence of a dispatch that runs a workflow"
+        yield UnplacedFinding("FR157", path, message, "write it at the steps of that workflow")
     for position, check in enumerate(work.evidence):
         if check.run:
-            what = f"check `{check.id}` of step `{step.id}` runs a command, which a dispatch cannot demand"
+            message = f"check `{check.id}` of step `{step.id}` runs a command, which a dispatch cannot demand"
             remedy = "let the agent run a workflow with a step that demands it"
-            yield UnplacedFinding("FR157", (*path, position, "run"), what, remedy)
+            yield UnplacedFinding("FR157", (*path, position, "run"), message, remedy)
     yield from _checks(step, path, work.evidence, {"item", *work.context_vars}, scope)
 
 
@@ -72,9 +72,9 @@ def _checks(
             problems.append(CheckProblem("id", "is not the first with its id", "give it another id"))
         ids.add(check.id)
         for key, problem, remedy in problems:
-            at = (*path, position, key) if key else (*path, position)
-            what = f"check `{check.id}` of step `{step.id}` {problem}"
-            yield UnplacedFinding("FR157", at, what, remedy)
+            problem_path = (*path, position, key) if key else (*path, position)
+            message = f"check `{check.id}` of step `{step.id}` {problem}"
+            yield UnplacedFinding("FR157", problem_path, message, remedy)
 
 
 def _problems(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Iterator[CheckProblem]:
@@ -82,13 +82,13 @@ def _problems(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Ite
         remedy = "start with a lower-case letter; use letters, digits and `_`, at most 32"
         yield CheckProblem("id", "has an invalid id", remedy)
     if len(check.kinds) != 1:
-        found = f"has {phrases.listed(check.kinds)}" if check.kinds else "looks at nothing"
-        yield CheckProblem("", found, f"give exactly one of {phrases.listed(KINDS)}")
+        message = f"has {phrases.listed(check.kinds)}" if check.kinds else "looks at nothing"
+        yield CheckProblem("", message, f"give exactly one of {phrases.listed(KINDS)}")
         return
     kind = check.kind
     if check.level is not None and not check.run and Level(check.level).rank < Level.CHECKED.rank:
-        what = f"has the level `{check.level}`, but `{kind}` is always checked"
-        yield CheckProblem("level", what, "remove `level`, or use `approved`")
+        message = f"has the level `{check.level}`, but `{kind}` is always checked"
+        yield CheckProblem("level", message, "remove `level`, or use `approved`")
     conditions = CONDITIONS[kind]
     fitting = {"id", "level", "known_bad", kind, *conditions}
     for name, declared in keys_of(EvidenceCheck).items():
@@ -103,8 +103,8 @@ def _problems(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Ite
     for name, value in check.records.items():
         if _RECORDS.get(name) != value:
             known = [f"{known}: {wanted}" for known, wanted in _RECORDS.items()]
-            what = f"asks for the unknown record `{name}: {value}`"
-            yield CheckProblem("records", what, f"use {phrases.listed(known)}")
+            message = f"asks for the unknown record `{name}: {value}`"
+            yield CheckProblem("records", message, f"use {phrases.listed(known)}")
 
 
 def _paths(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Iterator[CheckProblem]:

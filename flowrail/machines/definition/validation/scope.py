@@ -1,4 +1,4 @@
-"""What the rules know of a workflow, and how they run: some once for the workflow, others once for each step."""
+"""The values and edges of a workflow that rules use, and how rules run: once for the workflow, or once for each step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Scope:
         return sorted(name for name in used if name not in self.values and name not in names)
 
     def hint(self, name: str, names: Iterable[str] = ()) -> str:
-        """Return what to write instead of an undeclared *name*."""
+        """Return a remedy for an undeclared *name*."""
         if name == "item":
             return "say what it goes `over`"
         known = chain(self.values, sorted(names))
@@ -69,7 +69,7 @@ StepRule = Callable[[StepDef, Scope], Iterable[UnplacedFinding]]
 def findings_of(
     workflow: Workflow, workflow_rules: Iterable[WorkflowRule], step_rules: Iterable[StepRule]
 ) -> list[UnplacedFinding]:
-    """Return what the rules find in *workflow*, in the order of its steps, each with the id of its step."""
+    """Return the findings of the rules in *workflow*, in the order of its steps, each with the id of its step."""
     scope = Scope(workflow)
 
     def in_steps(rule: StepRule) -> Iterator[UnplacedFinding]:
@@ -78,9 +78,9 @@ def findings_of(
                 yield raw._replace(path=("steps", index, *raw.path))
 
     rules = [*(rule(scope) for rule in workflow_rules), *map(in_steps, step_rules)]
-    ids = [step.id for step in workflow.steps] + [None]  # the last one for what is about the workflow
-    found = sorted(first(rules), key=step_index)
-    return [raw._replace(step=ids[step_index(raw)]) for raw in found]
+    ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
+    findings = sorted(first(rules), key=step_index)
+    return [raw._replace(step=ids[step_index(raw)]) for raw in findings]
 
 
 def step_index(raw: UnplacedFinding) -> int:

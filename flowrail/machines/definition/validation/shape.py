@@ -32,8 +32,8 @@ def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
     if problem.known:
         expected = f"use one of {', '.join(problem.known)}"
         remedy = did_you_mean(problem.word, problem.known, expected)
-    at = path[:-1] if problem.what == "is missing" else path
-    return UnplacedFinding(problem.code, at, f"{_name(path)} {problem.what}", remedy)
+    at = path[:-1] if problem.message == "is missing" else path
+    return UnplacedFinding(problem.code, at, f"{_name(path)} {problem.message}", remedy)
 
 
 def _name(path: Path) -> str:

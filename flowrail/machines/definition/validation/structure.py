@@ -26,17 +26,17 @@ MOST_TRANSITIONS = 5_000
 def _workflow_keys(scope: Scope) -> Iterator[UnplacedFinding]:
     workflow = scope.workflow
     if not WORKFLOW_NAME.match(workflow.name) or len(workflow.name) > 2 * LONGEST_NAME:
-        what = f"`{workflow.name}` is not a valid name for a workflow"
-        yield UnplacedFinding("FR107", ("name",), what, NAMES)
+        message = f"`{workflow.name}` is not a valid name for a workflow"
+        yield UnplacedFinding("FR107", ("name",), message, NAMES)
     if not workflow.steps:
-        what = f"workflow `{workflow.name}` has no steps"
-        yield UnplacedFinding("FR114", ("steps",), what, "add at least one step")
+        message = f"workflow `{workflow.name}` has no steps"
+        yield UnplacedFinding("FR114", ("steps",), message, "add at least one step")
     elif workflow.entry_point not in workflow:
         hint = phrases.did_you_mean(str(workflow.entry_point), scope.index, "name one of the steps")
         yield UnplacedFinding("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
     for name in scope.undeclared(workflow.then or ""):
-        what = f"what comes after `{workflow.name}` has `${name}`, unknown here"
-        yield UnplacedFinding("FR151", ("then",), what, scope.hint(name))
+        message = f"what comes after `{workflow.name}` has `${name}`, unknown here"
+        yield UnplacedFinding("FR151", ("then",), message, scope.hint(name))
     folder = workflow.work_folder
     if folder is not None:
         parts = folder.split("/")
@@ -49,8 +49,8 @@ def _workflow_keys(scope: Scope) -> Iterator[UnplacedFinding]:
 def _repeated_ids(scope: Scope) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(scope.workflow.steps):
         if scope.index[step.id] != index:
-            what = f"step `{step.id}` is defined twice, first as step {scope.index[step.id] + 1}"
-            yield UnplacedFinding("FR106", ("steps", index, "id"), what, "give one of them another id")
+            message = f"step `{step.id}` is defined twice, first as step {scope.index[step.id] + 1}"
+            yield UnplacedFinding("FR106", ("steps", index, "id"), message, "give one of them another id")
 
 
 def _targets(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -63,9 +63,9 @@ def _targets(scope: Scope) -> Iterator[UnplacedFinding]:
                 unknown.setdefault(target, []).append((step.id, path))
     for target, [(source, first_path), *others] in unknown.items():
         more = f", and so do {len(others)} other transitions" if others else ""
-        what = f"step `{source}` leads to unknown step `{target}`{more}"
+        message = f"step `{source}` leads to unknown step `{target}`{more}"
         hint = scope.did_you_mean(target, scope.index, "use the id of a step; `null` ends the run")
-        yield UnplacedFinding("FR102", first_path, what, hint)
+        yield UnplacedFinding("FR102", first_path, message, hint)
 
 
 def _ends(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -76,28 +76,30 @@ def _ends(scope: Scope) -> Iterator[UnplacedFinding]:
     after, before, ends = scope.all_edges
     unknown = {step.id for step in workflow.steps if not _all_lead(scope, step)}
     if not ends and not unknown:
-        what = "no step ends the workflow"
-        yield UnplacedFinding("FR103", ("steps",), what, "end the run at the last step: `next: {ok: null}`")
+        message = "no step ends the workflow"
+        yield UnplacedFinding(
+            "FR103", ("steps",), message, "end the run at the last step: `next: {ok: null}`"
+        )
     reached = graph.reach([str(workflow.entry_point)], after)
     is_misspelt = any(step not in workflow for step in before)
     leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached and not is_misspelt:
-            what = f"no path leads from `{workflow.entry_point}` to step `{step.id}`"
+            message = f"no path leads from `{workflow.entry_point}` to step `{step.id}`"
             hint = "add a transition to it from another step, or remove it"
-            yield UnplacedFinding("FR104", ("steps", index), what, hint)
+            yield UnplacedFinding("FR104", ("steps", index), message, hint)
         elif step.id in reached and ends and step.next and step.id not in perhaps:
-            what = f"no path leads from step `{step.id}` to an end"
+            message = f"no path leads from step `{step.id}` to an end"
             hint = "add a transition that leads out of its loop"
-            yield UnplacedFinding("FR108", ("steps", index), what, hint)
+            yield UnplacedFinding("FR108", ("steps", index), message, hint)
     after, _, ends = scope.possible_edges
     for loop in scope.loops(after):
         inside = set(loop)
         is_left = inside & ends or any(to not in inside for step_id in loop for to in after[step_id])
         if not is_left and inside <= leaving:
-            what = f"the loop of {phrases.listed(loop)} is never left"
+            message = f"the loop of {phrases.listed(loop)} is never left"
             hint = "add a `limit` to a step with an `ok` transition that leads out, or a rule whose outcome leads out"
-            yield UnplacedFinding("FR109", ("steps", scope.index[loop[0]]), what, hint)
+            yield UnplacedFinding("FR109", ("steps", scope.index[loop[0]]), message, hint)
 
 
 def _all_lead(scope: Scope, step: StepDef) -> bool:
@@ -116,12 +118,12 @@ def _compiled_size(scope: Scope) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(workflow.steps):
         total += sum(graph.skippable(workflow, target, known) or 0 for target in step.ways.values())
         if total > MOST_TRANSITIONS:
-            what = (
+            message = (
                 f"up to step `{step.id}`, the machine would have more than {MOST_TRANSITIONS} transitions, because "
                 "steps that may not apply follow each other"
             )
             hint = "split the workflow, or let `skip` lead past several steps at once"
-            yield UnplacedFinding("FR116", ("steps", index), what, hint)
+            yield UnplacedFinding("FR116", ("steps", index), message, hint)
             return
 
 
@@ -130,42 +132,42 @@ def _transitions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         hint = "start with a letter; use letters, digits, `_` and `-`, at most 64"
         yield UnplacedFinding("FR107", ("id",), f"`{step.id}` is not a valid id for a step", hint)
     if not step.next:
-        what = f"step `{step.id}` has no transitions"
+        message = f"step `{step.id}` has no transitions"
         hint = "say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`"
-        yield UnplacedFinding("FR112", (), what, hint)
+        yield UnplacedFinding("FR112", (), message, hint)
     for outcome in step.next:
         if not isinstance(outcome, Outcome):
             hint = f"use one of {phrases.listed(Outcome)}"
             yield UnplacedFinding("FR113", ("next", outcome), f"unknown outcome `{outcome}`", hint)
     if all(outcome in step.next for outcome in Outcome):
-        what = f"step `{step.id}` names every outcome, so its default transition is never taken"
+        message = f"step `{step.id}` names every outcome, so its default transition is never taken"
         hint = "remove `_default` or one of the others"
-        yield UnplacedFinding("FR111", ("next", str(Outcome.DEFAULT)), what, hint)
+        yield UnplacedFinding("FR111", ("next", str(Outcome.DEFAULT)), message, hint)
     if step.limit is not None and Outcome.ITERATE in step.ways and Outcome.OK not in step.ways:
-        what = f"step `{step.id}` has no `ok` transition for when its limit is reached"
-        yield UnplacedFinding("FR117", ("limit",), what, "add `ok`; the last `iterate` follows it")
+        message = f"step `{step.id}` has no `ok` transition for when its limit is reached"
+        yield UnplacedFinding("FR117", ("limit",), message, "add `ok`; the last `iterate` follows it")
 
 
 def _instructions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     if not step.title:
-        what = f"step `{step.id}` has no title"
-        yield UnplacedFinding("FR115", (), what, "add a title of a few words")
+        message = f"step `{step.id}` has no title"
+        yield UnplacedFinding("FR115", (), message, "add a title of a few words")
     if callable(step.actions):
         return
     if not any(text.strip() for text in step.actions):
-        what = f"step `{step.id}` has no instructions"
+        message = f"step `{step.id}` has no instructions"
         hint = f"write `actions` or the file `steps/{step.id}.md`"
         severity = "warning" if step.handler is not None else "error"
-        yield UnplacedFinding("FR115", (), what, hint, severity=severity)
+        yield UnplacedFinding("FR115", (), message, hint, severity=severity)
     elif UNWRITTEN in step.actions:
-        what = f"the instructions of step `{step.id}` contain `...`, which still has to be written"
+        message = f"the instructions of step `{step.id}` contain `...`, which still has to be written"
         hint = "replace `...` by the instructions"
-        yield UnplacedFinding("FR115", ("actions",), what, hint, severity="warning")
+        yield UnplacedFinding("FR115", ("actions",), message, hint, severity="warning")
     size = sum(map(len, step.actions))
     if size > LARGEST_ACTIONS:
-        what = f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed"
+        message = f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed"
         hint = "split the step, or move the long text to a file that the agent reads"
-        yield UnplacedFinding("FR115", (), what, hint)
+        yield UnplacedFinding("FR115", (), message, hint)
 
 
 def _skipping(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -173,11 +175,11 @@ def _skipping(scope: Scope) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(scope.workflow.steps):
         path = ("steps", index, "when")
         if step.when is not None and step.id == scope.workflow.entry_point:
-            what = f"step `{step.id}` is the first step and may not apply"
-            yield UnplacedFinding("FR116", path, what, "start with a step that always applies")
+            message = f"step `{step.id}` is the first step and may not apply"
+            yield UnplacedFinding("FR116", path, message, "start with a step that always applies")
         if graph.skippable(scope.workflow, step.id, known) is None:
-            what = f"if step `{step.id}` does not apply, no step follows it"
-            yield UnplacedFinding("FR116", path, what, "add a `skip` transition to a step without `when`")
+            message = f"if step `{step.id}` does not apply, no step follows it"
+            yield UnplacedFinding("FR116", path, message, "add a `skip` transition to a step without `when`")
 
 
 def _forbids(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
@@ -185,9 +187,9 @@ def _forbids(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     problems += [(rule, "is listed twice") for rule, count in Counter(step.forbids).items() if count > 1]
     for rule, problem in problems:
         if problem is not None:
-            what = f"step `{step.id}` has an invalid rule in `forbids`: `{rule[:60]}` {problem}"
+            message = f"step `{step.id}` has an invalid rule in `forbids`: `{rule[:60]}` {problem}"
             hint = "name a tool, or a tool and its arguments: `Edit`, `Bash(git push*)`"
-            yield UnplacedFinding("FR156", ("forbids",), what, hint)
+            yield UnplacedFinding("FR156", ("forbids",), message, hint)
 
 
 WORKFLOW_RULES = (_workflow_keys, _repeated_ids, _targets, _ends, _compiled_size, _skipping)

@@ -30,17 +30,19 @@ _NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
 def _rules(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     for number, rule in enumerate(step.rules):
         if rule.outcome not in step.ways:
-            what = f"rule {number + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere"
+            message = f"rule {number + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere"
             hint = f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.ways)}"
-            yield UnplacedFinding("FR110", ("rules", number), what, hint)
+            yield UnplacedFinding("FR110", ("rules", number), message, hint)
         if rule.when is None and number < len(step.rules) - 1:
-            what = (
+            message = (
                 f"rule {number + 1} of step `{step.id}` always holds, so the rules after it are never tried"
             )
-            yield UnplacedFinding("FR118", ("rules", number), what, "move it to the end")
+            yield UnplacedFinding("FR118", ("rules", number), message, "move it to the end")
     if step.rules and all(rule.when is not None for rule in step.rules):
-        what = f"it is possible that no rule of step `{step.id}` holds"
-        yield UnplacedFinding("FR118", ("rules", len(step.rules) - 1), what, "end with a rule without `if`")
+        message = f"it is possible that no rule of step `{step.id}` holds"
+        yield UnplacedFinding(
+            "FR118", ("rules", len(step.rules) - 1), message, "end with a rule without `if`"
+        )
 
 
 def _deciders(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
@@ -52,8 +54,8 @@ def _deciders(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     }
     named = [name for name, decider in deciders.items() if decider]
     if len(named) > 1:
-        what = f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}"
-        yield UnplacedFinding("FR124", (named[0],), what, "let one of them decide")
+        message = f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}"
+        yield UnplacedFinding("FR124", (named[0],), message, "let one of them decide")
 
 
 def _functions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
@@ -63,8 +65,8 @@ def _functions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     functions += [(condition.path, condition.when) for condition in conditions_of(step)]
     for path, function in functions:
         for problem, remedy in _function_problems(function, is_handler=path == ("handler",)):
-            what = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem}"
-            yield UnplacedFinding("FR128", path, what, remedy)
+            message = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem}"
+            yield UnplacedFinding("FR128", path, message, remedy)
 
 
 def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[str, str]]:
@@ -77,7 +79,7 @@ def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[
         return
     called = getattr(function, "func", function)  # of a partial function
     if getattr(function, "is_async", False) or any(
-        inspect.iscoroutinefunction(each) for each in (called, type(called).__call__)
+        inspect.iscoroutinefunction(candidate) for candidate in (called, type(called).__call__)
     ):
         yield "is `async`, and a step does not await it", "write `def` without `async`"
         return
@@ -87,14 +89,16 @@ def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[
         return
     variable = {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
     needed = [
-        each for each in parameters[1:] if each.default is Parameter.empty and each.kind not in variable
+        parameter
+        for parameter in parameters[1:]
+        if parameter.default is Parameter.empty and parameter.kind not in variable
     ]
     if not is_handler:
         if needed:
             remedy = "give it a default; read values from the context"
             yield f"needs `{needed[0].name}` besides the context", remedy
         return
-    by_position = [each.name for each in needed if each.kind is Parameter.POSITIONAL_ONLY]
+    by_position = [parameter.name for parameter in needed if parameter.kind is Parameter.POSITIONAL_ONLY]
     returned = hints_of(function).get("return", Parameter.empty)
     if by_position:
         yield f"takes `{by_position[0]}` by position only", "remove the `/`; values are given by name"
@@ -106,13 +110,13 @@ def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[
 def _handlers(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     for name, declared in handler_signature(step.handler).items():
         if declared is False and name not in scope.workflow.params and name not in step.reports:
-            what = f"the handler of step `{step.id}` asks for `{name}`, which nothing provides"
+            message = f"the handler of step `{step.id}` asks for `{name}`, which nothing provides"
             hint = "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step"
-            yield UnplacedFinding("FR105", ("handler",), what, hint)
+            yield UnplacedFinding("FR105", ("handler",), message, hint)
     for outcome in _declared_outcomes(step.handler):
         if outcome not in step.ways:
-            what = f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere"
-            yield UnplacedFinding("FR110", ("handler",), what, f"add `{outcome}` to `next`")
+            message = f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere"
+            yield UnplacedFinding("FR110", ("handler",), message, f"add `{outcome}` to `next`")
 
 
 def _declared_outcomes(handler: object) -> list[str]:
@@ -136,8 +140,8 @@ def _facts(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
 def _value(path: Path, name: str, arg: Arg) -> Iterator[UnplacedFinding]:
     reserved = name in BUILT_IN or name in expressions.WORDS or name in expressions.CONSTANTS
     if reserved or not VALUE_NAME.match(name):
-        what = f"`{name}` is not a valid name for a value"
-        yield UnplacedFinding("FR107", path, what, "use a lower-case word such as `topic`")
+        message = f"`{name}` is not a valid name for a value"
+        yield UnplacedFinding("FR107", path, message, "use a lower-case word such as `topic`")
     for message, remedy in _value_problems(name, arg):
         yield UnplacedFinding("FR122", path, message, remedy)
 
@@ -152,8 +156,8 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
         if low is not None and high is not None and low > high:
             yield f"`{name}` is at least {low} and at most {high}{unit}", "swap the bounds"
     if arg.min_length is not None and arg.min_length > LARGEST_LEAST:
-        what = f"`{name}` has a minimum length of {arg.min_length}; at most {LARGEST_LEAST} is allowed"
-        yield what, "let the value be the path of a file that holds it"
+        message = f"`{name}` has a minimum length of {arg.min_length}; at most {LARGEST_LEAST} is allowed"
+        yield message, "let the value be the path of a file that holds it"
     for choice in arg.choices or ():
         problem = misfit(arg, choice)
         if problem:
@@ -162,14 +166,14 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
                 "change the choice or the type",
             )
     default = arg.default if arg.has_default and arg.default != "" else None
-    for what, value in (("default", default), ("example", arg.example)):
+    for label, value in (("default", default), ("example", arg.example)):
         problem = arg.problem(value) if value is not None else None
         if problem:
-            yield f"the {what} of `{name}` does not fit: it {problem}", f"change the {what} or the bounds"
+            yield f"the {label} of `{name}` does not fit: it {problem}", f"change the {label} or the bounds"
 
 
 def _has_odd_bounds(arg: Arg) -> bool:
-    """Return whether a whole number has a bound that is none."""
+    """Return whether *arg* is a whole number with a bound that is not a whole number."""
     bounds = (bound for bound in (arg.min, arg.max) if bound is not None)
     return arg.kind == "integer" and any(kind_of(bound) != "integer" for bound in bounds)
 
@@ -187,20 +191,20 @@ def _expression(
     try:
         expression = expressions.parse(source)
     except expressions.RuleError as error:
-        what = f"the expression of step `{step.id}` {error}"
+        message = f"the expression of step `{step.id}` {error}"
         hint = "compare names and literals, such as `mode == 'full' and visit > 1`"
-        yield UnplacedFinding("FR119", condition.path, what, hint)
+        yield UnplacedFinding("FR119", condition.path, message, hint)
         return
     for name in sorted(expression.names - {"visit", "limit"}):
         if name.startswith(expressions.EVIDENCE):
             check = name.split(".")[1]
             if condition.kind != "rules":
-                what = f"{quoted} uses evidence, which only its rules can"
-                yield UnplacedFinding("FR120", condition.path, what, "move the condition to `rules`")
+                message = f"{quoted} uses evidence, which only its rules can"
+                yield UnplacedFinding("FR120", condition.path, message, "move the condition to `rules`")
             elif check not in step.checks:
                 hint = phrases.did_you_mean(check, step.checks, "name a check of `evidence` of the step")
-                what = f"{quoted} uses unknown evidence `{check}`"
-                yield UnplacedFinding("FR120", condition.path, what, hint)
+                message = f"{quoted} uses unknown evidence `{check}`"
+                yield UnplacedFinding("FR120", condition.path, message, hint)
         elif name not in scope.values and not scope.is_open:
             hint = scope.hint(name, ("visit", "limit"))
             yield UnplacedFinding("FR120", condition.path, f"{quoted} uses `{name}`, unknown here", hint)
@@ -211,8 +215,8 @@ def _expression(
         problem = arg.problem(literal)
         if problem and not (arg.has_default and same(arg.default, literal)):
             value = in_quotes(str(literal))
-            what = f"{quoted} compares `{name}` with `{value}`, a value that it never has"
-            yield UnplacedFinding("FR123", condition.path, what, f"it {problem}")
+            message = f"{quoted} compares `{name}` with `{value}`, a value that it never has"
+            yield UnplacedFinding("FR123", condition.path, message, f"it {problem}")
 
 
 def _placeholders(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
@@ -221,7 +225,7 @@ def _placeholders(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
             code, path = ("FR141", text.path) if text.kind == "vars" else ("FR121", (*text.path, f"${name}"))
             hint = scope.hint(name, text.names)
             yield UnplacedFinding(
-                code, path, f"{text.what} of step `{step.id}` has `${name}`, unknown here", hint
+                code, path, f"{text.label} of step `{step.id}` has `${name}`, unknown here", hint
             )
 
 
