@@ -1,4 +1,4 @@
-"""A workflow that was read from a skill's folder: as far as its file gives one, with everything that is wrong with it."""
+"""A workflow that was read from a skill's folder, as complete as its file allows, with its findings."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class LoadedWorkflow(NamedTuple):
         return self.definition
 
 
-def misnamed(written: object, address: str, place: Locate) -> list[Finding]:
-    """Return the finding that the name that is *written* in a file differs from its address, if it does."""
+def misnamed(written: object, address: str, locate: Locate) -> list[Finding]:
+    """Return a finding if the name that is *written* in a file differs from its address."""
     if not isinstance(written, str) or written == address:
         return []
-    what = f"the file says `name: {in_quotes(written)}` but its address is `{in_quotes(address)}`"
+    message = f"the file says `name: {in_quotes(written)}` but its address is `{in_quotes(address)}`"
     usable = WORKFLOW_NAME.match(address)
     hint = f"write `name: {address}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
-    return [Finding("FR107", "error", what, hint, place(("name",)))]
+    return [Finding("FR107", "error", message, hint, locate(("name",)))]

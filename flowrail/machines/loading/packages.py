@@ -25,7 +25,7 @@ class BrokenModuleError(FlowError):
 
 
 class WorkflowPlace(NamedTuple):
-    """Where a workflow is defined: the module to import, its file, and the line of ``WORKFLOW``."""
+    """Where a workflow is defined: the module to import, and its file."""
 
     module: str
     path: str
@@ -34,7 +34,7 @@ class WorkflowPlace(NamedTuple):
 class Workflows(Mapping[str, Workflow]):
     """Workflows by name. Listing names imports nothing; getting one imports only its module.
 
-    ``skipped`` names the files that look like one and cannot be read, with the reason.
+    ``skipped`` has the files that look like a workflow but cannot be read, with the reason.
     """
 
     def __init__(self, places: Mapping[str, WorkflowPlace], skipped: Mapping[str, str]) -> None:
@@ -61,7 +61,7 @@ class Workflows(Mapping[str, Workflow]):
 def discover_workflows(package: str) -> Workflows:
     """Return the workflows that modules of *package* define as ``WORKFLOW``.
 
-    *package* is the name of one that can be imported; only its parents are, for a dotted name.
+    *package* is the name of a package that can be imported. For a dotted name, only its parents are imported.
     """
     try:
         spec = find_spec(package)
@@ -136,9 +136,9 @@ def _imported(name: str, place: WorkflowPlace) -> Workflow:
             path=place.path,
         ) from error
     if not isinstance(workflow, Workflow) or workflow.name != name:
-        found = f"`{workflow.name}`" if isinstance(workflow, Workflow) else "something else"
+        actual = f"`{workflow.name}`" if isinstance(workflow, Workflow) else "something else"
         raise BrokenModuleError(
-            f"`WORKFLOW` of {place.path} is {found}, not the workflow `{name}`",
+            f"`WORKFLOW` of {place.path} is {actual}, not the workflow `{name}`",
             hint="write the name as a plain text, so that it can be read without importing",
             path=place.path,
         )

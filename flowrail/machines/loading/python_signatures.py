@@ -24,25 +24,27 @@ class AnnotationReader:
         self.aliases = aliases
 
     def signature(self, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Signature:
-        """Return the signature that a function is written with; a parameter whose `Arg` is not literal is left out."""
+        """Return the signature of a function; a parameter whose `Arg` is not literal is left out."""
         arguments = function.args
-        placed = [*arguments.posonlyargs, *arguments.args]
-        defaults = [None] * (len(placed) - len(arguments.defaults)) + list(arguments.defaults)
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
         kinds = [
             *[Parameter.POSITIONAL_ONLY] * len(arguments.posonlyargs),
             *[Parameter.POSITIONAL_OR_KEYWORD] * len(arguments.args),
             *[Parameter.KEYWORD_ONLY] * len(arguments.kwonlyargs),
         ]
-        given = zip([*placed, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], kinds, strict=True)
-        parameters = [self._parameter(*each) for each in [*given][1 if placed else 0 :]]
-        context = [Parameter("context", Parameter.POSITIONAL_ONLY)] if placed or arguments.vararg else []
+        declared = zip(
+            [*positional, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], kinds, strict=True
+        )
+        parameters = [self._parameter(*values) for values in [*declared][1 if positional else 0 :]]
+        context = [Parameter("context", Parameter.POSITIONAL_ONLY)] if positional or arguments.vararg else []
         returns = getattr(function, "returns", None)
         try:
             returned = Signature.empty if returns is None else self._hint(returns)
         except (ValueError, TypeError):
             returned = Signature.empty
         return Signature(
-            [*context, *(each for each in parameters if each is not None)],
+            [*context, *(parameter for parameter in parameters if parameter is not None)],
             return_annotation=returned,
             __validate_parameters__=False,
         )
@@ -57,7 +59,7 @@ class AnnotationReader:
         return Parameter(argument.arg, kind, default=value, annotation=hint)
 
     def _hint(self, node: ast.expr) -> Any:
-        """Return the type that an annotation means; ValueError if only running the file would give it."""
+        """Return the type in an annotation; ValueError if it is unknown without running the file."""
         match node:
             case ast.Constant(value=None):
                 return type(None)

@@ -1,8 +1,8 @@
 """A workflow written in Python, read as text: ``WORKFLOW`` as far as it is literal.
 
-Nothing runs. The calls of ``Workflow``, ``StepDef`` and the others are made here with the literal arguments that the
-file gives them, so the workflow is validated like one that was run. An argument that only running the file would
-give is the finding FR190; if the graph depends on one, it is not validated.
+Nothing in the file runs. This module calls ``Workflow``, ``StepDef`` and the others with the literal arguments in the
+file, so the workflow is validated like one that was run. An argument that is not literal is the finding FR190. If
+the graph depends on such an argument, the graph is not validated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PARTS: Mapping[str, type[Any]] = {
 _ENUMS: Mapping[str, type[Enum]] = {"Outcome": Outcome, "AgentRole": AgentRole}
 _OURS = frozenset({"Workflow", *_PARTS, *_ENUMS})
 _NAMES: Mapping[str, str] = {declared.field: name for name, declared in keys_of(Workflow).items()}
-"""The key of each argument of a workflow, by which findings name it."""
+"""The key of each argument of a workflow. Findings name the argument by its key."""
 
 
 class ComputedFunction:
@@ -60,12 +60,12 @@ class ComputedFunction:
 
 
 class _ComputedError(Exception):
-    """A value that only running the file would give."""
+    """A value that is not literal. ``subject`` describes it in a finding."""
 
-    def __init__(self, node: ast.expr, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, node: ast.expr, subject: str) -> None:
+        super().__init__(subject)
         self.line = node.lineno
-        self.what = what
+        self.subject = subject
 
 
 def parsed(data: bytes) -> ast.Module:
@@ -89,7 +89,7 @@ def read_python(
     *,
     text_of: Callable[[str], str | None] = lambda _: None,
 ) -> LoadedWorkflow:
-    """Return the workflow that *data* defines as far as it can be read, and what was found.
+    """Return the workflow that *data* defines as far as it can be read, with its findings.
 
     The workflow is the one at *address*. *text_of* returns the text of a step that has no `actions`.
     """
@@ -98,8 +98,8 @@ def read_python(
         return _Source(data, address, source).read()
     except UNREADABLE as error:
         place = Place(source, getattr(error, "lineno", None) or 1)
-        what, remedy = why_not(error)
-        finding = Finding("FR100", "error", f"the file {what}", remedy, place)
+        problem, remedy = why_not(error)
+        finding = Finding("FR100", "error", f"the file {problem}", remedy, place)
         return LoadedWorkflow(Workflow(address, validate=False), (finding,), lambda _: place)
     finally:
         step_texts.reset(texts)
@@ -171,7 +171,7 @@ class _Source:
         call = self.workflow
         if call is None and not self.is_bound:
             remedy = "assign a Workflow to WORKFLOW at the top level"
-            self._found("FR100", 1, "the file has no `WORKFLOW`", remedy)
+            self._add_finding("FR100", 1, "the file has no `WORKFLOW`", remedy)
         is_literal = isinstance(call, ast.Call) and all(word.arg is not None for word in call.keywords)
         if not isinstance(call, ast.Call) or not is_literal or _called(call) != "Workflow":
             if self.is_bound:
@@ -181,17 +181,17 @@ class _Source:
         workflow, name = self._workflow(call)
         reader = Reader(place=lambda path: Place(self.source, self._position(path)[0]), has_code=True)
         readable: Workflow = reader.part(workflow, Workflow, ())
-        found = [*self.findings, *misnamed(name, workflow.name, self.place)]
+        findings = [*self.findings, *misnamed(name, workflow.name, self.place)]
         raws = findings_of_reader(reader, readable, rules=self.is_complete)
-        found += [raw.at(self.place(raw.path)) for raw in raws]
+        findings += [raw.at(self.place(raw.path)) for raw in raws]
 
         def locate(path: Path) -> Place:
             return self.place(path_in_data(path, reader.steps_read))
 
-        return LoadedWorkflow(readable, tuple(in_order(found)), locate)
+        return LoadedWorkflow(readable, tuple(in_order(findings)), locate)
 
     def place(self, path: Path) -> Place:
-        """Return the line of *path*, and the part that is meant."""
+        """Return the line of *path*, and the part of the workflow that it names."""
         words = [str(part) for part in path]
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
             words = [self.ids.get(path[1], words[1]), *words[2:]]
@@ -212,8 +212,8 @@ class _Source:
         if word and isinstance(text, ast.Constant) and isinstance(text.value, str):
             for number in range(text.lineno, (text.end_lineno or text.lineno) + 1):
                 start = self._column(text) - 1 if number == text.lineno else 0
-                if (found := self.lines[number - 1].find(word, start)) >= 0:
-                    return number, found + 1
+                if (index := self.lines[number - 1].find(word, start)) >= 0:
+                    return number, index + 1
         return node.lineno, self._column(node)
 
     def _column(self, node: ast.expr) -> int:
@@ -239,14 +239,14 @@ class _Source:
                     values[field] = self._value(node, (_NAMES.get(field, field),))
                 except _ComputedError as error:
                     self.is_complete = False
-                    self._computed(error.line, f"`{field}` ({error.what})")
+                    self._computed(error.line, f"`{field}` ({error.subject})")
         steps: list[Any] = []
         for node in nodes:
             try:
                 steps.append(self._step(self._resolved(node), ("steps", len(steps))))
             except _ComputedError as error:
                 self.is_complete = False
-                self._computed(error.line, error.what)
+                self._computed(error.line, error.subject)
         for function in self.made:
             if isinstance(function, ast.FunctionDef):
                 for argument in (*function.args.args[1:], *function.args.kwonlyargs):
@@ -273,7 +273,7 @@ class _Source:
                     values[field] = ComputedFunction(_source(node))
                 else:
                     self.is_complete = False
-                self._computed(error.line, error.what)
+                self._computed(error.line, error.subject)
         self.ids[int(path[1])] = str(values.get("id", path[1]))
         return self._made(call, StepDef, {**values, "origin": f"{self.source}:{call.lineno}"})
 
@@ -317,8 +317,8 @@ class _Source:
             return ast.literal_eval(node)
         except (ValueError, TypeError):
             is_named = isinstance(node, (ast.Name, ast.Attribute))
-            what = f"`{_called(node)}(…)`" if isinstance(node, ast.Call) else "a value"
-            raise _ComputedError(node, f"`{_source(node)}`" if is_named else what) from None
+            subject = f"`{_called(node)}(…)`" if isinstance(node, ast.Call) else "a value"
+            raise _ComputedError(node, f"`{_source(node)}`" if is_named else subject) from None
 
     def _made(self, node: ast.expr, part: type[Any], values: Mapping[str, object]) -> object:
         try:
@@ -351,8 +351,8 @@ class _Source:
             if not isinstance(key, (str, int, float, bool, type(None))):
                 raise _ComputedError(node, "a mapping")
             if key in data:
-                what = f"`{key}` is in one mapping twice, and the first value is lost"
-                self._found("FR131", key_node.lineno, what, "remove one of them")
+                message = f"`{key}` is in one mapping twice, and the first value is lost"
+                self._add_finding("FR131", key_node.lineno, message, "remove one of them")
             data[key] = self._value(value, (*path, str(key)))
         return data
 
@@ -362,8 +362,8 @@ class _Source:
         is_unpacked = any(isinstance(value, ast.Starred) for value in call.args)
         if len(call.args) > len(positional) or is_unpacked or any(word.arg is None for word in call.keywords):
             raise _ComputedError(call, f"the arguments of {part.__name__}")
-        given = {str(word.arg): word.value for word in call.keywords if word.arg != "origin"}
-        return {**dict(zip(positional, call.args, strict=False)), **given}
+        keywords = {str(word.arg): word.value for word in call.keywords if word.arg != "origin"}
+        return {**dict(zip(positional, call.args, strict=False)), **keywords}
 
     def _function(self, node: ast.expr) -> ComputedFunction:
         function = self.functions.get(node.id, node) if isinstance(node, ast.Name) else node
@@ -390,13 +390,13 @@ class _Source:
         try:
             return self._value(node, ("signature",))
         except _ComputedError as error:
-            raise ValueError(error.what) from None
+            raise ValueError(error.subject) from None
 
-    def _computed(self, line: int, what: str) -> None:
+    def _computed(self, line: int, subject: str) -> None:
         remedy = "run the file to check it: `flow check --run`, if the file is your own or approved"
-        self._found("FR190", line, f"{what} is computed, not read", remedy, "warning")
+        self._add_finding("FR190", line, f"{subject} is computed, not read", remedy, "warning")
 
-    def _found(self, code: str, line: int, message: str, remedy: str, severity: str = "error") -> None:
+    def _add_finding(self, code: str, line: int, message: str, remedy: str, severity: str = "error") -> None:
         self.findings.append(Finding(code, severity, message, remedy, Place(self.source, line)))
 
 

@@ -1,4 +1,4 @@
-"""Load a workflow that may run: one in Python is run, from exactly the bytes that were approved."""
+"""Load a workflow to run it. Python is run from exactly the bytes that were approved."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(
     *,
     convention: Callable[[str], str | None] = lambda _: None,
 ) -> LoadedWorkflow:
-    """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
+    """Return the workflow in *file*, ready to run. A Python file is run, so it must be approved."""
     if not file.is_python:
         loaded = read(file, contents, convention=convention)
     else:
@@ -70,7 +70,7 @@ def run_python(
                 path=path,
             ) from error
 
-    load.__qualname__ = path  # what a time limit calls it
+    load.__qualname__ = path  # the name that a time limit prints
     texts = step_texts.set(text_of)
     try:
         caller.get()(load, StepContext(""), {})
@@ -92,7 +92,7 @@ def run_python(
 
 def execute(data: bytes, path: str, namespace: dict[str, object]) -> None:
     """Run the Python in *data*, called *path* in tracebacks, in *namespace*."""
-    exec(compile(data, path, "exec", dont_inherit=True), namespace)  # noqa: S102 - allowed code
+    exec(compile(data, path, "exec", dont_inherit=True), namespace)  # noqa: S102 - approved code
 
 
 def _line(error: BaseException, path: str) -> str:

@@ -1,4 +1,4 @@
-"""A skill's folder: its workflow files, the digests of its files, and what functions read from it."""
+"""A skill's folder: its workflow files, the digests of its files, and the resources that functions read from it."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
     if slash:
         file = _named(folder, name, inner)
         return file if path == file.path else None
-    standing = entry_file(folder, name) or WorkflowFile(name, folder, path, "steps")
-    return standing if path in ENTRY_FILES else None
+    entry = entry_file(folder, name) or WorkflowFile(name, folder, path, "steps")
+    return entry if path in ENTRY_FILES else None
 
 
 def _named(folder: str, name: str, inner: str) -> WorkflowFile:
@@ -77,12 +77,12 @@ def _named(folder: str, name: str, inner: str) -> WorkflowFile:
 
 def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
     """Return the current digest of each of *paths*; empty for one that cannot be read."""
-    found = dict.fromkeys(paths, "")
+    by_path = dict.fromkeys(paths, "")
     real_path = cache(os.path.realpath)
-    for path in found:
+    for path in by_path:
         with suppress(DocumentError):
-            found[path] = sha256_hex(read_inside(folder, path, real_path))
-    return found
+            by_path[path] = sha256_hex(read_inside(folder, path, real_path))
+    return by_path
 
 
 def _largest(path: str) -> int:
@@ -121,7 +121,7 @@ class UnknownResourceError(UsageError):
 
 @runtime_checkable
 class ResourceProvider(Protocol):
-    """What a function can read besides its workflow, in five methods."""
+    """The resources that a function can read besides its workflow: five methods."""
 
     def get_convention(self, name: str) -> str:
         """Return the text of a convention for all skills."""
@@ -145,7 +145,7 @@ class ResourceProvider(Protocol):
 
 
 class FolderResources:
-    """Resources from folders, of which the nearer one wins. Nothing outside them is read, and links are not followed."""
+    """Resources from folders; the nearest folder wins. Nothing outside them is read, and links are not followed."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class FolderResources:
         workflow = self.get_workflow(address)
         step = workflow.get(step_id)
         if step is None:
-            ids = [other.id for other in workflow.steps]
+            ids = [step.id for step in workflow.steps]
             raise UnknownResourceError(
                 f"`{address}` has no step `{step_id}`",
                 hint=did_you_mean(step_id, ids, "name one of its steps"),

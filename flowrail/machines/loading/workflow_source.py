@@ -36,18 +36,18 @@ def read(
 ) -> LoadedWorkflow:
     """Return the workflow in *file* with its findings; nothing of it is run.
 
-    With *contents*, a snapshot of the folder, nothing is read from the disk again. *convention* returns a text that
-    is quoted and not in the folder.
+    With *contents*, a snapshot of the folder, nothing is read from the disk again. *convention* returns a
+    quoted text that is not in the folder.
     """
     texts = SkillTexts(file, contents, convention)
     data = texts.data(file.path)
     if file.is_python:
-        found = read_python(data, file.address, file.path, text_of=texts.of_step)
+        loaded = read_python(data, file.address, file.path, text_of=texts.of_step)
     else:
-        found = read_yaml(
+        loaded = read_yaml(
             data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
         )
-    return texts.complete(found)
+    return texts.complete(loaded)
 
 
 class SkillTexts:
@@ -82,27 +82,27 @@ class SkillTexts:
     def of_step(self, step_id: str) -> str | None:
         """Return the text in the file of a step, or `None` if it has none."""
         path = f"{self._file.text_folder}/{step_id}.md"
-        is_there = (
+        exists = (
             path in self._contents
             if self._contents is not None
             else re.match(INSIDE, path) and os.path.lexists(os.path.join(self._file.folder, path))
         )
-        return self.read(path).strip("\n") if is_there else None
+        return self.read(path).strip("\n") if exists else None
 
-    def complete(self, found: LoadedWorkflow) -> LoadedWorkflow:
-        """Return *found* with the resources that its steps quote, its files, and the suppressions in its comments."""
-        workflow = found.definition
+    def complete(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
+        """Return *loaded* with the resources that its steps quote, its files, and the suppressions in its comments."""
+        workflow = loaded.definition
         resources: dict[str, str] = {}
-        missing = [*islice(self._quoted_resources(workflow, found.locate, resources), MOST_FOUND)]
+        missing = [*islice(self._quoted_resources(workflow, loaded.locate, resources), MOST_FOUND)]
         if any(callable(step.actions) for step in workflow.steps):
             self._add_all(resources)
         suppressions = workflow.ignore
         if self._file.is_python:
             path = self._file.path
             suppressions = (*suppressions, *suppressions_in(self.files[path], path))
-        return found._replace(
+        return loaded._replace(
             definition=workflow.with_resources(resources) if resources else workflow,
-            findings=tuple(in_order((*found.findings, *missing))),
+            findings=tuple(in_order((*loaded.findings, *missing))),
             files=self.files,
             suppressions=suppressions,
         )
@@ -110,7 +110,7 @@ class SkillTexts:
     def _quoted_resources(
         self, workflow: Workflow, locate: Locate, resources: dict[str, str]
     ) -> Iterator[Finding]:
-        """Add to *resources* the texts that steps quote with a ``flow:resource`` fence; yield what cannot be read."""
+        """Add the texts in ``flow:resource`` fences of steps to *resources*; yield a finding for an unreadable one."""
         for index, step in enumerate(workflow.steps):
             texts = (text.text for text in texts_of(step) if text.kind in {"actions", "variants", "prompt"})
             lines = (
@@ -119,17 +119,17 @@ class SkillTexts:
             for name in dict.fromkeys(line.strip().removeprefix("- ") for line in lines):
                 if not name or name in resources:
                     continue
-                what = f"step `{step.id}` quotes the resource `{name[:60]}`"
+                message = f"step `{step.id}` quotes the resource `{name[:60]}`"
                 place = locate(("steps", index, "actions", name))
                 try:
                     text = self._quoted(name)
                 except DocumentError as error:
                     hint = "write it, or fix the name"
-                    yield Finding("FR127", "error", f"{what}: {error.fact}", hint, place, step.id)
+                    yield Finding("FR127", "error", f"{message}: {error.fact}", hint, place, step.id)
                     continue
                 if sum(map(len, resources.values())) + len(text) > LARGEST_TOGETHER:
-                    what = f"the resources have more than {LARGEST_TOGETHER} characters together"
-                    yield Finding("FR127", "error", what, "quote fewer of them", place, step.id)
+                    message = f"the resources have more than {LARGEST_TOGETHER} characters together"
+                    yield Finding("FR127", "error", message, "quote fewer of them", place, step.id)
                     return
                 resources[name] = text
 
@@ -167,9 +167,9 @@ class SkillTexts:
 
 def suppressions_in(data: bytes, source: str) -> tuple[Suppression, ...]:
     """Return the suppressions in the comments of a Python file."""
-    found = []
+    suppressions = []
     for match in re.finditer(_COMMENT, data):
         line = data.count(b"\n", 0, match.start()) + 1
         code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
-        found.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
-    return tuple(found)
+        suppressions.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
+    return tuple(suppressions)

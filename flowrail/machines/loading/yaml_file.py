@@ -68,12 +68,12 @@ def read_data(
     def locate(path: Path) -> Place:
         return place_in_text(path_in_data(path, reader.steps_read))
 
-    found = misnamed(data.get("name"), name, place)
-    is_misnamed = bool(found)
+    findings = misnamed(data.get("name"), name, place)
+    is_misnamed = bool(findings)
     for raw in findings_of_reader(reader, workflow):
         if not (is_misnamed and raw.path == ("name",)):
-            found.append(raw.at(place_in_text(raw.path)))
-    return LoadedWorkflow(workflow, tuple(in_order(found)), locate)
+            findings.append(raw.at(place_in_text(raw.path)))
+    return LoadedWorkflow(workflow, tuple(in_order(findings)), locate)
 
 
 def _bounded(read_text: ReadText) -> ReadText:
@@ -98,7 +98,7 @@ def _bounded(read_text: ReadText) -> ReadText:
 def _position_in(text: str, inside: Path) -> tuple[int, int]:
     """Return the line and column in *text* of the last word of a path, otherwise the first line."""
     word = next((part for part in reversed(inside) if isinstance(part, str)), None)
-    found = re.search(rf"{re.escape(word)}(?![a-z0-9_])", text) if word else None
-    if found is None:
+    match = re.search(rf"{re.escape(word)}(?![a-z0-9_])", text) if word else None
+    if match is None:
         return 1, 0
-    return text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
+    return text.count("\n", 0, match.start()) + 1, match.start() - text.rfind("\n", 0, match.start())
