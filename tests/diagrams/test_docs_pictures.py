@@ -22,10 +22,10 @@ PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"
 
 def session() -> Picture:
     name = "problem-analysis"
-    made = run(workflow_file(name, find(name, ()))).workflow()
+    definition = run(workflow_file(name, find(name, ()))).workflow()
     low = Report("done", {"confidence": "low"})
     no_trace = Report("done", {"traced": "no"})
-    return with_trace(picture(made), records(made, no_trace, "ok", low, low, seconds=140))
+    return with_trace(picture(definition), records(definition, no_trace, "ok", low, low, seconds=140))
 
 
 @pytest.mark.parametrize("name", ["session", "perspective-swarm", "doc-sync"])
@@ -38,7 +38,7 @@ def test_the_pictures_of_the_docs_are_up_to_date(name: str) -> None:
     assert file.read_text(encoding="utf-8") == drawn, "FLOWRAIL_GOLDEN=write pytest tests/diagrams"
 
 
-def test_no_picture_lies_there_that_no_page_shows() -> None:
+def test_every_picture_is_shown_by_a_page() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in PICTURES.parent.glob("*.md"))
 
     assert all(f"](pictures/{file.name})" in pages for file in PICTURES.iterdir())

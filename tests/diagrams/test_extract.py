@@ -19,12 +19,14 @@ def kinds(drawn: Picture) -> dict[str, NodeKind]:
 
 @FEW
 @given(ODD)
-def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Workflow) -> None:
-    drawn = picture(made)
+def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(definition: Workflow) -> None:
+    drawn = picture(definition)
     ids = [node.id for node in drawn.nodes]
 
     assert len(set(ids)) == len(ids) == len(set(drawn.names.values()))
-    assert drawn == picture(Workflow(made.name, *made.steps, validate=False, description=made.description))
+    assert drawn == picture(
+        Workflow(definition.name, *definition.steps, validate=False, description=definition.description)
+    )
     assert {end for arrow in drawn.arrows for end in (arrow.source, arrow.target)} <= set(ids)
     pairs = [(arrow.source, arrow.target) for arrow in drawn.arrows]
     assert len(set(pairs)) == len(pairs)
@@ -32,16 +34,16 @@ def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Workfl
 
 @FEW
 @given(ODD)
-def test_every_transition_to_a_step_that_exists_is_drawn_once(made: Workflow) -> None:
-    steps = {step.id: step for step in reversed(made.steps)}
-    ways = [target for step in steps.values() for target in step.ways.values()]
+def test_every_transition_to_a_step_that_exists_is_drawn_once(definition: Workflow) -> None:
+    steps = {step.id: step for step in reversed(definition.steps)}
+    targets = [target for step in steps.values() for target in step.ways.values()]
 
-    drawn = sum(len(arrow.every) for arrow in picture(made).arrows)
+    arrow_count = sum(len(arrow.every) for arrow in picture(definition).arrows)
 
-    assert drawn == sum(target is None or target in steps for target in ways)
+    assert arrow_count == sum(target is None or target in steps for target in targets)
 
 
-def test_every_kind_of_step_is_told_apart() -> None:
+def test_every_kind_of_step_has_its_own_node() -> None:
     asks = Question("go", "Go", "Go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
     drawn = picture(
         workflow(

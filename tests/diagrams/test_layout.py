@@ -15,30 +15,30 @@ from flowrail.machines.definition.workflow import Workflow
 
 
 class Area(NamedTuple):
-    """What something covers."""
+    """The area that a node or a label covers."""
 
-    what: str
+    name: str
     left: float
     top: float
     right: float
     bottom: float
 
-    def over(self, other: Area) -> bool:
+    def overlaps(self, other: Area) -> bool:
         """Return whether the two have more in common than an edge."""
         aside = self.right <= other.left + 0.3 or other.right <= self.left + 0.3
         return not aside and self.bottom > other.top + 0.3 and other.bottom > self.top + 0.3
 
 
-def areas(drawn: Picture, at: Layout) -> list[Area]:
+def areas(drawn: Picture, drawing: Layout) -> list[Area]:
     nodes = [
         Area(
             node.id,
-            place.x - place.box.width / 2,
-            place.y - place.box.height / 2,
-            place.x + place.box.width / 2,
-            place.y + place.box.height / 2,
+            placed.x - placed.box.width / 2,
+            placed.y - placed.box.height / 2,
+            placed.x + placed.box.width / 2,
+            placed.y + placed.box.height / 2,
         )
-        for node, place in zip(drawn.nodes, at.nodes, strict=True)
+        for node, placed in zip(drawn.nodes, drawing.nodes, strict=True)
     ]
     labels = [
         Area(
@@ -48,30 +48,30 @@ def areas(drawn: Picture, at: Layout) -> list[Area]:
             line.label.x + line.label.width / 2,
             line.label.y + 9,
         )
-        for line in at.lines
+        for line in drawing.lines
         if line.label is not None
     ]
     return nodes + labels
 
 
 def check(drawn: Picture) -> None:
-    at = layout(drawn)
-    found = areas(drawn, at)
+    drawing = layout(drawn)
+    covered = areas(drawn, drawing)
 
-    for one, two in combinations(found, 2):
-        assert not one.over(two), (one, two)
-    for each in found:
-        assert each.left >= 0, each
-        assert each.top >= 0, each
-        assert each.right <= at.width, each
-        assert each.bottom <= at.height, each
-    assert at == layout(drawn)
+    for first, second in combinations(covered, 2):
+        assert not first.overlaps(second), (first, second)
+    for area in covered:
+        assert area.left >= 0, area
+        assert area.top >= 0, area
+        assert area.right <= drawing.width, area
+        assert area.bottom <= drawing.height, area
+    assert drawing == layout(drawn)
 
 
 @FEW
 @given(ODD)
-def test_nothing_lies_over_anything_else_and_all_is_inside(made: Workflow) -> None:
-    check(picture(made))
+def test_nothing_overlaps_and_everything_is_inside(definition: Workflow) -> None:
+    check(picture(definition))
 
 
 def test_two_hundred_steps_are_laid_out_too() -> None:

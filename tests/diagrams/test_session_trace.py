@@ -1,4 +1,4 @@
-"""A session laid over its workflow: where it is, the way it took, what is left."""
+"""A session shown on its workflow: its current step, the transitions that it took, the steps that are left."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.record import Record
 
 
-def drawn(made: Workflow, *outcomes: str, **params: Any) -> Picture:
-    return with_trace(picture(made), records(made, *outcomes, **params))
+def drawn(definition: Workflow, *outcomes: str, **params: Any) -> Picture:
+    return with_trace(picture(definition), records(definition, *outcomes, **params))
 
 
-def test_visits_times_and_ways_are_counted() -> None:
-    seen = drawn(loop(3), "iterate", "iterate", "ok")
-    trace = seen.trace
+def test_visits_times_and_transitions_are_counted() -> None:
+    shown = drawn(loop(3), "iterate", "iterate", "ok")
+    trace = shown.trace
     assert trace is not None
 
     assert (trace.session, trace.status, trace.current) == ("dull-a1b2c3", "active", "last")
@@ -31,18 +31,18 @@ def test_visits_times_and_ways_are_counted() -> None:
     assert trace.taken == {("look", "look"): 2, ("look", "last"): 1}
 
 
-def test_what_can_still_come_is_left_and_the_rest_is_out_of_reach() -> None:
-    made = workflow(
+def test_reachable_steps_are_left_and_the_others_are_off() -> None:
+    definition = workflow(
         step("first", next={"ok": "left", "skip": "right"}),
         step("left", next={"ok": "last"}),
         step("right", next={"ok": "last"}),
         step("last"),
     )
-    seen = drawn(made, "skip")
-    trace = seen.trace
+    shown = drawn(definition, "skip")
+    trace = shown.trace
     assert trace is not None
 
-    assert {node.id: trace.state(node) for node in seen.nodes if node.is_step} == {
+    assert {node.id: trace.state(node) for node in shown.nodes if node.is_step} == {
         "first": "done",
         "left": "off",
         "right": "here",
@@ -51,43 +51,45 @@ def test_what_can_still_come_is_left_and_the_rest_is_out_of_reach() -> None:
 
 
 def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
-    made = workflow(step("first", next={"ok": "second"}), step("second", next={"ok": "last"}), step("last"))
-    taken = records(made, "ok", "ok")
-    back = taken[0].session._replace(revision=3)
-    gone = Record(3, "rewind", at(600), "me", back, {"from": 2, "to": 0}, "", "")
-    trace = with_trace(picture(made), [*taken, gone]).trace
+    definition = workflow(
+        step("first", next={"ok": "second"}), step("second", next={"ok": "last"}), step("last")
+    )
+    moves = records(definition, "ok", "ok")
+    session = moves[0].session._replace(revision=3)
+    rewind = Record(3, "rewind", at(600), "me", session, {"from": 2, "to": 0}, "", "")
+    trace = with_trace(picture(definition), [*moves, rewind]).trace
     assert trace is not None
 
     assert trace.visits == {"first": 2, "second": 1, "last": 1}
-    assert {node.id: trace.state(node) for node in picture(made).nodes if node.is_step} == {
+    assert {node.id: trace.state(node) for node in picture(definition).nodes if node.is_step} == {
         "first": "here",
         "second": "done",
         "last": "done",
     }
 
 
-def test_steps_that_were_passed_over_lie_on_the_way() -> None:
-    made = workflow(
+def test_skipped_steps_are_part_of_the_path() -> None:
+    definition = workflow(
         step("first", next={"ok": "maybe"}),
         step("maybe", when="mode == 'full'", next={"ok": "last", "skip": "last"}),
         step("last"),
         params={"mode": {"default": "full"}},
     )
-    trace = drawn(made, "ok", mode="quick").trace
+    trace = drawn(definition, "ok", mode="quick").trace
     assert trace is not None
 
     assert trace.taken == {("first", "maybe"): 1, ("maybe", "last"): 1}
     assert trace.visits == {"first": 1, "last": 1}
 
 
-def test_every_language_shows_it() -> None:
-    made = loop(3)
-    seen = drawn(made, "iterate")
+def test_every_format_shows_the_session() -> None:
+    definition = loop(3)
+    shown = drawn(definition, "iterate")
 
-    assert "classDef here" in mermaid.render(seen)
-    assert '==>|"fail / iterate (at most 3 times) · once"|' in mermaid.render(seen)
-    assert 'class="node step here"' in svg.render(seen)
-    assert "here now, entered twice, 1 min 30 s" in svg.render(seen).replace("</text>", " ")
-    data = as_data(seen)["session"]
+    assert "classDef here" in mermaid.render(shown)
+    assert '==>|"fail / iterate (at most 3 times) · once"|' in mermaid.render(shown)
+    assert 'class="node step here"' in svg.render(shown)
+    assert "here now, entered twice, 1 min 30 s" in svg.render(shown).replace("</text>", " ")
+    data = as_data(shown)["session"]
     assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]
-    assert [each["state"] for each in data["steps"]] == ["here", "left"]
+    assert [step_data["state"] for step_data in data["steps"]] == ["here", "left"]

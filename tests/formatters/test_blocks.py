@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "blocks.md"
 
 
 def tree(text: str) -> ET.Element:
-    """Return what an XML parser makes of a block; text alone is taken as well."""
+    """Return a block, or a text, as an XML parser reads it."""
     return ET.fromstring(f"<all>{text}</all>".encode())  # noqa: S314 - our own output
 
 
@@ -60,22 +60,22 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     ),
     "NextCommand": st.none() | st.builds(FlatCommand, TEXTS) | st.builds(BranchCommand, TEXTS, TEXTS),
 }
-"""Values at random for each type, or name, of an argument that a formatter takes."""
+"""Random values for each type or name of a formatter's parameter."""
 
 
 ROSTER = ("agent", "shared_context", "tasks", "join")
 """Parameters of a roster that can have any value; there must be as many commands as tasks."""
 
 
-def calls(name: str) -> st.SearchStrategy[Any]:
-    """Return what a formatter makes of arguments at random."""
-    if name == "format_template_dispatch":
+def blocks_of(formatter: str) -> st.SearchStrategy[Any]:
+    """Return a strategy for the blocks that a formatter makes from random arguments."""
+    if formatter == "format_template_dispatch":
         return TEMPLATES
-    function = getattr(formatters, name)
+    function = getattr(formatters, formatter)
     parameters = inspect.signature(function).parameters
-    names = ROSTER if name == "format_roster_dispatch" else tuple(parameters)
-    keys = {each: each if each in VALUES else parameters[each].annotation for each in names}
-    return st.builds(function, **{each: VALUES[key] for each, key in keys.items()})
+    names = ROSTER if formatter == "format_roster_dispatch" else tuple(parameters)
+    keys = {name: name if name in VALUES else parameters[name].annotation for name in names}
+    return st.builds(function, **{name: VALUES[key] for name, key in keys.items()})
 
 
 def _template(names: list[str], values: list[str], rest: str) -> str:
@@ -98,29 +98,29 @@ BLOCKS = sorted(
 @given(data=st.data())
 def test_a_block_of_any_content_is_well_formed_and_hides_nothing(name: str, data: st.DataObject) -> None:
     try:
-        made = data.draw(calls(name))
+        markup = data.draw(blocks_of(name))
     except ValueError:
         assert name == "format_subagent_dispatch"  # with nothing to run
         return
 
-    assert isinstance(made, Markup)
-    assert visible(made) == made
-    assert "\x1b" not in "".join(tree(made).itertext())
+    assert isinstance(markup, Markup)
+    assert visible(markup) == markup
+    assert "\x1b" not in "".join(tree(markup).itertext())
 
 
 @settings(max_examples=30)
 @given(data=st.data(), texts=LISTS)
-def test_blocks_and_texts_that_are_put_together_stay_what_they_are(
-    data: st.DataObject, texts: list[str]
-) -> None:
-    blocks = [data.draw(calls(name)) for name in data.draw(st.lists(st.sampled_from(BLOCKS[:5]), max_size=3))]
+def test_joined_blocks_stay_markup_and_texts_stay_escaped(data: st.DataObject, texts: list[str]) -> None:
+    blocks = [
+        data.draw(blocks_of(name)) for name in data.draw(st.lists(st.sampled_from(BLOCKS[:5]), max_size=3))
+    ]
 
-    made = formatters.format_current_action([*texts, *blocks])
+    action = formatters.format_current_action([*texts, *blocks])
 
-    tree(made)
-    assert all(block in made for block in blocks)
-    alone = tree(formatters.format_current_action(texts))
-    assert "".join(alone.itertext()) == "".join(f"\n{visible(text)}" for text in texts) + "\n"
+    tree(action)
+    assert all(block in action for block in blocks)
+    texts_only = tree(formatters.format_current_action(texts))
+    assert "".join(texts_only.itertext()) == "".join(f"\n{visible(text)}" for text in texts) + "\n"
 
 
 @given(TEXTS, FILLED, NUMBERS, STATES)
@@ -147,9 +147,9 @@ def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
     with pytest.raises(ValueError, match="a script or a command"):
         formatters.format_subagent_dispatch("explore")
 
-    free = formatters.format_subagent_dispatch("explore", "look.py", free_form=True)
+    dispatch = formatters.format_subagent_dispatch("explore", "look.py", free_form=True)
 
-    assert "invoke" not in {child.tag for child in tree(free)[0]}
+    assert "invoke" not in {child.tag for child in tree(dispatch)[0]}
 
 
 @pytest.mark.parametrize(

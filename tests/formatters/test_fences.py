@@ -1,4 +1,4 @@
-"""Fences in a step's Markdown: those that can be blocks become them, all else stays as it is."""
+"""Fences in a step's Markdown become blocks if they can; everything else stays text."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def fence(name: str, *lines: str, mark: str = "```") -> str:
 
 def blocks_in(text: str) -> list[str]:
     """Return only the blocks of *text*."""
-    return [each for each in with_blocks(text, resources) if isinstance(each, Markup)]
+    return [piece for piece in with_blocks(text, resources) if isinstance(piece, Markup)]
 
 
 def problems(text: str) -> list[str]:
-    """Return what is wrong with the fences of *text*, each with its line."""
+    """Return the problems of the fences of *text*, with their lines."""
     return [f"{line} {name}: {message}" for line, name, message in fence_problems(text)]
 
 
-# --- what becomes of a fence
+# --- fences that become blocks
 
 
 @pytest.mark.parametrize("name", sorted({*KNOWN_FENCES} - {"resource"}))
-def test_a_fence_becomes_the_same_as_a_call(name: str) -> None:
+def test_a_fence_becomes_the_block_of_its_function(name: str) -> None:
     text = f"Before.\n\n{fence(name, '- One & two', '- Three', '  and four')}\n\nAfter."
 
-    made = getattr(instructions, f"format_{name}")(["One & two", "Three\nand four"])
+    expected = getattr(instructions, f"format_{name}")(["One & two", "Three\nand four"])
 
-    assert with_blocks(text, resources) == ["Before.\n", made, "\nAfter."]
+    assert with_blocks(text, resources) == ["Before.\n", expected, "\nAfter."]
     assert problems(text) == []
 
 
@@ -65,11 +65,11 @@ def test_a_resource_is_quoted_for_each_name() -> None:
         "```flow:forbidden\r\n- a\r\n```\r",
     ],
 )
-def test_a_fence_is_written_as_markdown_has_it(text: str) -> None:
+def test_a_fence_follows_the_rules_of_markdown(text: str) -> None:
     assert blocks_in(text) == [instructions.format_forbidden(["a"])]
 
 
-# --- what stays text
+# --- fences that stay text
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_a_fence_is_written_as_markdown_has_it(text: str) -> None:
         f"```markdown\n{fence('forbidden', '- a')}",
     ],
 )
-def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
-    told = with_blocks(text, resources)
+def test_other_fences_are_text_and_no_problem(text: str) -> None:
+    pieces = with_blocks(text, resources)
 
-    assert told == [text]
+    assert pieces == [text]
     assert problems(text) == []
 
 
@@ -108,7 +108,10 @@ def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem
 def test_problems_have_their_lines() -> None:
     text = "\n".join(["One", fence("forbidden", "- a"), "", fence("nope"), "x", fence("forbidden")])
 
-    assert [(each.line, each.name) for each in fence_problems(text)] == [(6, "nope"), (9, "forbidden")]
+    assert [(problem.line, problem.name) for problem in fence_problems(text)] == [
+        (6, "nope"),
+        (9, "forbidden"),
+    ]
 
 
 # --- values
@@ -128,12 +131,12 @@ After."""
 )
 def test_no_value_opens_or_closes_a_block_or_adds_to_it(parts: list[str]) -> None:
     value = "".join(parts)
-    told = with_blocks(fill(FILLED, {"a": value + "."}), resources)
+    pieces = with_blocks(fill(FILLED, {"a": value + "."}), resources)
 
-    made = [ET.fromstring(each) for each in told if isinstance(each, Markup)]  # noqa: S314 - our own output
-    assert [each.tag for each in made] == ["forbidden"]
-    assert [action.text for action in made[0]][1:] == ["last"]
-    assert "After." in told[-1]
+    blocks = [ET.fromstring(element) for element in pieces if isinstance(element, Markup)]  # noqa: S314 - our own output
+    assert [element.tag for element in blocks] == ["forbidden"]
+    assert [action.text for action in blocks[0]][1:] == ["last"]
+    assert "After." in pieces[-1]
 
 
 MARKS = [
@@ -151,10 +154,10 @@ TEXTS = st.lists(LINES | st.text(max_size=5), max_size=12).map("\n".join)
 
 @given(TEXTS)
 def test_any_text_comes_out_as_text_and_well_formed_blocks(text: str) -> None:
-    told = with_blocks(text, resources)
+    pieces = with_blocks(text, resources)
 
-    assert ET.fromstring(format_current_action(told)) is not None  # noqa: S314 - our own output
-    plain = "\n".join(each for each in told if not isinstance(each, Markup))
+    assert ET.fromstring(format_current_action(pieces)) is not None  # noqa: S314 - our own output
+    plain = "\n".join(piece for piece in pieces if not isinstance(piece, Markup))
     assert set(plain.split("\n")) <= {*text.split("\n"), ""}
-    if not any(isinstance(each, Markup) for each in told):
-        assert "\n".join(told) == text
+    if not any(isinstance(piece, Markup) for piece in pieces):
+        assert "\n".join(pieces) == text

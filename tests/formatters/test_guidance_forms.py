@@ -73,28 +73,28 @@ BRIEFING = Briefing(
 )
 
 
-def begun(**params: Any) -> Session:
+def started(**params: Any) -> Session:
     return start(LOOK, params, session_id="a-skill-abc234", source="project", now=NOON)
 
 
 def guidance_resumed() -> Guidance:
-    session = begun(topic='it\'s "here"', areas_wanted=["a"])
-    told = guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
-    return told._replace(briefing=BRIEFING)
+    session = started(topic='it\'s "here"', areas_wanted=["a"])
+    guidance = guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
+    return guidance._replace(briefing=BRIEFING)
 
 
 def guidance_later() -> Guidance:
-    low = advance(LOOK, begun(), Report("done", {"confidence": "low", "areas": ["auth"]}), now=NOON)
+    low = advance(LOOK, started(), Report("done", {"confidence": "low", "areas": ["auth"]}), now=NOON)
     return guide(LOOK, advance(LOOK, low, Report("done", {"confidence": "high"}), now=NOON))
 
 
 def guidance_ended(outcome: str) -> Guidance:
-    high = advance(LOOK, begun(), Report("done", {"confidence": "high"}), now=NOON)
+    high = advance(LOOK, started(), Report("done", {"confidence": "high"}), now=NOON)
     return guide(LOOK, advance(LOOK, high, Report(outcome), now=NOON))
 
 
 GUIDANCE: dict[str, Callable[[], Guidance]] = {
-    "first": lambda: guide(LOOK, begun(), head="0123456789abcdef"),
+    "first": lambda: guide(LOOK, started(), head="0123456789abcdef"),
     "resumed": guidance_resumed,
     "later": guidance_later,
     "completed": lambda: guidance_ended("ok"),
@@ -117,39 +117,45 @@ def test_guidance_looks_as_in_its_golden_file(name: str, form: str) -> None:
 
 @given(workflows(), MODE, st.data())
 @settings(max_examples=25)
-def test_all_forms_hold_the_same_ways_on(
-    definition: Workflow, params: dict[str, Any], drawn: st.DataObject
+def test_all_forms_contain_the_same_transitions(
+    definition: Workflow, params: dict[str, Any], draws: st.DataObject
 ) -> None:
     session = start(definition, params)
     for _ in range(3):
-        told = guide(definition, session)
-        plain = json.loads(json.dumps(as_data.render(told), default=str))
-        tree = ET.fromstring(as_xml.render(told))  # noqa: S314 - what we just made
-        lines = as_text.render(told)
+        guidance = guide(definition, session)
+        data = json.loads(json.dumps(as_data.render(guidance), default=str))
+        tree = ET.fromstring(as_xml.render(guidance))  # noqa: S314 - our own output
+        text = as_text.render(guidance)
 
         cases = tree.findall("next/case")
-        assert [each.text for each in cases] == [way["command"] for way in plain["next"]]
-        assert [each.get("outcome") for each in cases] == [way["outcome"] for way in plain["next"]]
-        wanted = dict.fromkeys(want["name"] for way in plain["next"] for want in way["wants"])
-        assert [each.get("name") for each in tree.findall("next/want")] == list(wanted)
-        for way in plain["next"]:
-            assert way["command"] in lines
-            assert shlex.split(way["command"])[:2] == ["flow", "step"]
-        for case, way in zip(cases, plain["next"], strict=True):
-            routes = [(route["to"] or "(end)", route["condition"]) for route in way["routes"]]
-            if way["to"] or way["ends"] or not routes:
-                waits = any(question["answer"] is None for question in plain["questions"])
-                open_ = "decided by the user's answer" if waits else "decided from your report"
-                leads = way["to"] or ("(end)" if way["ends"] else open_)
-                assert case.get("to") == leads
+        assert [element.text for element in cases] == [transition["command"] for transition in data["next"]]
+        assert [element.get("outcome") for element in cases] == [
+            transition["outcome"] for transition in data["next"]
+        ]
+        wanted = dict.fromkeys(want["name"] for transition in data["next"] for want in transition["wants"])
+        assert [element.get("name") for element in tree.findall("next/want")] == list(wanted)
+        for transition in data["next"]:
+            assert transition["command"] in text
+            assert shlex.split(transition["command"])[:2] == ["flow", "step"]
+        for case, transition in zip(cases, data["next"], strict=True):
+            routes = [(route["to"] or "(end)", route["condition"]) for route in transition["routes"]]
+            if transition["to"] or transition["ends"] or not routes:
+                is_question_open = any(question["answer"] is None for question in data["questions"])
+                decided_by = (
+                    "decided by the user's answer" if is_question_open else "decided from your report"
+                )
+                target = transition["to"] or ("(end)" if transition["ends"] else decided_by)
+                assert case.get("to") == target
             else:
-                said = (f"{to} if {one_line(condition)}" if condition else to for to, condition in routes)
-                assert case.get("to") == "; otherwise ".join(said)
-        here = definition.get(session.step)
-        if here is None:
+                targets = (f"{to} if {one_line(condition)}" if condition else to for to, condition in routes)
+                assert case.get("to") == "; otherwise ".join(targets)
+        current_step = definition.get(session.step)
+        if current_step is None:
             break
         try:
-            session = advance(definition, session, Report(drawn.draw(WORDS), drawn.draw(facts_of(here))))
+            session = advance(
+                definition, session, Report(draws.draw(WORDS), draws.draw(facts_of(current_step)))
+            )
         except FlowError:
             continue
 
@@ -171,13 +177,13 @@ def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> 
         briefing=Briefing(session.params, session.topic, NOON, NOON, NOON)
     )
 
-    tree = ET.fromstring(as_xml.render(guidance).encode())  # noqa: S314 - what we just made
+    tree = ET.fromstring(as_xml.render(guidance).encode())  # noqa: S314 - our own output
 
     action, header = tree.find("current_action"), tree.find("step_header")
     assert action is not None
     assert header is not None
-    whole = f"{visible(first)}\n\n{visible(second)}".strip("\n")
-    assert action.text == f"\n{whole}\n"
+    instructions = f"{visible(first)}\n\n{visible(second)}".strip("\n")
+    assert action.text == f"\n{instructions}\n"
     assert (header.text or "") == visible(title)
     assert header.get("phase") == (visible(phase) if phase else None)
     wants = {want.get("name"): want for want in tree.findall("next/want")}

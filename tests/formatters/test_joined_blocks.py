@@ -54,12 +54,12 @@ def test_blocks_joined_into_one_text_are_still_blocks() -> None:
 
 def test_blocks_joined_in_a_step_are_blocks_also_when_the_session_continues_without_the_code() -> None:
     put_joined("", "None")
-    begun = process("start", "joined")
+    started = process("start", "joined")
 
-    again = process("resume", told("sessions")["sessions"][0]["session"])
+    resumed = process("resume", told("sessions")["sessions"][0]["session"])
 
-    assert SHOWN in begun.out
-    assert SHOWN in again.out
+    assert SHOWN in started.out
+    assert SHOWN in resumed.out
 
 
 def test_blocks_that_a_function_joins_are_blocks_and_values_are_text() -> None:
@@ -76,16 +76,18 @@ def test_blocks_that_a_function_joins_are_blocks_and_values_are_text() -> None:
 
 
 def printed_command(text: str, tag: str) -> str:
-    found = ET.fromstring(text).find(f".//{tag}")  # noqa: S314 - our own output
-    assert found is not None
-    return str(found.text)
+    element = ET.fromstring(text).find(f".//{tag}")  # noqa: S314 - our own output
+    assert element is not None
+    return str(element.text)
 
 
 def run_printed(command: str) -> str:
     flow = f'flow() {{ "{sys.executable}" -m flowrail "$@"; }}\npython3() {{ "{sys.executable}" "$@"; }}\n'
-    done = subprocess.run(["/bin/bash", "-c", flow + command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run(
+        ["/bin/bash", "-c", flow + command], capture_output=True, text=True, check=False
+    )
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def test_the_commands_of_dispatches_and_gates_run_as_they_are_printed() -> None:
@@ -107,10 +109,10 @@ def test_the_commands_of_dispatches_and_gates_run_as_they_are_printed() -> None:
         (format_subagent_dispatch("explore", "audit", 2, 3), "Do the second."),
     ):
         assert expected in run_printed(printed_command(dispatched, "invoke"))
-    for named, expected in (
+    for script_name, expected in (
         (str(script), "'--qr-iteration', '3', '--qr-fail'"),
         ("rules.gate", "'--qr-iteration', '3', '--qr-fail'"),
         ("audit", "Do the first."),
     ):
-        printed = format_gate_step(named, 3, 3, "Gate", failed, gate)
+        printed = format_gate_step(script_name, 3, 3, "Gate", failed, gate)
         assert expected in run_printed(printed_command(printed, "invoke_after"))

@@ -1,4 +1,4 @@
-"""Pages about skills: every foreign piece one visible line, long ones cut, many of them counted."""
+"""Reports about skills: each foreign text is one visible line, long texts are cut, long lists are counted."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from flowrail.text.report import plain_text
 from flowrail.text.safe_text import visible
 
 
-def found(*candidates: Candidate, **more: Any) -> Discovery:
+def discovery_of(*candidates: Candidate, **more: Any) -> Discovery:
     return Discovery(candidates=candidates, skills=len(candidates), **more)
 
 
-def text(discovery: Discovery, query: Query = Query(), **more: Any) -> str:  # noqa: B008 - it cannot be changed
+def text(discovery: Discovery, query: Query = Query(), **more: Any) -> str:  # noqa: B008 - a query is immutable
     return plain_text(menu.report(offer(discovery, MenuRequest(query)), discovery, **more))
 
 
@@ -45,7 +45,7 @@ def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
         input_requirements=("question",),
     )
 
-    assert text(found(skill), Query(categories=("research", "law"))) == (
+    assert text(discovery_of(skill), Query(categories=("research", "law"))) == (
         "1 skill can take over. Score: fit to the request, at most 100.\n\n"
         "1. lit-pm (its name is Literature)  40 of 100\n"
         "   Comprehensive literature review (4-24 hours)\n"
@@ -72,7 +72,7 @@ skills = st.builds(
     scope=st.sampled_from(Scope),
     remote=st.booleans(),
 )
-passed = st.builds(
+skipped_skills = st.builds(
     Skipped,
     foreign,
     st.sampled_from(Scope),
@@ -83,35 +83,39 @@ passed = st.builds(
 )
 
 
-@given(st.lists(skills, max_size=4), st.lists(passed, max_size=3), foreign, foreign)
+@given(st.lists(skills, max_size=4), st.lists(skipped_skills, max_size=3), foreign, foreign)
 def test_no_text_of_a_skill_can_touch_a_terminal(
     candidates: list[Candidate], skipped: list[Skipped], path: str, word: str
 ) -> None:
-    seen = found(
+    discovery = discovery_of(
         *candidates,
-        hidden=tuple(each._replace(hidden_by=path) for each in candidates),
+        hidden=tuple(skill._replace(hidden_by=path) for skill in candidates),
         skipped=tuple(skipped),
         places=Locations((Root(path, Scope.EXTRA, "--root", "missing"),)),
     )
-    for asked in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
-        offered = offer(seen, asked)
-        assert is_harmless(plain_text(menu.report(offered, seen, everything=True)))
-        for name in {path, *(each.skill for each in candidates)}:
+    for request in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
+        menu_of_skills = offer(discovery, request)
+        assert is_harmless(plain_text(menu.report(menu_of_skills, discovery, everything=True)))
+        for name in {path, *(skill.skill for skill in candidates)}:
             assert is_harmless(
-                plain_text(skill_explanation.report(explain(seen, name, asked=asked.by), offered, seen))
+                plain_text(
+                    skill_explanation.report(
+                        explain(discovery, name, asked=request.by), menu_of_skills, discovery
+                    )
+                )
             )
 
 
-# --- the examination ------------------------------------------------------------------------------
+# --- the diagnosis --------------------------------------------------------------------------------
 
 
 def finding(code: str = "CODE", severity: str = "warning", **more: str) -> dict[str, str]:
-    dull = {"message": "it is so", "remedy": "fix it", "place": ""}
-    return {"section": "skills", "code": code, "severity": severity, **dull, **more}
+    defaults = {"message": "it is so", "remedy": "fix it", "place": ""}
+    return {"section": "skills", "code": code, "severity": severity, **defaults, **more}
 
 
-def examined(*findings: dict[str, str]) -> dict[str, Any]:
-    errors = sum(each["severity"] == "error" for each in findings)
+def diagnosis(*findings: dict[str, str]) -> dict[str, Any]:
+    errors = sum(finding["severity"] == "error" for finding in findings)
     sections = {"installation": {"facts": ["x 1"]}, "skills": {"facts": []}}
     return {
         "errors": errors,
@@ -121,9 +125,9 @@ def examined(*findings: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def test_errors_come_first_and_the_same_remedy_stands_once() -> None:
+def test_errors_come_first_and_a_shared_remedy_is_shown_once() -> None:
     page = doctor.report(
-        examined(
+        diagnosis(
             finding("SOFT", place="/a:1"),
             finding("HARD", "error", remedy="do a"),
             finding("HARD", "error", remedy="do b"),

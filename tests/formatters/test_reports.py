@@ -32,7 +32,7 @@ NOTES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", NOTES)
-def test_a_history_says_what_each_record_is_about(kind: str) -> None:
+def test_a_history_describes_each_record(kind: str) -> None:
     note, text = NOTES[kind]
     session = start(workflow(step("look")), session_id="dull-abc234", now="2026-01-02T12:00:00Z")
     record = Record(0, kind, "2026-01-02T12:00:00Z", "an agent", session, note, "")  # type: ignore[arg-type]
@@ -49,13 +49,13 @@ def test_a_workflow_is_shown_with_its_agents_questions_and_gates(skill: str) -> 
 
     text = flow("show", skill).out
 
-    for each in item["steps"]:
-        assert f"{each['id']}  " in text
-        if work := each.get("dispatch"):
-            assert work["agent"] in text.partition("\nDispatches\n")[2]
-        for question in each.get("questions", ()):
+    for shown_step in item["steps"]:
+        assert f"{shown_step['id']}  " in text
+        if dispatch := shown_step.get("dispatch"):
+            assert dispatch["agent"] in text.partition("\nDispatches\n")[2]
+        for question in shown_step.get("questions", ()):
             assert question["header"] in text.partition("\nQuestions to the user\n")[2]
-        if gate := each.get("gate"):
+        if gate := shown_step.get("gate"):
             assert gate["name"] in text.partition("\nGates\n")[2]
 
 
@@ -66,9 +66,9 @@ def test_a_check_of_the_registry_names_each_problem_with_a_hint() -> None:
         'version: "1.0"\nworkflows:\n  - name: gone\n    skill_path: ~/.claude/skills/gone/SKILL.md\n'
     )
 
-    ran = flow("registry", "check")
+    result = flow("registry", "check")
 
-    assert ran.status == 1
-    assert "REGISTRY_ENTRY_INVALID: `workflows.0.categories`: field required\n    fix the entry" in ran.out
-    assert "error REGISTRY_STALE: `gone`: " in ran.out
-    assert ran.out.endswith(" checked, 4 found\n")
+    assert result.status == 1
+    assert "REGISTRY_ENTRY_INVALID: `workflows.0.categories`: field required\n    fix the entry" in result.out
+    assert "error REGISTRY_STALE: `gone`: " in result.out
+    assert result.out.endswith(" checked, 4 found\n")

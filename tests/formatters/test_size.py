@@ -1,4 +1,4 @@
-"""What surrounds an author's text is small, and the same guidance is the same bytes."""
+"""The output around an author's text is small, and the same guidance gives the same bytes."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ TEXT = "The author's text. " * 40
 STORE = "/home/somebody/projects/a-project-of-some-size/.flow"
 
 
-def surrounding(told: Guidance) -> int:
+def surrounding_bytes(guidance: Guidance) -> int:
     """Return how many bytes of the XML are not the author's."""
-    shown = as_xml.render(told)
-    own = told.step.title if told.step else ""
+    shown = as_xml.render(guidance)
+    title = guidance.step.title if guidance.step else ""
     assert TEXT in shown
-    return len(shown.encode()) - len(TEXT) - len(own)
+    return len(shown.encode()) - len(TEXT) - len(title)
 
 
-def two_ways(**parts: Any) -> Guidance:
+def two_transitions(**parts: Any) -> Guidance:
     """Return the guidance of a step with two transitions and all attributes."""
-    given: dict[str, Any] = {"next": {"ok": "formulate", "iterate": "investigate"}, "limit": 5, **parts}
-    flow = workflow(
-        step("investigate", actions=[TEXT], phase="exploration", title="Investigate the hypotheses", **given),
+    options: dict[str, Any] = {"next": {"ok": "formulate", "iterate": "investigate"}, "limit": 5, **parts}
+    definition = workflow(
+        step(
+            "investigate", actions=[TEXT], phase="exploration", title="Investigate the hypotheses", **options
+        ),
         step("formulate"),
         name="problem-analysis",
     )
-    session = start(flow, session_id="problem-analysis-k3x9q2", source="bundled", now=NOW)
-    return guide(flow, session, head="0123456789abcdef", place=STORE)
+    session = start(definition, session_id="problem-analysis-k3x9q2", source="bundled", now=NOW)
+    return guide(definition, session, head="0123456789abcdef", place=STORE)
 
 
 def test_what_surrounds_a_step_is_small_also_if_a_fact_decides() -> None:
-    decided = two_ways(
+    decided = two_transitions(
         limit=None,
         reports={"traced": Arg(choices=("no", "yes"), required=True)},
         rules=[("ok", "traced == 'yes'"), ("iterate", None)],
     )
 
     assert [case.facts for case in decided.next] == [{"traced": "no"}, {"traced": "yes"}]
-    assert surrounding(two_ways()) <= MOST
-    assert surrounding(decided) <= MOST
+    assert surrounding_bytes(two_transitions()) <= MOST
+    assert surrounding_bytes(decided) <= MOST
 
 
 def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None:
@@ -57,42 +59,44 @@ def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None
     sent_back = report(flow, at_gate, "done")
 
     for session in (at_gate, sent_back, report(flow, sent_back, "ok")):
-        told = guide(flow, session._replace(id="planner-k3x9q2"), place=STORE)
-        own = sum(map(len, told.actions)) + len(told.step.title if told.step else "")
-        record = sum(len(each.text) for each in told.findings)
-        assert len(as_xml.render(told).encode()) - own - record <= MOST_AT_REVIEWS, as_xml.render(told)
+        guidance = guide(flow, session._replace(id="planner-k3x9q2"), place=STORE)
+        own_length = sum(map(len, guidance.actions)) + len(guidance.step.title if guidance.step else "")
+        findings_length = sum(len(finding.text) for finding in guidance.findings)
+        assert len(as_xml.render(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
+            as_xml.render(guidance)
+        )
 
 
-def test_an_agent_of_another_reads_how_to_ask_once() -> None:
-    told = two_ways()._replace(
+def test_a_sub_agent_reads_how_to_ask_once() -> None:
+    guidance = two_transitions()._replace(
         parent=ParentSession("x", "d0-1"), ask_command=Command("ask", "x", "-", store=STORE)
     )
 
-    first, later = surrounding(told), surrounding(told._replace(revision=1))
+    first, later = surrounding_bytes(guidance), surrounding_bytes(guidance._replace(revision=1))
 
     assert first > 2 * MOST
     assert later <= MOST
 
 
 @pytest.mark.parametrize("render", [as_xml.render, as_text.render], ids=["xml", "text"])
-def test_no_moment_and_no_hash_stands_before_the_text(render: Any) -> None:
-    told = two_ways()
+def test_no_time_and_no_hash_is_printed(render: Any) -> None:
+    guidance = two_transitions()
 
-    shown = render(told)
+    shown = render(guidance)
 
     assert "2026" not in shown
-    assert told.head not in shown
-    assert shown == render(told._replace(head="fedcba9876543210", started_at="2027-01-01"))
+    assert guidance.head not in shown
+    assert shown == render(guidance._replace(head="fedcba9876543210", started_at="2027-01-01"))
 
 
-def test_what_changes_while_agents_work_stands_behind_the_text() -> None:
+def test_what_changes_while_agents_work_is_after_the_text() -> None:
     flow = fan()
     session = start(flow, session_id="dull-abc234", now=NOW)
     changed = session.dispatches[0]._replace(status="claimed", holder="ann", expires_at=NOW, token="t")
     later = session._replace(dispatches=(changed, *session.dispatches[1:]))
 
-    before, after = (as_xml.render(guide(flow, each, place=STORE)) for each in (session, later))
+    before, after = (as_xml.render(guide(flow, state, place=STORE)) for state in (session, later))
 
-    at = next(n for n, (one, two) in enumerate(zip(before, after, strict=False)) if one != two)
-    assert before[:at].count("</current_action>") == 1
+    difference = next(n for n, (left, right) in enumerate(zip(before, after, strict=False)) if left != right)
+    assert before[:difference].count("</current_action>") == 1
     assert NOW in after

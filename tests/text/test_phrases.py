@@ -1,4 +1,4 @@
-"""Ages and sizes as people read them, and the names that they may have meant."""
+"""Ages and sizes as people read them, and suggestions for misspelt names."""
 
 from __future__ import annotations
 

@@ -29,14 +29,14 @@ ANY = st.text(st.characters(exclude_categories=[]), max_size=40) | st.text(
     st.sampled_from("<>&\"'\t\n\r\x00\x1b]][!CDATA-\ud800\u202e\u2028\ufeff\ufffeé\U0001f600"), max_size=30
 )
 SHOWN_ANYWAY = {
-    *(chr(each) for each in range(0x600, 0x606)),
+    *(chr(code) for code in range(0x600, 0x606)),
     *("\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\ufff9\ufffa\ufffb"),
 }
 
 
 @given(ANY)
 def test_an_xml_parser_returns_the_visible_text(text: str) -> None:
-    content = ET.fromstring(f"<a>{xml_text(text)}</a>")  # noqa: S314 - what we just made
+    content = ET.fromstring(f"<a>{xml_text(text)}</a>")  # noqa: S314 - our own output
     attribute = ET.fromstring(f"<a{attributes(b=text)}/>")  # noqa: S314
 
     assert (content.text or "") == visible(text)
@@ -103,10 +103,10 @@ DRAWN = set(
 
 
 def test_every_blank_character_is_made_visible() -> None:
-    telling = re.compile(r"\b(FILLER|BLANK|NULL|INVISIBLE|(SUB)?JOINER|SELECTOR)\b")
+    blank_names = re.compile(r"\b(FILLER|BLANK|NULL|INVISIBLE|(SUB)?JOINER|SELECTOR)\b")
     for code in range(sys.maxunicode + 1):
         char = chr(code)
-        if telling.search(unicodedata.name(char, "")) and char not in DRAWN:
+        if blank_names.search(unicodedata.name(char, "")) and char not in DRAWN:
             assert visible(char) == f"⟨U+{code:04X}⟩"
 
 

@@ -86,10 +86,10 @@ MEANT = [(text, meant) for meant, texts in CORE for text in texts.split()]
 
 @pytest.mark.parametrize(("text", "meant"), [*MEANT, *((text, text) for text in TEXTS.split())])
 def test_a_plain_scalar_has_its_meaning_in_yaml_1_2(text: str, meant: object) -> None:
-    found = value(f"[{text} , x]")
+    items = value(f"[{text} , x]")
 
-    assert isinstance(found, list)
-    assert (found[0], type(found[0])) == (meant, type(meant))
+    assert isinstance(items, list)
+    assert (items[0], type(items[0])) == (meant, type(meant))
 
 
 # --- errors
@@ -169,7 +169,7 @@ def test_any_input_is_a_document_or_an_error(data: bytes | str) -> None:
 @given(NEARLY_YAML)
 def test_a_document_has_the_content_that_pyyaml_reads(text: str) -> None:
     try:
-        found = value(text, plain_text=True)
+        content = value(text, plain_text=True)
     except YamlRefusedError:
         return
     except YamlError:
@@ -177,7 +177,7 @@ def test_a_document_has_the_content_that_pyyaml_reads(text: str) -> None:
             read_by_pyyaml(text)
         return
 
-    assert without_none(found) == without_none(read_by_pyyaml(text))
+    assert without_none(content) == without_none(read_by_pyyaml(text))
 
 
 def read_by_pyyaml(text: str) -> object:

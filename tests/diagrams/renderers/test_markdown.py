@@ -21,7 +21,7 @@ from flowrail.text.safe_text import hides
 ROOT = Path(__file__).parents[3]
 
 
-def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
+def test_steps_are_numbered_and_transitions_name_the_numbers() -> None:
     asks = Question("go", "Approve", "Go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
     drawn = steps_table(
         workflow(
@@ -54,7 +54,7 @@ def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
     ]
 
 
-def test_what_is_wrong_in_a_workflow_is_shown_and_not_hidden() -> None:
+def test_an_error_in_a_workflow_is_shown() -> None:
     drawn = steps_table(
         Workflow("broken", step("one", next={"ok": "nowhere"}, when=lambda _: True), validate=False)
     )
@@ -77,11 +77,11 @@ def test_a_cell_is_one_line_and_ends_no_cell(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["x` <img onerror=1>", "x\n<!-- /flow:steps -->\n<script>", "a <!-- /flow:steps -->"]
+    "condition", ["x` <img onerror=1>", "x\n<!-- /flow:steps -->\n<script>", "a <!-- /flow:steps -->"]
 )
-def test_a_condition_ends_neither_its_code_nor_the_block_that_it_stands_in(said: str) -> None:
-    drawn = steps_table(unchecked(step("a", when=said, next={"ok": None})))
+def test_a_condition_ends_neither_its_code_nor_its_block(condition: str) -> None:
+    drawn = steps_table(unchecked(step("a", when=condition, next={"ok": None})))
 
-    assert not re.search(r"(?<!\\)<(?:img|script|!--)", drawn)  # escaped, or not there
-    assert not re.search(r"(?<!\\)`", drawn) or "`" not in said
+    assert not re.search(r"(?<!\\)<(?:img|script|!--)", drawn)  # escaped or absent
+    assert not re.search(r"(?<!\\)`", drawn) or "`" not in condition
     assert len(drawn.splitlines()) == 3

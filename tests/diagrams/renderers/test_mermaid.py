@@ -42,7 +42,7 @@ LINE = re.compile(
 
 
 def well_formed(text: str) -> bool:
-    """Return whether every line is one that is meant, and subgraphs are closed."""
+    """Return whether every line has a known form and subgraphs are closed."""
     lines = text.split("\n")
     depth = 0
     for line in lines:
@@ -53,12 +53,12 @@ def well_formed(text: str) -> bool:
 
 
 def shown(label: str) -> str:
-    """Return what a label shows."""
-    return re.sub(r"#(\d+);", lambda found: chr(int(found[1])), label[1:-1])
+    """Return the text that a label shows."""
+    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), label[1:-1])
 
 
 def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
-    made = workflow(
+    definition = workflow(
         step("look", title="Look", phase="one", limit=3, next={"ok": "judge", "iterate": "look"}),
         step(
             "judge",
@@ -69,7 +69,7 @@ def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
         ),
     )
 
-    assert render(picture(made)).splitlines() == [
+    assert render(picture(definition)).splitlines() == [
         "flowchart TD",
         '    s0(("start"))',
         '    subgraph p2["one"]',
@@ -87,20 +87,20 @@ def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
 
 @FEW
 @given(ODD)
-def test_every_workflow_has_a_well_formed_picture(made: Workflow) -> None:
-    text = render(picture(made))
+def test_every_workflow_has_a_well_formed_picture(definition: Workflow) -> None:
+    text = render(picture(definition))
 
     assert well_formed(text), text
-    assert text == render(picture(made))
+    assert text == render(picture(definition))
 
 
 @given(TEXTS)
 def test_a_label_shows_just_its_text(text: str) -> None:
     folded = " ".join(text.split())
-    seen = shown(quoted(text))
+    shown_text = shown(quoted(text))
 
     assert re.fullmatch(LABEL, quoted(text))
-    assert seen == (folded or " ")
+    assert shown_text == (folded or " ")
 
 
 # --- the real parser
@@ -108,19 +108,19 @@ def test_a_label_shows_just_its_text(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def mermaid(tab: Tab, tmp_path_factory: pytest.TempPathFactory) -> Tab:
-    """A page with Mermaid itself; MERMAID says where its mermaid.min.js is."""
-    found = Path(os.environ.get("MERMAID") or ROOT / "node_modules" / "mermaid" / "dist" / "mermaid.min.js")
-    if not found.is_file():
+    """A page with Mermaid itself; MERMAID is the path of its mermaid.min.js."""
+    script = Path(os.environ.get("MERMAID") or ROOT / "node_modules" / "mermaid" / "dist" / "mermaid.min.js")
+    if not script.is_file():
         pytest.skip("no Mermaid here: npm install --no-save mermaid@11, or set MERMAID to its mermaid.min.js")
     page = tmp_path_factory.mktemp("mermaid") / "page.html"
-    page.write_text(f'<!doctype html><meta charset="utf-8"><script src="{found.as_uri()}"></script><body>')
+    page.write_text(f'<!doctype html><meta charset="utf-8"><script src="{script.as_uri()}"></script><body>')
     tab.open(page)
     tab.run("mermaid.initialize({startOnLoad: false})")
     return tab
 
 
 def drawn_by(mermaid: Tab, text: str) -> list[str]:
-    """Return what the nodes say that Mermaid draws of *text*."""
+    """Return the labels of the nodes that Mermaid draws from *text*."""
     code = (
         f"mermaid.render('drawn', {json.dumps(text)}).then(made => {{"
         "const at = document.createElement('div'); at.innerHTML = made.svg;"
@@ -130,8 +130,8 @@ def drawn_by(mermaid: Tab, text: str) -> list[str]:
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(made=ODD)
-def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Workflow) -> None:
-    drawn = picture(made)
+@given(definition=ODD)
+def test_mermaid_itself_draws_every_picture(mermaid: Tab, definition: Workflow) -> None:
+    drawn = picture(definition)
 
     assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)

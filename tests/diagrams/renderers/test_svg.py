@@ -1,4 +1,4 @@
-"""A workflow as SVG: well formed, itself, light and dark, and the same every time."""
+"""A workflow as SVG: well formed, complete, light and dark, and the same every time."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ TAGS = {
 
 @FEW
 @given(ODD)
-def test_every_workflow_is_drawn_whole_and_nothing_foreign_becomes_an_element(made: Workflow) -> None:
-    drawn = picture(made)
+def test_every_workflow_is_drawn_whole_and_nothing_foreign_becomes_an_element(definition: Workflow) -> None:
+    drawn = picture(definition)
 
     svg = render(drawn)
     root = ET.fromstring(svg)  # noqa: S314 - our own
 
-    elements = [(each.tag.removeprefix(SVG), each.get("class", "").split()) for each in root.iter()]
+    elements = [(element.tag.removeprefix(SVG), element.get("class", "").split()) for element in root.iter()]
     assert sum(tag == "g" and "node" in classes for tag, classes in elements) == len(drawn.nodes)
     assert sum(tag == "path" and "line" in classes for tag, classes in elements) == len(drawn.arrows)
     assert {tag for tag, _ in elements} <= TAGS
-    assert not {name for each in root.iter() for name in each.attrib if name.startswith(("on", "href"))}
+    assert not {name for element in root.iter() for name in element.attrib if name.startswith(("on", "href"))}
     assert svg == render(drawn)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", svg)
 
@@ -53,10 +53,10 @@ def test_a_picture_has_a_title_and_a_description_for_screen_readers() -> None:
 def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_taken(
     tab: Tab, tmp_path: Path
 ) -> None:
-    made = workflow(
+    definition = workflow(
         step("one", next={"ok": "two", "fail": None}), step("two", next={"ok": None, "fail": "one"})
     )
-    plain = picture(made)
+    plain = picture(definition)
     drawn = plain._replace(
         arrows=tuple(arrow._replace(taken=int(arrow.source == "one")) for arrow in plain.arrows)
     )
@@ -83,14 +83,14 @@ def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_take
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_line_has_a_contrast_of_three_to_one(colours: str) -> None:
-    known = dict(colour.split(":") for colour in colours.split(";"))
+    values = dict(colour.split(":") for colour in colours.split(";"))
     strokes = {*re.findall(r"stroke:var\((--[a-z-]+)\)", style("#flow", "around"))}
 
     low = {
         (line, ground)
         for line in strokes
         for ground in ("--ground", "--band", "--pill")
-        if contrast(known[line], known[ground]) < 3
+        if contrast(values[line], values[ground]) < 3
     }
 
     assert {"--line", "--good", "--bad", "--warn"} <= strokes
@@ -98,9 +98,9 @@ def test_every_line_has_a_contrast_of_three_to_one(colours: str) -> None:
     assert "opacity" not in style("#flow", "around")
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, second: str) -> float:
     """Return the contrast of two colours as WCAG defines it."""
-    lower, higher = sorted(map(luminance, (one, other)))
+    lower, higher = sorted(map(luminance, (first, second)))
     return (higher + 0.05) / (lower + 0.05)
 
 
@@ -117,21 +117,21 @@ def test_texts_fit_into_their_shapes(tab: Tab, tmp_path: Path) -> None:
     page.write_text(render(picture(sprawling(40))), encoding="utf-8")
     tab.open(page)
 
-    wide = tab.run(
+    titles_fit = tab.run(
         "[...document.querySelectorAll('.node')].filter(each => each.querySelector('.title')).map(each =>"
         "[...each.querySelectorAll('text')].every(text => {const a = text.getBBox(),"
         "b = each.querySelector('.shape').getBBox(); return a.width <= b.width + 16 && a.y >= b.y - 9;}))"
     )
 
-    labels = tab.run(
+    labels_fit = tab.run(
         "[...document.querySelectorAll('.labels g')].map(each =>"
         "each.querySelector('text').getBBox().width <= each.querySelector('rect').getBBox().width - 6)"
     )
 
-    assert wide
-    assert all(wide)
-    assert labels
-    assert all(labels)
+    assert titles_fit
+    assert all(titles_fit)
+    assert labels_fit
+    assert all(labels_fit)
 
 
 # --- PNG
@@ -143,19 +143,19 @@ def size(data: bytes) -> tuple[int, int]:
     return wide, high
 
 
-def test_the_extra_turns_it_into_png() -> None:
+def test_the_extra_converts_svg_to_png() -> None:
     pytest.importorskip("resvg_py", reason="no resvg_py here: pip install 'flowrail[png]'")
     svg = render(picture(workflow(step("one"))), scheme="light")
 
     wide, high = size(png.render(svg))
 
-    found = re.search(r'viewBox="0 0 (\S+) (\S+)"', svg)
-    assert found
-    assert wide == pytest.approx(2 * float(found[1]), abs=3)
-    assert high == pytest.approx(2 * float(found[2]), abs=3)
+    view_box = re.search(r'viewBox="0 0 (\S+) (\S+)"', svg)
+    assert view_box
+    assert wide == pytest.approx(2 * float(view_box[1]), abs=3)
+    assert high == pytest.approx(2 * float(view_box[2]), abs=3)
 
 
-def test_where_nothing_can_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
 
     with pytest.raises(png.NoPngError) as caught:
