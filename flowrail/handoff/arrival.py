@@ -1,7 +1,7 @@
 """Find the handoff that a payload belongs to, or record a payload that came from elsewhere.
 
-A payload from elsewhere has no journal of ours. So the target's own rules are checked here, and the hops are
-counted from our records of its trace.
+We have no journal of a payload from elsewhere. Therefore this module checks the target's rules, and counts the hops
+from our records of the payload's trace.
 """
 
 from __future__ import annotations
@@ -39,18 +39,23 @@ def find_handoff(context: HandoffContext, payload: Payload) -> tuple[Handoffs, s
     A payload can be copied, so the store of the sender's session is searched too. A handoff with the payload's digest
     comes first, then one that is over or claimed.
     """
-    found: list[tuple[Handoffs, Handoff]] = []
+    matches: list[tuple[Handoffs, Handoff]] = []
     for store in dict.fromkeys(map(os.path.realpath, _stores(context, payload))):
         is_ours = store == os.path.realpath(context.store.path)
         handoffs = context.handoffs if is_ours else Handoffs(store, context.store.owner)
         for handoff in handoffs.own_ones():
             is_changed = handoff.is_open and not handoff.foreign and _is_file(store, handoff, payload.source)
             if handoff.digest == payload.digest or is_changed:  # a changed file is refused later
-                found.append((handoffs, handoff))
-    if not found:
+                matches.append((handoffs, handoff))
+    if not matches:
         return context.handoffs, None
     handoffs, handoff = max(
-        found, key=lambda e: (e[1].digest == payload.digest, not e[1].is_open, e[1].claim is not None)
+        matches,
+        key=lambda match: (
+            match[1].digest == payload.digest,
+            not match[1].is_open,
+            match[1].claim is not None,
+        ),
     )
     return handoffs, handoff.id
 
@@ -69,9 +74,9 @@ def record_arrival(
     files.make_private_dir(handoffs.store)
     files.make_private_dir(handoffs.path)
     with locked(os.path.join(handoffs.path, ".lock"), wait=context.wait, what="the handoffs"):
-        for known in handoffs.own_ones():
-            if known.digest == payload.digest:
-                return known.id
+        for earlier in handoffs.own_ones():
+            if earlier.digest == payload.digest:
+                return earlier.id
         handoff = handoff._replace(id=handoffs.new_id(context.random))
         note = {"payload": payload.source}
         handoffs.create(handoff, kind="arrival", at=context.now(), by=context.by, note=note)
@@ -110,12 +115,12 @@ def _arrived_handoff(context: HandoffContext, handoffs: Handoffs, payload: Paylo
     expires_at = integrity.expiry(payload.version, payload.handoff)
     target = text_at(content, "target.skill")
     candidates = {candidate.skill: candidate for candidate in context.discover().candidates}
-    found = candidates.get(target.partition("/")[0])
+    candidate = candidates.get(target.partition("/")[0])
     return Handoff(
         id="",
         source=text_at(content, "source.skill"),
         target=target,
-        target_schema=found.schema_version if found else "",
+        target_schema=candidate.schema_version if candidate else "",
         phase=INVOCATION,
         schema=payload.version,
         trace_id=text_at(content, "trace_id"),
@@ -138,7 +143,7 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
     """Return the hops that our own records have of the payload's trace and session."""
     trace = text_at(content, "trace_id")
     hops = [handoff.hops for handoff in handoffs.own_ones() if handoff.trace_id == trace]
-    with suppress(FlowError):  # the session is unknown here
+    with suppress(FlowError):  # the session is unknown
         session_id = os.path.basename(text_at(content, "source.session_path").rstrip("/"))
         session = context.store.read(session_id).session
         hops += [session.received.hops] if session.received else []
@@ -148,22 +153,22 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
 def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) -> tuple[CheckResult, ...]:
     """Refuse a chain that is too long, and a payload that the target does not accept."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    shown, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
-    too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {shown}"
-    answers = (
+    chain, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
+    too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {chain}"
+    results = (
         *checks.check_target(context, handoff._replace(draft=content), context.discover()),
-        checks.GuardAnswer("chain_allowed", within_limit, shown if within_limit else too_far),
+        checks.GuardAnswer("chain_allowed", within_limit, chain if within_limit else too_far),
         checks.GuardAnswer("payload_valid", True, "complete, valid and not expired"),
     )
-    failed = [answer for answer in answers if not answer.holds]
+    failed = [result for result in results if not result.holds]
     if failed:
-        messages = [answer.message for answer in failed]
+        messages = [result.message for result in failed]
         raise ValidationFailedError(
             f"the payload is refused: {'; '.join(messages)}",
             hint="finish the work here, choose another target, or ask the user to start a new session",
             preserved=payload.source,
-            missing_fields=list(dict.fromkeys(field for answer in failed for field in answer.missing)),
+            missing_fields=list(dict.fromkeys(field for result in failed for field in result.missing)),
             validation_errors=messages,
             target_skill=handoff.target,
         )
-    return tuple(answer.result() for answer in answers)
+    return tuple(result.result() for result in results)

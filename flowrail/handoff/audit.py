@@ -1,7 +1,7 @@
-"""What happened in handoffs and sessions: timelines of their records.
+"""Timelines of handoffs and sessions, from their records.
 
-Read from the journals alone. A damaged journal is listed beside the others and hides none. Of foreign journals
-only the id is listed.
+They are read from the journals alone. A damaged journal is listed, and the others are still shown. Only the id of a
+foreign journal is listed.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class HandoffTimeline(NamedTuple):
 
     @property
     def result(self) -> str:
-        """Whether the work arrived, in words."""
+        """The result in words: whether the work arrived."""
         if self.phase == ACKNOWLEDGMENT:
             return "taken over and confirmed"
         if self.receiver is not None:
@@ -177,7 +177,7 @@ def audit(
     with_sessions: bool = True,
     since: datetime | None = None,
 ) -> AuditReport:
-    """Return what the journals of the store say about one id or about all, limited to what changed *since* a time.
+    """Return the timelines of one id or of all, limited to those that changed *since* a time.
 
     A session comes with the handoffs that it sent or received.
     """
@@ -189,7 +189,11 @@ def audit(
     session_journals = _journals(session_ids, store.records, unreadable, foreign)
     session_timelines = [_session_timeline(records) for records in session_journals]
     report = AuditReport(
-        tuple(h for h in _recent(handoff_timelines, since) if wanted is None or _is_about(h, wanted)),
+        tuple(
+            timeline
+            for timeline in _recent(handoff_timelines, since)
+            if wanted is None or _is_about(timeline, wanted)
+        ),
         tuple(_recent(session_timelines, since)),
         tuple(journal for journal in unreadable if wanted in {None, journal.id}),
         tuple(id_ for id_ in foreign if wanted in {None, id_}),
@@ -212,7 +216,7 @@ def _journals(
     """Yield the records of every journal, and add those that are foreign or cannot be read to the lists."""
     for journal_id in ids:
         try:
-            found = list(records(journal_id))
+            journal = list(records(journal_id))
         except (UnknownHandoffError, UnknownSessionError):
             continue  # its creation was interrupted
         except (ForeignHandoffError, ForeignSessionError):
@@ -220,8 +224,8 @@ def _journals(
         except FlowError as error:
             unreadable.append(UnreadableJournal(journal_id, error.code, error.message))
         else:
-            if found:
-                yield found
+            if journal:
+                yield journal
 
 
 def _handoff_timeline(store: Store, records: Sequence[HandoffRecord]) -> HandoffTimeline:
@@ -306,10 +310,10 @@ def _session_event(before: Record, record: Record) -> SessionEvent:
 
 
 def _checked(record: Record) -> str:
-    """Return how much of a claim was checked, be it accepted or refused."""
-    known = record.session.evidence.get(str(record.session.step))
+    """Return how much of an accepted or refused claim was checked."""
+    refused = record.session.evidence.get(str(record.session.step))
     if record.kind == "refused":
-        return f"refused {known.claim}, {tally(known.results)}" if known is not None else ""
+        return f"refused {refused.claim}, {tally(refused.results)}" if refused is not None else ""
     return tally(record.session.last.evidence) if record.kind == "move" and record.session.last else ""
 
 

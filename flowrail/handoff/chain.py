@@ -16,7 +16,7 @@ from flowrail.machines.sessions.session import Session
 LONG_CHAIN = 5
 MAX_HOPS = 8
 LOOP = "LOOP"
-"""The code of the verdict on a target that had the work before."""
+"""The code of the verdict if the target had the work before."""
 
 _MAX_SHOWN, _MAX_NAME = 16, 80
 
@@ -48,29 +48,33 @@ def chain_of(session: Session) -> tuple[str, ...]:
 def format_chain(chain: Sequence[str], target: str) -> str:
     """Return the chain as text, the target last. Only the end of a very long chain is shown."""
     names = [*chain, target]
-    shown = [name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…" for name in names[-_MAX_SHOWN:]]
-    return " → ".join([*(["…"] if len(names) > _MAX_SHOWN else []), *shown])
+    shortened_names = [
+        name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…" for name in names[-_MAX_SHOWN:]
+    ]
+    return " → ".join([*(["…"] if len(names) > _MAX_SHOWN else []), *shortened_names])
 
 
 def judge_handoff(handoff: Handoff) -> ChainVerdict:
     """Return whether the chain of *handoff* may grow by its target."""
     chain, target = handoff.chain, handoff.target
-    shown, hops = format_chain(chain, target), max(handoff.hops, len(chain))
+    chain_text, hops = format_chain(chain, target), max(handoff.hops, len(chain))
     if target == chain[-1]:
         return ChainVerdict("SELF", f"`{target}` would hand off to itself", "choose another target")
     if hops > MAX_HOPS:
         message = (
-            f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {shown}"
+            f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {chain_text}"
         )
         hint = "finish the work here, or ask the user to start a new session"
         return ChainVerdict("TOO_MANY_HOPS", message, hint)
     if target in chain and not (handoff.yes and handoff.reason.strip()):
         message = (
             f"`{target}` already appears in the handoff chain for this session, "
-            f"and continuing may create a circular workflow: {shown}"
+            f"and continuing may create a circular workflow: {chain_text}"
         )
         return ChainVerdict(LOOP, message, "add `--yes` and `--reason WHY` if the user wants this", True)
     if len(chain) > LONG_CHAIN and not handoff.approved:
-        message = f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {shown}"
+        message = (
+            f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {chain_text}"
+        )
         return ChainVerdict("NOT_APPROVED", message, "ask the user, then add `--approved`", True)
     return ChainVerdict()

@@ -1,6 +1,6 @@
 """Evaluate the guards of the lifecycle from the disk, the clock and the target's declarations.
 
-All of them are evaluated, so that one refusal names everything that is wrong.
+All guards are evaluated, so that one refusal names every problem.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class GuardAnswer(NamedTuple):
 
 
 class GuardInput(NamedTuple):
-    """What the guards look at: the handoff, and its target as discovery finds it."""
+    """The input of the guards: the handoff, and its target as discovery finds it."""
 
     context: HandoffContext
     handoff: Handoff
@@ -73,7 +73,7 @@ class GuardInput(NamedTuple):
 
 
 def check_all(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[GuardAnswer, ...]:
-    """Return the answer of every check, in order. Without the target, none holds."""
+    """Return the answer of every check, in order. Every check fails if the target is missing."""
     target = _target(handoff, discovery)
     if target is None:
         missing = f"the target `{handoff.target}` no longer exists"
@@ -82,11 +82,11 @@ def check_all(context: HandoffContext, handoff: Handoff, discovery: Discovery) -
 
 
 def check_target(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[GuardAnswer, ...]:
-    """Return what the target says about a payload that no sender of ours checked."""
+    """Check the target's rules for a payload that was not sent from here."""
     target = _target(handoff, discovery)
     if target is not None:
-        given = GuardInput(context, handoff, target)
-        return (_source_accepted(given), _version_supported(given), _requirements_met(given))
+        subject = GuardInput(context, handoff, target)
+        return (_source_accepted(subject), _version_supported(subject), _requirements_met(subject))
     skill = handoff.target.partition("/")[0]
     skipped = next((s for s in discovery.skipped if s.skill == skill and s.is_skill), None)
     if skipped is None:
@@ -127,7 +127,7 @@ def refusal(
 
 
 def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
-    """Return what no longer exists of a handoff: `payload`, `session` or `target`, each with a message.
+    """Return the missing parts of a handoff, `payload`, `session` or `target`, each with a message.
 
     The target and the session only matter while the handoff is open.
     """
@@ -136,21 +136,21 @@ def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
     if handoff.phase not in UNSENT and path and not handoff.foreign:
         digest = digest_of(path)
         if digest != handoff.digest:
-            what = "has changed since it was written" if digest else "is gone"
-            parts["payload"] = f"the payload {path} {what}"
+            problem = "has changed since it was written" if digest else "is gone"
+            parts["payload"] = f"the payload {path} {problem}"
     if handoff.is_open and handoff.session:
         try:
             store.read(handoff.session)
         except UnknownSessionError:
             parts["session"] = f"the session `{handoff.session}` is gone"
-    is_local = bool(handoff.target_digest)  # a remote target has none
+    is_local = bool(handoff.target_digest)  # a remote target has no digest
     if handoff.is_open and not handoff.foreign and is_local and not os.path.exists(handoff.target_path):
         parts["target"] = f"the target `{handoff.target}` is gone: {handoff.target_path}"
     return parts
 
 
 def payload_path(store: Store, handoff: Handoff) -> str:
-    """Return where the payload is now: the project may have been moved since it was written."""
+    """Return the current path of the payload. The project may have been moved since it was written."""
     if not handoff.payload or not handoff.session or handoff.foreign:
         return handoff.payload
     folder = os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER)
@@ -173,7 +173,7 @@ def _kind_of_refusal(names: Collection[str], missing: Collection[str]) -> type[H
 def _how_to_fix(failed: list[GuardAnswer], retry: Command) -> Hint:
     facts: dict[str, str] = dict.fromkeys((fact for answer in failed for fact in answer.facts), "…")
     oversized = [fact for answer in failed for fact in answer.oversized]
-    what = (
+    advice = (
         "write it to a file and name the file"
         if oversized
         else "add the missing facts"
@@ -182,54 +182,54 @@ def _how_to_fix(failed: list[GuardAnswer], retry: Command) -> Hint:
     )
     for fact in oversized:
         facts |= {fact: "", f"{fact}_file": "…"}
-    return Hint(f"{what}: ", retry.with_options(facts=facts))
+    return Hint(f"{advice}: ", retry.with_options(facts=facts))
 
 
 def _alternative(names: Collection[str]) -> Hint:
-    other = "; or send another `--schema`" if "version_supported" in names else ""
-    return Hint("list other targets: ", Command("handoff targets"), other)
+    other_version = "; or send another `--schema`" if "version_supported" in names else ""
+    return Hint("list other targets: ", Command("handoff targets"), other_version)
 
 
-def _target_exists(given: GuardInput) -> GuardAnswer:
-    name, target, chosen = "target_exists", given.target, given.handoff.target_path
-    if os.path.realpath(target.path) != os.path.realpath(chosen) and not target.remote:
-        return GuardAnswer(name, False, f"the target was {chosen} and is now {target.path}")
+def _target_exists(subject: GuardInput) -> GuardAnswer:
+    name, target, chosen_path = "target_exists", subject.target, subject.handoff.target_path
+    if os.path.realpath(target.path) != os.path.realpath(chosen_path) and not target.remote:
+        return GuardAnswer(name, False, f"the target was {chosen_path} and is now {target.path}")
     return GuardAnswer(name, True, f"found at {target.path}")
 
 
-def _target_unchanged(given: GuardInput) -> GuardAnswer:
-    name, target = "target_unchanged", given.target
+def _target_unchanged(subject: GuardInput) -> GuardAnswer:
+    name, target = "target_unchanged", subject.target
     if target.remote:
         return GuardAnswer(name, True, "a remote target is not compared")
-    unchanged = skill_file_digest(target) == given.handoff.target_digest
+    unchanged = skill_file_digest(target) == subject.handoff.target_digest
     return GuardAnswer(name, unchanged, f"{target.path} {'is unchanged' if unchanged else 'has changed'}")
 
 
-def _session_readable(given: GuardInput) -> GuardAnswer:
-    if not given.handoff.session:
+def _session_readable(subject: GuardInput) -> GuardAnswer:
+    if not subject.handoff.session:
         return GuardAnswer("session_readable", True, "the source has no session of ours")
     try:
-        given.context.store.read(given.handoff.session)
+        subject.context.store.read(subject.handoff.session)
     except FlowError as error:
         return GuardAnswer("session_readable", False, error.message)
-    return GuardAnswer("session_readable", True, f"session `{given.handoff.session}` can be read")
+    return GuardAnswer("session_readable", True, f"session `{subject.handoff.session}` can be read")
 
 
-def _chain_allowed(given: GuardInput) -> GuardAnswer:
-    verdict = chain.judge_handoff(given.handoff)
-    shown = chain.format_chain(given.handoff.chain, given.handoff.target)
-    return GuardAnswer("chain_allowed", verdict.allowed, verdict.message or shown, verdict.fixable)
+def _chain_allowed(subject: GuardInput) -> GuardAnswer:
+    verdict = chain.judge_handoff(subject.handoff)
+    chain_text = chain.format_chain(subject.handoff.chain, subject.handoff.target)
+    return GuardAnswer("chain_allowed", verdict.allowed, verdict.message or chain_text, verdict.fixable)
 
 
-def _source_accepted(given: GuardInput) -> GuardAnswer:
-    target, source = given.target, given.handoff.source
+def _source_accepted(subject: GuardInput) -> GuardAnswer:
+    target, source = subject.target, subject.handoff.source
     accepted = ", ".join(target.accepts_from)
-    message = f"`{given.handoff.target}` accepts work from {accepted}; the source is `{source}`"
+    message = f"`{subject.handoff.target}` accepts work from {accepted}; the source is `{source}`"
     return GuardAnswer("source_accepted", target.admits(source), message, fixable=False)
 
 
-def _version_supported(given: GuardInput) -> GuardAnswer:
-    return _version_answer(given.handoff.schema, normal_version(given.target.schema_version))
+def _version_supported(subject: GuardInput) -> GuardAnswer:
+    return _version_answer(subject.handoff.schema, normal_version(subject.target.schema_version))
 
 
 def _version_answer(sent: str, reads: str) -> GuardAnswer:
@@ -239,9 +239,9 @@ def _version_answer(sent: str, reads: str) -> GuardAnswer:
     return GuardAnswer("version_supported", fit.possible, message, fixable=False)
 
 
-def _payload_valid(given: GuardInput) -> GuardAnswer:
-    payload = given.payload
-    rules = validate.ValidationRules(given.context.current_time(), sending=True)
+def _payload_valid(subject: GuardInput) -> GuardAnswer:
+    payload = subject.payload
+    rules = validate.ValidationRules(subject.context.current_time(), sending=True)
     problems = errors(validate.validate(payload, rules).problems)
     facts = dict.fromkeys(fact_for(problem.field) for problem in problems if _is_reported(problem.field))
     return GuardAnswer(
@@ -272,9 +272,9 @@ def _is_reported(field: str) -> bool:
     return head in {"context", "insights", "research_seeds"} or (head == "meta" and rest in META)
 
 
-def _requirements_met(given: GuardInput) -> GuardAnswer:
-    required = given.target.requires
-    missing = tuple(path for path in required if not _has_value(given.handoff.draft, path))
+def _requirements_met(subject: GuardInput) -> GuardAnswer:
+    required = subject.target.requires
+    missing = tuple(path for path in required if not _has_value(subject.handoff.draft, path))
     if missing:
         names = ", ".join(f"`{path}`" for path in missing)
         message = f"the target requires {names}, which the payload does not contain"
@@ -289,20 +289,22 @@ def _has_value(draft: Mapping[str, object], path: str) -> bool:
     bare = path.removeprefix("handoff.")
     name = bare.rpartition(".")[2]
     tiers = ("", "payload.", "payload.working.", "payload.working.facts.")
-    places = (*(f"{tier}{bare}" for tier in tiers), *(f"{tier}{name}" for tier in tiers[2:]))
-    return any(get(draft, place) not in (None, "", [], {}) for place in places)
+    fields = (*(f"{tier}{bare}" for tier in tiers), *(f"{tier}{name}" for tier in tiers[2:]))
+    return any(get(draft, field) not in (None, "", [], {}) for field in fields)
 
 
-def _health_check_passed(given: GuardInput) -> GuardAnswer:
+def _health_check_passed(subject: GuardInput) -> GuardAnswer:
     name = "health_check_passed"
-    if not given.handoff.health:
+    if not subject.handoff.health:
         return GuardAnswer(name, True, "not requested")
-    if given.target.health_check and not given.target.remote:
+    if subject.target.health_check and not subject.target.remote:
         try:
-            health_check.require_approval(given.target, given.context.state, given.context.trusted_roots)
+            health_check.require_approval(
+                subject.target, subject.context.state, subject.context.trusted_roots
+            )
         except FlowError as error:
             return GuardAnswer(name, False, f"the health check did not run: {error.message}; {error.hint}")
-    health = health_check.run(given.target, given.context.environ)
+    health = health_check.run(subject.target, subject.context.environ)
     return GuardAnswer(name, health.passed, f"health check: {health.message}")
 
 

@@ -1,4 +1,4 @@
-"""Why a handoff is refused: every problem at once, in the error document of the handoff schema.
+"""Errors that refuse a handoff. They name every problem, in the error document of the handoff schema.
 
 error:
   code: INVALID_PAYLOAD | TARGET_NOT_FOUND | VALIDATION_FAILED | HEALTH_CHECK_FAILED | …
@@ -48,7 +48,7 @@ def first_of(problems: Sequence[PayloadProblem]) -> list[PayloadProblem]:
 
 
 class HandoffRefusedError(HandoffError):
-    """A handoff cannot continue: why, and whether it can be tried again."""
+    """The handoff cannot continue. The error says whether it can be tried again."""
 
     def __init__(
         self,
@@ -118,19 +118,23 @@ class SessionGoneError(HandoffRefusedError):
 
 
 def payload_refusal(
-    what: str, problems: Sequence[PayloadProblem], *, hint: str | Hint | Command, preserved: str | None = None
+    summary: str,
+    problems: Sequence[PayloadProblem],
+    *,
+    hint: str | Hint | Command,
+    preserved: str | None = None,
 ) -> HandoffRefusedError:
     """Return one refusal that names every error among *problems*."""
-    found = errors(problems)
-    missing = list(dict.fromkeys(problem.field for problem in found if problem.kind == MISSING))
-    is_invalid = missing or any(problem.kind in {INVALID, UNKNOWN} for problem in found)
+    serious = errors(problems)
+    missing = list(dict.fromkeys(problem.field for problem in serious if problem.kind == MISSING))
+    is_invalid = missing or any(problem.kind in {INVALID, UNKNOWN} for problem in serious)
     kind = InvalidPayloadError if is_invalid else ValidationFailedError
-    rest = [f"and {len(found) - _MAX_IN_MESSAGE} more"] if len(found) > _MAX_IN_MESSAGE else []
+    rest = [f"and {len(serious) - _MAX_IN_MESSAGE} more"] if len(serious) > _MAX_IN_MESSAGE else []
     return kind(
-        f"{what}: {'; '.join([*map(str, found[:_MAX_IN_MESSAGE]), *rest])}",
+        f"{summary}: {'; '.join([*map(str, serious[:_MAX_IN_MESSAGE]), *rest])}",
         hint=hint,
         recoverable=True,
         preserved=preserved,
         missing_fields=missing,
-        validation_errors=[str(problem) for problem in found if problem.kind != MISSING],
+        validation_errors=[str(problem) for problem in serious if problem.kind != MISSING],
     )

@@ -1,4 +1,4 @@
-"""A handoff as an immutable value: its phase, what was checked, and what became of it."""
+"""A handoff as an immutable value: its phase, its checks and its result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CheckResult(NamedTuple):
 
 
 class HandoffClaim(NamedTuple):
-    """Who received the payload, when, and the id of the session that takes over, if it is a workflow."""
+    """The receiver of the payload, the time, and the id of the session that takes over, if it is a workflow."""
 
     by: str
     at: str
@@ -58,14 +58,12 @@ class HandoffFailure(NamedTuple):
 class Handoff(NamedTuple):
     """One piece of work on its way from one skill to another.
 
-    ``chain`` ends with the source. ``hops`` is counted from our own records, not from the chain.
-    ``request`` identifies what was asked for, so that the same request gets the same answer. ``draft`` is the
-    payload, built once; ``payload`` is the file it was written to, ``digest`` the digest of that file.
-    ``session`` is empty if the source is a skill without a session; ``received`` is then the handoff by which the work
-    came to it, if any. ``lost`` is what the payload's version has no field for. ``problem_type`` is used if the source
-    reports none.
-    ``root`` is the folder that was named with ``--root`` and contains the target. ``foreign`` marks a payload
-    that no sender of this user wrote.
+    ``chain`` ends with the source. ``hops`` is counted from our own records, not from the chain. ``request`` identifies
+    the request, so that the same request gets the same answer. ``draft`` is the payload, built once; ``payload`` is the
+    file it was written to, ``digest`` the digest of that file. ``session`` is empty if the source is a skill without a
+    session; ``received`` is then the handoff by which the work came to it, if any. ``lost`` names the values for which
+    the payload's version has no field. ``problem_type`` is used if the source reports none. ``root`` is the folder that
+    was named with ``--root`` and contains the target. ``foreign`` marks a payload that another user or machine wrote.
     """
 
     id: str
@@ -112,5 +110,5 @@ class Handoff(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether anything can still happen to it."""
+        """Whether it can still change."""
         return self.phase not in ENDED

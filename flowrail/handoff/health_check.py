@@ -51,24 +51,24 @@ def require_approval(candidate: Candidate, state: str, trusted_roots: Collection
 def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> HealthCheck:
     """Run the check that *candidate* declares."""
     try:
-        words = shlex.split(candidate.health_check or "")
+        command = shlex.split(candidate.health_check or "")
     except ValueError as error:
         return HealthCheck(False, f"the command cannot be read: {str(error).lower()}")
-    if not words:
+    if not command:
         return HealthCheck(True, "the target declares none")
     if candidate.remote:
         return HealthCheck(False, "the target is remote, so its check cannot run here")
     folder, environment = os.path.dirname(candidate.path), {n: environ[n] for n in _PASSED_ON if n in environ}
     try:
-        done = processes.run(
-            words, folder=folder, environ=environment, seconds=seconds, most_output=LARGEST_OUTPUT
+        ended = processes.run(
+            command, folder=folder, environ=environment, seconds=seconds, most_output=LARGEST_OUTPUT
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        return HealthCheck(False, f"`{words[0]}` cannot be started: {reason}")
-    printed = " ".join(done.output.decode("utf-8", "replace").split())[:200]
-    message = (done.problem or _outcome(done.status or 0)) + (f": {printed}" if printed else "")
-    return HealthCheck(done.status == 0, message)
+        return HealthCheck(False, f"`{command[0]}` cannot be started: {reason}")
+    printed = " ".join(ended.output.decode("utf-8", "replace").split())[:200]
+    message = (ended.problem or _outcome(ended.status or 0)) + (f": {printed}" if printed else "")
+    return HealthCheck(ended.status == 0, message)
 
 
 def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> str | None:

@@ -1,11 +1,11 @@
-"""The lifecycle of a handoff as a statechart. The engine decides, the journal remembers.
+"""The lifecycle of a handoff as a statechart. The engine decides on the next phase, and the journal records it.
 
     discovery ─select─▶ selection ─examine─▶ validation ─hand_on─▶ transfer ─invoke─▶ invocation
     invocation ─acknowledge─▶ acknowledgment        failed ─retry─▶ validation        transfer ─recheck─▶ validation
     refuse: to `rejected` if it cannot be fixed, else to `failed`; lose: the payload is gone; cancel; expire
 
-Guards are conditions with a name. `guards` evaluates them; the caller passes the answers to `next_phase`. Two
-transitions of one event are tried in the order in which they are written.
+Guards are conditions with a name. `guards` evaluates them; the caller passes the answers to `next_phase`. If an event
+has two transitions, they are tried in the order of the source.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ class OutgoingHandoff:
         return self._change.folder if self._session_change is None else self._session_change.folder
 
     def run(self) -> Handoff:
-        """Take the handoff from its phase to its invocation, with one record per phase."""
-        if self.handoff.phase == TRANSFER:  # interrupted: much may have changed since it was validated
+        """Move the handoff from its phase to its invocation, with one record per phase."""
+        if self.handoff.phase == TRANSFER:  # interrupted: files may have changed since it was validated
             advance(self._context, self._change, self.handoff, "recheck")
         phases = {
             DISCOVERY: self._select,
@@ -82,7 +82,7 @@ class OutgoingHandoff:
         return self.handoff
 
     def start_again(self, handoff: Handoff) -> None:
-        """Take a failed handoff, as *handoff* changes it, back to validation with a new payload."""
+        """Replace a failed handoff by *handoff*, and move it back to validation with a new payload."""
         note = {"attempt": handoff.attempts + 1}
         advance(self._context, self._change, self._drafted(handoff), "retry", kind="retry", note=note)
 
@@ -230,7 +230,7 @@ def advance(
     kind: str = "",
     note: Mapping[str, object] | None = None,
 ) -> Handoff:
-    """Let the lifecycle take *event*, and record *handoff* in the phase that it enters.
+    """Send *event* to the lifecycle, and record *handoff* in the phase that it enters.
 
     The kind of the record is the phase unless another one is given.
     """

@@ -1,7 +1,7 @@
 """Receive a payload: validate it again, claim it for one receiver, start the target's session, acknowledge.
 
-The claim is a record in the sender's journal, made under its lock before the session starts. A receiver that
-dies after its claim has not received the payload: the next one finishes what it began.
+The claim is a record in the sender's journal, made under its lock before the session starts. If a receiver dies after
+its claim, the payload counts as not received, and the next receiver finishes the work.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ENDINGS = frozenset({".json", ".yaml", ".yml"})
 class TargetWorkflow(NamedTuple):
     """A target that has a workflow: how its session starts, and how the session's id is chosen.
 
-    ``start`` takes the session id, the payload, and what the session must know about the handoff.
+    ``start`` takes the session id, the payload, and the session's record of the handoff.
     """
 
     start: Callable[[str, Payload, ReceivedWork], object]
@@ -211,20 +211,20 @@ def _sender_context(context: HandoffContext, change: HandoffChange) -> HandoffCo
 def _validate(
     context: HandoffContext, change: HandoffChange, payload: Payload, request: ReceiveRequest
 ) -> tuple[PayloadProblem, ...]:
-    """Return the warnings about the payload; refuse another payload than the one that was sent, or an invalid one."""
+    """Return the warnings about the payload; refuse an invalid payload, and one that differs from the one sent."""
     handoff = change.handoff
     if handoff.digest != payload.digest:
         raise _payload_changed(request.path, payload.digest, handoff.digest)
     problems = validation_problems(context, payload, request)
-    found = errors(problems)
-    if not found:
+    serious = errors(problems)
+    if not serious:
         return problems
-    if all(problem.kind == EXPIRED for problem in found) and handoff.phase == INVOCATION:
+    if all(problem.kind == EXPIRED for problem in serious) and handoff.phase == INVOCATION:
         advance(context, change, handoff, "expire", {"expired": True})
     status = _sender_context(context, change).command("handoff status", handoff.id)
     raise payload_refusal(
         f"the payload of handoff `{handoff.id}` is refused",
-        found,
+        serious,
         hint=Hint("ask for a new one: ", status),
         preserved=payload.source,
     )
@@ -252,7 +252,7 @@ def _start_session(
 ) -> None:
     """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
 
-    The session is given the converted payload, if there is one.
+    The session gets the converted payload, if there is one.
     """
     ending = os.path.splitext(payload.source)[1]
     name = f"{COPY}{ending if ending in _ENDINGS else '.yaml'}"
@@ -276,7 +276,7 @@ def _exists(context: HandoffContext, session: str) -> bool:
 
 
 def _workflow_not_found(context: HandoffContext, handoff: Handoff) -> TargetNotFoundError:
-    """Refuse if the target had a workflow when the payload was sent, and none is found here."""
+    """Refuse if the target had a workflow when the payload was sent, and has none here."""
     root = os.path.dirname(os.path.dirname(handoff.target_path))
     return TargetNotFoundError(
         f"the workflow of target `{in_quotes(handoff.target)}` is not found from here; "

@@ -1,4 +1,4 @@
-"""What a caller wants to hand off, turned into a handoff: target, payload version, chain and hops."""
+"""Turn a caller's request into a handoff: target, payload version, chain and hops."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from flowrail.text.safe_text import in_quotes
 
 
 class HandoffRequest(NamedTuple):
-    """What to hand off and how. Empty values are left to the target.
+    """A request to hand off work. The target decides on empty values.
 
-    The source is a ``session``, or a ``skill`` without one. ``payload`` is a file with the work of such a skill, or
-    with which the work came to it. ``again`` sends work that was received before.
+    The source is a ``session``, or a ``skill`` without one. ``payload`` is a file that such a skill wrote, or that it
+    received. ``again`` sends work that was received before.
     """
 
     target: str
@@ -81,7 +81,7 @@ def skill_source(context: HandoffContext, skill: str, payload: str) -> HandoffSo
     """Return a skill without a session as the source of a handoff.
 
     The chain continues from the payload that the skill received: the one in the file *payload*, or the newest that it
-    acknowledged here. A file that the skill wrote itself gives the facts.
+    acknowledged here. If the skill wrote the file itself, the facts come from it.
     """
     if payload:
         return _source_in_file(context, skill, read_file(os.path.abspath(payload)))
@@ -234,13 +234,13 @@ def _refuse_disallowed_chain(handoff: Handoff) -> None:
 
 def choose_target(discovery: Discovery, name: str) -> Candidate:
     """Return the target *name*. An unknown or ambiguous name is refused with the known names."""
-    named, shown = discovery.named(name), in_quotes(name[:80])
-    if len(named) == 1:
-        return named[0]
-    if named:
-        folders = [candidate.skill for candidate in named]
+    matches, quoted = discovery.named(name), in_quotes(name[:80])
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        folders = [candidate.skill for candidate in matches]
         raise TargetNotFoundError(
-            f"{len(folders)} skills have the name `{shown}`",
+            f"{len(folders)} skills have the name `{quoted}`",
             hint=f"use the name of its folder: {', '.join(map(in_quotes, folders))}",
             recoverable=True,
             target_skill=name[:80],
@@ -249,17 +249,17 @@ def choose_target(discovery: Discovery, name: str) -> Candidate:
     for skipped in discovery.skipped:
         if skipped.skill == name and skipped.is_skill:
             raise TargetNotFoundError(
-                f"the skill `{shown}` cannot take over work: {skipped.reason}",
+                f"the skill `{quoted}` cannot take over work: {skipped.reason}",
                 hint=Hint("list the skills that can: ", Command("handoff targets")),
                 target_skill=name[:80],
             )
-    known = sorted(candidate.skill for candidate in discovery.candidates)
+    names = sorted(candidate.skill for candidate in discovery.candidates)
     raise TargetNotFoundError(
-        f"no skill named `{shown}` accepts handoffs",
-        hint=did_you_mean(name, known, Hint("list the skills that do: ", Command("handoff targets"))),
+        f"no skill named `{quoted}` accepts handoffs",
+        hint=did_you_mean(name, names, Hint("list the skills that do: ", Command("handoff targets"))),
         recoverable=True,
         target_skill=name[:80],
-        skills=known,
+        skills=names,
     )
 
 
@@ -286,9 +286,9 @@ PLACEHOLDER = "{payload_path}"
 
 def trigger_template(trigger: str, skill: str) -> str:
     """Return the line with its placeholder. A trigger with shell operators is replaced by the placeholder."""
-    words = "".join(char if char.isprintable() else " " for char in trigger)
-    text = (" ".join(words.split()) if is_plain(words) else "") or PLACEHOLDER
-    for quote in "\"'":  # the path is quoted when it is put in
+    printable = "".join(char if char.isprintable() else " " for char in trigger)
+    text = (" ".join(printable.split()) if is_plain(printable) else "") or PLACEHOLDER
+    for quote in "\"'":  # the path is quoted when it is inserted
         text = text.replace(f"{quote}{PLACEHOLDER}{quote}", PLACEHOLDER)
     if PLACEHOLDER not in text:
         text = f"{text} {PLACEHOLDER}"

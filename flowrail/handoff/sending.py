@@ -52,7 +52,7 @@ class SentHandoff(NamedTuple):
 
 
 def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
-    """Hand the work of a session or a skill to a target: every phase up to the line that invokes it.
+    """Hand the work of a session or a skill to a target, up to the line that invokes the target.
 
     The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
     """
@@ -102,7 +102,7 @@ def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handof
 def _source(
     context: HandoffContext, request: HandoffRequest
 ) -> Iterator[tuple[HandoffSource, SessionChange | None]]:
-    """Give the source of a request; a session is held under its lock."""
+    """Yield the source of a request. If it is a session, its lock is held."""
     if request.skill:
         yield skill_source(context, request.skill, request.payload), None
         return
@@ -113,7 +113,7 @@ def _source(
 
 
 def _refuse_without_synthesis(context: HandoffContext, session: Session, facts: Mapping[str, object]) -> None:
-    """Refuse to hand off work whose workflow still has to report its synthesis."""
+    """Refuse to hand off work before its workflow has reported its synthesis."""
     if facts.get(SYNTHESIS) or session.state.get(SYNTHESIS):
         return
     definition = context.store.definition(session.id).get("workflow")
@@ -137,7 +137,7 @@ def _continue(
     session_change: SessionChange | None,
     request: HandoffRequest,
 ) -> SentHandoff:
-    """Take a handoff to its invocation. A failed one, and one that lost its payload, gets a new payload first."""
+    """Move a handoff to its invocation. If it failed or lost its payload, it gets a new payload first."""
     sending = OutgoingHandoff(context, change, session_change)
     handoff, notes = sending.handoff, list[str]()
     if handoff.phase == INVOCATION:
@@ -160,10 +160,10 @@ def _closed(handoff: Handoff, hint: Hint | Command) -> HandoffClosedError:
     )
 
 
-def _gone(context: HandoffContext, handoff: Handoff, gone: Mapping[str, str]) -> HandoffRefusedError:
-    kind = SessionGoneError if "session" in gone else TargetNotFoundError
+def _gone(context: HandoffContext, handoff: Handoff, missing: Mapping[str, str]) -> HandoffRefusedError:
+    kind = SessionGoneError if "session" in missing else TargetNotFoundError
     return kind(
-        f"handoff `{handoff.id}` cannot continue: {'; '.join(gone.values())}",
+        f"handoff `{handoff.id}` cannot continue: {'; '.join(missing.values())}",
         hint=Hint("close it: ", context.command("handoff cancel", handoff.id)),
         handoff=handoff.id,
         target_skill=handoff.target,
@@ -191,7 +191,7 @@ def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
 
 
 def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:
-    """Record that the payload was not received in time, unless it was in the meantime."""
+    """Record that the payload was not received in time, unless it was received in the meantime."""
     with context.handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.handoff
         if handoff.phase != INVOCATION:
@@ -200,10 +200,9 @@ def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:
 
 
 def _find_earlier(context: HandoffContext, handoff: Handoff, *, again: bool) -> Handoff | None:
-    """Return the handoff that the same request began before.
+    """Return an earlier handoff of the same request.
 
-    A sent one comes first, then an unsent, a failed, and a received one. A received one is left out if the work is to
-    be sent *again*.
+    The order is: sent, unsent, failed, received. Received ones are ignored if the work must be sent *again*.
     """
     same = [earlier for earlier in context.handoffs.own_ones() if earlier.request == handoff.request]
     sent = [earlier for earlier in same if earlier.phase == INVOCATION and not _has_expired(context, earlier)]

@@ -1,11 +1,11 @@
-"""Handoffs in a store, beside its sessions: a journal each, one record per phase.
+"""Handoffs in a store, beside its sessions. Each has a journal with one record per phase.
 
-    handoffs/<id>/journal.jsonl    appended and flushed: what is there has happened
+    handoffs/<id>/journal.jsonl    the records, appended and flushed
     handoffs/<id>/handoff.json     snapshot of the newest record
-    handoffs/<id>/owner            whose it is
+    handoffs/<id>/owner            the mark of its owner
     handoffs/<id>/preserved.*      the payload of an attempt that failed
 
-Journal, snapshot, mark and lock are those of every `RecordStore`.
+Every `RecordStore` has such a journal, snapshot, mark and lock.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ForeignHandoffError(TrustError):
 
 
 class HandoffRecord(NamedTuple):
-    """One line of a handoff's journal: what happened, when, by whom, and the handoff after it.
+    """One line of a handoff's journal: kind, time, author, and the handoff after it.
 
     ``event`` is the event of the lifecycle that led to the handoff's phase; it is empty if the phase did not change.
     """
@@ -86,7 +86,7 @@ class HandoffChange:
         event: str = "",
         note: Mapping[str, object] | None = None,
     ) -> Handoff:
-        """Add one record; when this returns, it has happened."""
+        """Add one record. It is stored before this returns."""
         record = HandoffRecord(self._seq + 1, kind, at, by, handoff, note or {}, self._hash, event=event)
         self._hash = self._held.append(record)
         self._seq, self.handoff = record.seq, handoff
@@ -107,7 +107,7 @@ class Handoffs:
     def create(
         self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
     ) -> None:
-        """Store a new handoff; its id must be new, or its beginning must have been interrupted."""
+        """Store a new handoff. Its id must be new, or its creation must have been interrupted."""
         if not isinstance(self._backend, FileBackend):
             prepare_folder(self.store, self.folder(handoff.id))
         self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
@@ -117,7 +117,7 @@ class Handoffs:
         return self._files.new_id("handoff", random)
 
     def folder(self, handoff_id: str) -> str:
-        """Return the folder of a handoff; nothing but a valid id becomes a path."""
+        """Return the folder of a handoff; an invalid id is refused."""
         if not HANDOFF_ID.match(handoff_id):
             raise _unknown(handoff_id, list)
         return f"{self.path}/{handoff_id}"
@@ -127,7 +127,7 @@ class Handoffs:
         return self._files.ids()
 
     def written(self, handoff_id: str) -> WrittenRecords:
-        """Return a handoff as it was written, to be restored in another store."""
+        """Return the records of a handoff as written, for `restore` in another store."""
         return self._files.written(handoff_id)
 
     def restore(self, handoff_id: str, written: WrittenRecords) -> None:
@@ -144,13 +144,13 @@ class Handoffs:
             try:
                 yield newest().handoff
             except UnknownHandoffError:
-                continue  # its beginning was interrupted
+                continue  # its creation was interrupted
             except (StorageError, ForeignHandoffError):
                 (lost if lost is not None else []).append(handoff_id)
 
     def own_ones(self) -> Iterator[Handoff]:
         """Yield every handoff of this user that can be read."""
-        with suppress(StorageError):  # a folder of handoffs that leads elsewhere holds none of this store
+        with suppress(StorageError):  # a linked folder of handoffs is not part of this store
             yield from self.all()
 
     def receivers(self) -> frozenset[str]:
@@ -163,7 +163,7 @@ class Handoffs:
 
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:
-        """Hold a handoff's lock, and give it as it is under that lock."""
+        """Hold a handoff's lock, and yield the handoff for changes."""
         with self._files.change(handoff_id, wait=wait) as held:
             yield HandoffChange(held, self.folder(handoff_id))
 
@@ -211,7 +211,7 @@ def _foreign(handoff_id: str) -> ForeignHandoffError:
 
 
 PRUNED = "pruned"
-"""The kind of the record that says that a payload was deleted with its session."""
+"""The kind of the record of a payload that was deleted with its session."""
 
 KEPT_FOR = timedelta(hours=24)
 """How long an open handoff keeps its session."""
@@ -220,8 +220,8 @@ KEPT_FOR = timedelta(hours=24)
 def open_handoffs(handoffs: Handoffs, now: str) -> Callable[[str], str]:
     """Return a function that says why a session must be kept, or returns an empty text.
 
-    A handoff keeps its session until it is acknowledged or closed, for at most 24 hours. Foreign handoffs keep
-    none. If a handoff cannot be read, its session is unknown, so all of them are kept.
+    A handoff keeps its session until it is acknowledged or closed, for at most 24 hours. Foreign handoffs keep no
+    session. If a handoff cannot be read, its session is unknown, so all sessions are kept.
     """
     current_time = moment(now)
     needed: set[str] = set()

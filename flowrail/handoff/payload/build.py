@@ -32,7 +32,7 @@ PROMPTS = (
 CARRIED_FACTS = (
     "original_prompt", "problem_type", "reframed_challenge", "focus_areas", "success_criteria",
 )  # fmt: skip
-"""What the user asked. It stays with the work, even if a skill on the way does not report it again."""
+"""The facts of the user's request. They stay with the work, even if a skill on the way does not report them again."""
 
 META = ("perspectives_completed", "convergence_level", "user_feedback")
 _REFRAMED = ("reframed_challenge", "reframed")
@@ -72,7 +72,7 @@ class SourceWork(NamedTuple):
     """The work of a skill, as a session of ours or the skill itself reports it.
 
     ``folder`` is where its files are, and ``project`` the folder that relative paths in facts refer to. ``state`` is
-    what 3.0 stores of the session.
+    the part of the session that 3.0 stores.
     """
 
     skill: str
@@ -86,7 +86,7 @@ class SourceWork(NamedTuple):
 
 
 class BuiltPayload(NamedTuple):
-    """A payload with its hash, and what the version has no field for."""
+    """A payload with its hash, and the values for which its version has no field."""
 
     handoff: dict[str, Any]
     lost: tuple[str, ...] = ()
@@ -113,17 +113,17 @@ def build(work: SourceWork, handoff: Handoff, *, now: str) -> BuiltPayload:
     own = {**work.facts, **handoff.facts}
     facts = _known_facts(own, work.received, handoff.problem_type)
     prompt = next((name for name in PROMPTS if _has_text(facts, name)), "")
-    others = {
+    other_facts = {
         name: value
         for name, value in facts.items()
         if name not in _WITH_FIELD and name != prompt and value not in _EMPTY
     }
-    artifacts = _artifacts(others, work.project)
-    others = {name: value for name, value in others.items() if name not in artifacts}
+    artifacts = _artifacts(other_facts, work.project)
+    other_facts = {name: value for name, value in other_facts.items() if name not in artifacts}
     files = [file for named in artifacts.values() for file in named]
     content = _version_2(facts, work, handoff, now)
     if handoff.schema == "3.0":
-        return BuiltPayload(sealed("3.0", _version_3(content, facts, others, files, work, handoff)))
+        return BuiltPayload(sealed("3.0", _version_3(content, facts, other_facts, files, work, handoff)))
     created = moment(now)
     if created is not None:
         content["expires_at"] = stamp(created + LIFETIME["2.0"])
@@ -133,7 +133,7 @@ def build(work: SourceWork, handoff: Handoff, *, now: str) -> BuiltPayload:
     content = put(content, "source.workflow_id", workflow_id)
     if references := [*map(convert.as_reference, files), *_received_file(work)]:
         content["references"] = {"files": references}
-    lost = [f"the fact `{name}`" for name in others]
+    lost = [f"the fact `{name}`" for name in other_facts]
     lost += [f"context.{name}" for name in _LISTS_OF_3 if _list(facts, (name,))]
     return BuiltPayload(sealed("2.0", content), (*lost, *convert.narrowed_loss(problem_type)))
 
@@ -146,13 +146,13 @@ def fact_for(field: str) -> str:
 
 
 def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork:
-    """Return what a receiver records about a handoff: source, chain, trace and the user's request.
+    """Return the receiver's record of a handoff: source, chain, trace and the user's request.
 
     *copy* is the path of the payload that the receiver keeps.
     """
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
     foreign_origin = HASHED if handoff.payload_hash else UNHASHED
-    asked = {name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS}
+    request = {name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS}
     return ReceivedWork(
         handoff=handoff.id,
         source=text_at(content, "source.skill"),
@@ -165,7 +165,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
         span_id=handoff.span_id or text_at(content, "tracing.parent_span_id"),
         reason=text_at(content, "meta.handoff_reason"),
         summary=text_at(content, "context.summary"),
-        asked={name: value for name, value in asked.items() if value not in _EMPTY},
+        asked={name: value for name, value in request.items() if value not in _EMPTY},
         origin=foreign_origin if handoff.foreign else "",
     )
 
@@ -173,13 +173,15 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
 def facts_of(payload: Payload) -> dict[str, object]:
     """Return the facts from which a payload like *payload* is built."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    files = [get(content, f"payload.{place}") or () for place in ("session.artifacts", "references.files")]
+    file_lists = [
+        get(content, f"payload.{field_}") or () for field_ in ("session.artifacts", "references.files")
+    ]
     facts = {
         "summary": text_at(content, "context.summary"),
         "known_gaps": texts_at(content, "context.known_gaps"),
         **{names[0]: _in_tiers(content, field) for field, names in (*_TEXTS.items(), *_LISTS.items())},
         **{name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS},
-        "reference_files": [file["path"] for named in files for file in named],
+        "reference_files": [file["path"] for listed in file_lists for file in listed],
         **(get(content, "payload.working.facts") or {}),
     }
     in_fields = {"insights", "research_seeds", "facts"}
@@ -196,7 +198,7 @@ def _in_tiers(content: Mapping[str, object], field: str) -> object:
 def _known_facts(
     own: Mapping[str, object], received: ReceivedWork | None, problem_type: str
 ) -> dict[str, object]:
-    """Return a skill's facts, and what its own ones lack: the user's request as received, and a problem type."""
+    """Return a skill's facts. Missing ones are added: the user's request as received, and a problem type."""
     inherited = dict(received.asked) if received is not None else {}
     for names in (PROMPTS, _REFRAMED):
         if _text(own, names):
@@ -241,7 +243,7 @@ def _version_2(
 def _version_3(
     content: Mapping[str, object],
     facts: Mapping[str, object],
-    others: Mapping[str, object],
+    other_facts: Mapping[str, object],
     artifacts: Sequence[Mapping[str, object]],
     work: SourceWork,
     handoff: Handoff,
@@ -251,8 +253,8 @@ def _version_3(
     del new["expires_at"]
     new = put(new, "trace_id", handoff.trace_id)
     new = put(new, "source.phase", work.phase)
-    if others:
-        new = put(new, "payload.working.facts", plain(others))
+    if other_facts:
+        new = put(new, "payload.working.facts", plain(other_facts))
     for name in _LISTS_OF_3:
         if items := _list(facts, (name,)):
             new = put(new, f"context.{name}", items)
@@ -385,9 +387,9 @@ def _score(text: str, scale: int) -> float | None:
 
     A plain number above the scale is read as one of ten.
     """
-    found = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:/\s*(\d+)|(%))?", text.strip())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:/\s*(\d+)|(%))?", text.strip())
+    if match is None:
         return None
-    number = float(found[1].replace(",", "."))
-    total = 100 if found[3] else int(found[2] or (_CONFIDENCE_SCALE if number > scale else scale))
+    number = float(match[1].replace(",", "."))
+    total = 100 if match[3] else int(match[2] or (_CONFIDENCE_SCALE if number > scale else scale))
     return round(number * scale / total, 2) if total else None

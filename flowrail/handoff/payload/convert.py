@@ -2,8 +2,8 @@
 
     1.0 → 2.0 → 3.0      3.0 → 2.0      1.2 → 3.0 (lossy)
 
-3.0 cannot be converted to 1.2 or 1.0. A table for each conversion says where every field goes; the fields that it does
-not name are lost. Added values are derived from the document, so that the same document always gives the same result.
+3.0 cannot be converted to 1.2 or 1.0. A table for each conversion maps every field; fields that are not in the table
+are lost. Added values are derived from the document, so that the same document always gives the same result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NARROWED_PROBLEM_TYPES = {
     "research": "analytical",
     "verification": "analytical",
 }
-"""What the problem types that 2.0 does not have become."""
+"""Problem types that 2.0 does not have, with those that replace them."""
 
 _CONFIDENCE = {"high": "high", "medium": "medium", "low": "low", "none": "low"}
 
@@ -98,7 +98,7 @@ _DERIVED = frozenset(
         "meta.payload_size_bytes",
     }
 )
-"""Fields that every conversion writes, so none of them is lost."""
+"""Fields that every conversion writes, so they are not lost."""
 
 
 class ConvertedPayload(NamedTuple):
@@ -163,7 +163,7 @@ def narrowed(problem_type: str) -> str:
 
 
 def narrowed_loss(problem_type: str) -> list[str]:
-    """Return what 2.0 loses of a problem type."""
+    """Return the loss if 2.0 stores a problem type."""
     new = narrowed(problem_type)
     return [] if new == problem_type else [f"context.problem_type: {problem_type} becomes {new}"]
 
@@ -184,7 +184,7 @@ def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
     added = ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"]
     if not text_at(old, "source.workflow_id"):
         added.append("source.workflow_id: from the session's folder")
-    return ConversionStep(new, added, list(_left(old, _1_TO_2)))
+    return ConversionStep(new, added, list(_lost_fields(old, _1_TO_2)))
 
 
 def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
@@ -204,7 +204,7 @@ def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         added.append("expires_at: an hour after the timestamp, as in 2.0")
     added.append("meta.confidence: " + (f"from the convergence, {level}" if level else "medium"))
     added.append(f"context.summary: {'cut to' if was_cut else 'at most'} {models.MAX_SUMMARY} characters")
-    return ConversionStep(with_token_count(new), added, list(_left(old, _2_TO_3)))
+    return ConversionStep(with_token_count(new), added, list(_lost_fields(old, _2_TO_3)))
 
 
 def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
@@ -213,8 +213,10 @@ def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
     has_prompt = bool(text_at(old, "context.original_prompt").strip())
     if not text_at(old, "target.category").strip():
         old = put(old, "target.category", None)  # 2.0 refuses an empty one
-    in_working = {place: field for field, place in _IN_WORKING_TIER.items() if get(old, place) is not None}
-    fitting = {place: field for place, field in in_working.items() if _fits_2(field, get(old, place))}
+    in_working = {
+        source: target for target, source in _IN_WORKING_TIER.items() if get(old, source) is not None
+    }
+    fitting = {source: target for source, target in in_working.items() if _fits_2(target, get(old, source))}
     new = _moved(old, {**_3_TO_2, **fitting}, {"version": "2.0", **_times(old)})
     new = put(new, "source.workflow_id", _published_id(old))
     new = put(new, "context.problem_type", narrowed(problem_type))
@@ -234,8 +236,8 @@ def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
         added.append("expires_at: an hour after the timestamp; 3.0 had none")
     moved = {*_3_TO_2, *in_working, "context.summary", "context.known_gaps", "payload.session.artifacts"}
     lost = [
-        *_left(old, moved),
-        *(place for place in in_working if place not in fitting),
+        *_lost_fields(old, moved),
+        *(source for source in in_working if source not in fitting),
         *narrowed_loss(problem_type),
     ]
     if artifacts:
@@ -258,7 +260,7 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         **({"checksum": checksum} if has_checksum else {}),
     }
     new = _moved(old, _1_2_TO_3, _start_of_3(old, "delivery"))
-    for place, value in (
+    for field, value in (
         ("source.workflow_id", text_at(old, "context.task_id") or _folder_name(folder)),
         ("context.summary", text_at(old, "context.description").strip()[: models.MAX_SUMMARY]),
         ("context.problem_type", "implementation"),
@@ -268,14 +270,17 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         ("meta.handoff_chain", [old["producer"]]),
         ("tracing.tags", {"conversion": "lossy", "converted_from": "1.2"}),
     ):
-        new = put(new, place, value)
+        new = put(new, field, value)
     added = [
         "trace_id: from the content, source.phase: delivery",
         "context.problem_type: implementation",
         "meta.handoff_chain: the producer alone",
     ]
     moved = {*_1_2_TO_3, *(f"deliverable.{name}" for name in models.DeliverableV12.model_fields)}
-    lost = ["every field that 3.0 does not have, hence the tag `conversion: lossy`", *_left(old, moved)]
+    lost = [
+        "every field that 3.0 does not have, hence the tag `conversion: lossy`",
+        *_lost_fields(old, moved),
+    ]
     if kind and kind not in models.ARTIFACT_TYPES:
         lost.append(f"deliverable.type: {kind} becomes {artifact['type']}")
     if checksum and not has_checksum:
@@ -292,28 +297,28 @@ _STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, object]], ConversionStep
 
 
 def _moved(old: Mapping[str, Any], fields: Mapping[str, str], new: dict[str, Any]) -> dict[str, Any]:
-    """Return *new* with the values of *old* in their new places."""
+    """Return *new* with the values of *old* in their new fields."""
     for source, target in fields.items():
         if (value := get(old, source)) is not None:
             new = put(new, target, value)
     return new
 
 
-def _left(part: Mapping[str, object], moved: Collection[str], prefix: str = "") -> Iterator[str]:
-    """Yield the fields that are not empty and that have no place in the new version."""
+def _lost_fields(part: Mapping[str, object], moved: Collection[str], prefix: str = "") -> Iterator[str]:
+    """Yield the fields that are not empty and that the new version cannot store."""
     known = _DERIVED.union(moved)
     for name, value in part.items():
         field = f"{prefix}{name}"
         if field in known or value in (None, "", [], {}):
             continue
-        if isinstance(value, Mapping) and any(other.startswith(f"{field}.") for other in known):
-            yield from _left(value, known, f"{field}.")
+        if isinstance(value, Mapping) and any(known_field.startswith(f"{field}.") for known_field in known):
+            yield from _lost_fields(value, known, f"{field}.")
         else:
             yield field
 
 
 def _times(old: Mapping[str, Any]) -> dict[str, str]:
-    """Return the times of a payload. One that does not say when it expires does so an hour after its timestamp."""
+    """Return the times of a payload. Without `expires_at`, it expires an hour after its timestamp."""
     expires = expiry("2.0", old)
     written = written_time(old["expires_at"]) if old.get("expires_at") else stamp(expires) if expires else ""
     return {"timestamp": written_time(old["timestamp"]), **({"expires_at": written} if written else {})}
@@ -344,8 +349,8 @@ def _published_id(old: Mapping[str, Any]) -> str:
 
 def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
     """Return the first text that describes the work, and whether it had to be cut."""
-    places = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
-    text = next((text for place in places if (text := text_at(old, place).strip())), "")
+    fields = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
+    text = next((text for field in fields if (text := text_at(old, field).strip())), "")
     return text[: models.MAX_SUMMARY].strip(), len(text) > models.MAX_SUMMARY
 
 
@@ -357,7 +362,9 @@ def _folder_name(path: str) -> str:
     return os.path.basename(path.rstrip("/")) or "unknown"
 
 
-def _fits_2(place: str, value: object) -> bool:
-    """Whether 2.0 accepts *value* at *place*."""
-    fields = {problem.field for problem in shape_problems("2.0", put({}, place, value))}
-    return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in fields)
+def _fits_2(field: str, value: object) -> bool:
+    """Whether 2.0 accepts *value* at *field*."""
+    invalid_fields = {problem.field for problem in shape_problems("2.0", put({}, field, value))}
+    return not any(
+        invalid == "handoff" or invalid.startswith(f"handoff.{field}") for invalid in invalid_fields
+    )

@@ -113,14 +113,14 @@ def get(handoff: object, path: str) -> Any:
 
 def text_at(handoff: object, path: str) -> str:
     """Return the text at a dotted *path*, or an empty text."""
-    found = get(handoff, path)
-    return found if isinstance(found, str) else ""
+    value = get(handoff, path)
+    return value if isinstance(value, str) else ""
 
 
 def texts_at(handoff: object, path: str) -> list[str]:
     """Return the texts in the list at a dotted *path*."""
-    found = get(handoff, path)
-    return [item for item in found if isinstance(item, str)] if isinstance(found, list | tuple) else []
+    value = get(handoff, path)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def _parse(text: str, source: str) -> object:

@@ -1,9 +1,9 @@
 """The hash, size, expiry and token count of a payload.
 
-The hash is SHA-256 over canonical JSON: sorted keys, no white space, UTF-8, and whole numbers without a
-fraction. In 2.0 it covers the handoff without `meta.payload_hash` and `meta.payload_size_bytes`; in 3.0 it
-covers `payload`. The digest of the file covers the rest and travels beside the document. Other senders may hash
-the JSON with its keys in the order of the file; `accepted_seals` knows these forms too.
+The hash is SHA-256 over canonical JSON: sorted keys, no white space, UTF-8, and whole numbers without a fraction. In
+2.0 it covers the handoff without `meta.payload_hash` and `meta.payload_size_bytes`; in 3.0 it covers `payload`. The
+digest of the file covers the rest and is passed on beside the document. Other senders may hash the JSON with its keys
+in the order of the file; `accepted_seals` accepts these forms too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flowrail.text.phrases import moment
 CLOCK_SKEW = timedelta(minutes=5)
 
 LIFETIME = {"2.0": timedelta(hours=1)}
-"""How long a payload is valid if it does not say. The other versions do not expire."""
+"""How long a payload without `expires_at` is valid. The other versions do not expire."""
 
 TIERS = ("working", "session", "references")
 _SEAL = ("payload_hash", "payload_size_bytes")
@@ -124,7 +124,7 @@ def tiers(handoff: Mapping[str, object]) -> dict[str, int]:
 
 
 def oversize(handoff: Mapping[str, object]) -> str:
-    """Return what to move to a file if a 3.0 payload is too large, or an empty text."""
+    """Return advice on what to move to a file if a 3.0 payload is too large, or an empty text."""
     counts = tiers(handoff)
     parts = largest_parts(handoff)
     if not parts:

@@ -120,8 +120,8 @@ def problems_of(model: type[BaseModel], value: object) -> list[PayloadProblem]:
     try:
         model.model_validate(value)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        return list(dict.fromkeys(_problem(detail) for detail in found))
+        details = error.errors(include_url=False, include_input=False)
+        return list(dict.fromkeys(_problem(detail) for detail in details))
     return []
 
 

@@ -30,7 +30,7 @@ PERSPECTIVE_SOURCES = frozenset({"perspective-swarm", "brainstorming-pm"})
 
 
 class ValidationRules(NamedTuple):
-    """How strictly to validate at the time *now*. A sender answers for more than a receiver."""
+    """How strictly to validate at the time *now*. The rules for a sender are stricter than those for a receiver."""
 
     now: datetime
     sending: bool = False
@@ -81,9 +81,9 @@ def perspective_files(path: str) -> list[str]:
     Both may also be in its folder for working files.
     """
     for folder in (path, os.path.join(path, "work")):
-        found = _files_in(os.path.join(folder, "perspectives"), "") or _files_in(folder, "perspective-")
-        if found:
-            return found
+        paths = _files_in(os.path.join(folder, "perspectives"), "") or _files_in(folder, "perspective-")
+        if paths:
+            return paths
     return []
 
 
@@ -92,8 +92,8 @@ def _files_in(folder: str, prefix: str) -> list[str]:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    wanted = [name for name in names if name.startswith(prefix) and not name.startswith(".")]
-    return [name for name in wanted if os.path.isfile(os.path.join(folder, name))]
+    matches = [name for name in names if name.startswith(prefix) and not name.startswith(".")]
+    return [name for name in matches if os.path.isfile(os.path.join(folder, name))]
 
 
 def _named_perspectives(handoff: Mapping[str, object]) -> list[str]:
@@ -181,11 +181,11 @@ def _files_on_disk(
 def _perspectives(version: str, handoff: Mapping[str, object], path: str) -> Iterator[PayloadProblem]:
     part = {"1.0": "context", "2.0": "meta", "3.0": "payload.working"}[version]
     declared = get(handoff, f"{part}.perspectives_completed")
-    found = perspective_files(path) or _named_perspectives(handoff)
-    if not found and os.path.basename(os.path.dirname(path.rstrip("/"))) == "handoffs":
+    paths = perspective_files(path) or _named_perspectives(handoff)
+    if not paths and os.path.basename(os.path.dirname(path.rstrip("/"))) == "handoffs":
         return  # the folder of a handoff: the source has no session that could have files
-    if isinstance(declared, int) and declared != len(found):
-        message = f"is {declared}, but {len(found)} perspective files were found"
+    if isinstance(declared, int) and declared != len(paths):
+        message = f"is {declared}, but {len(paths)} perspective files were found"
         yield PayloadProblem(f"handoff.{part}.perspectives_completed", message)
 
 
