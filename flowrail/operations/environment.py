@@ -256,11 +256,11 @@ PROGRAM = "library"
 class OpenedWorkflow(NamedTuple):
     """A workflow that may run, its stored form, and notes for the user.
 
-    ``changed`` is true if ``kept`` differs from what the session has stored.
+    ``definition`` is the stored form. ``changed`` is true if it differs from the one that the session has stored.
     """
 
     workflow: Workflow
-    kept: Mapping[str, Any]
+    definition: Mapping[str, Any]
     source: str
     notes: tuple[str, ...] = ()
     changed: bool = False
@@ -268,15 +268,15 @@ class OpenedWorkflow(NamedTuple):
     @property
     def folder(self) -> str:
         """The skill's folder; empty if a Python program defined the workflow."""
-        return "" if self.source == PROGRAM else kept_folder(self.kept)
+        return "" if self.source == PROGRAM else definition_folder(self.definition)
 
     @property
     def named_root(self) -> str:
         """The location to name for a skill that is not found otherwise; empty if it is."""
-        return os.path.dirname(kept_folder(self.kept)) if self.source == Scope.EXTRA.value else ""
+        return os.path.dirname(definition_folder(self.definition)) if self.source == Scope.EXTRA.value else ""
 
 
-def kept_folder(kept: Mapping[str, object]) -> str:
+def definition_folder(definition: Mapping[str, object]) -> str:
     """Return the skill's folder of a stored definition."""
-    name = str(kept["folder"])
-    return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name
+    name = str(definition["folder"])
+    return os.path.join(bundled_folder(), os.path.basename(name)) if definition["source"] == BUNDLED else name

@@ -1,7 +1,7 @@
-"""Workflows and sessions for Python programs: load a workflow, start it, report, resume, look back.
+"""Workflows and sessions for Python programs: load a workflow, start it, report, resume, read the history.
 
-The sessions are those of the command line: the same operations run, so a program can continue what `flow` started,
-and the other way round.
+The sessions are those of the command line: the same operations run, so a program can continue a session that `flow` started,
+and `flow` can continue a session of a program.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ WAIT_SECONDS = 10.0
 class SessionView:
     """A session at one revision. Reporting does not change it; `SessionStore.report` returns the next one.
 
-    ``instructions`` is what to do now, ``next`` the outcomes that the step accepts and where each leads.
-    ``facts`` holds what was reported so far. ``step`` is `None` if the session has ended. ``replayed`` means that
+    ``instructions`` is the text of the current step, ``next`` the outcomes that the step accepts, each with its next step.
+    ``facts`` contains the values reported so far. ``step`` is `None` if the session has ended. ``replayed`` means that
     the report had been accepted before, so nothing changed.
     """
 
@@ -124,7 +124,7 @@ def open_store(
 class SessionStore:
     """The sessions of one store. `open_store` returns it.
 
-    Every operation that is refused raises a `FlowError`: its class and `code` say why, its `hint` what to do.
+    Every operation that is refused raises a `FlowError`: its class and `code` give the reason, its `hint` gives the remedy.
     """
 
     def __init__(
@@ -215,17 +215,17 @@ class SessionStore:
     ) -> SessionView:
         """Record the user's answers to open questions: an option's label for each question's id, or several."""
         with _for_python():
-            given = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
-            return self._view(questions.answer(self._world, session.id, given, reason))
+            labels = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
+            return self._view(questions.answer(self._world, session.id, labels, reason))
 
     def ask(self, work: SessionView | Assignment, asked: Sequence[Question]) -> SessionView:
         """Record a sub-agent's questions to the user, and return the session that waits for the answers."""
         with _for_python():
             if isinstance(work, SessionView):
-                put = questions.ask(self._world, work.id, asked)
+                pending = questions.ask(self._world, work.id, asked)
             else:
-                put = questions.ask(self._world, work.session, asked, token=work.dispatch.token)
-            return self._view(steps.look(self._world, put.session))
+                pending = questions.ask(self._world, work.session, asked, token=work.dispatch.token)
+            return self._view(steps.look(self._world, pending.session))
 
     def claim(
         self, session: SessionView, dispatch: str, holder: str | None = None

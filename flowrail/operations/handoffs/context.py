@@ -1,4 +1,4 @@
-"""What handoffs need of the environment in which a command runs, and the session to hand off if none was named."""
+"""The context of handoffs, from the environment of a command, and the session to hand off if none was named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowrail.skills.bundled import with_bundled
 
 
 def handoff_context_of(environment: Environment, *, wait: float) -> HandoffContext:
-    """Return what handoffs need. A call waits *wait* seconds for a handoff that another process holds."""
+    """Return the context of handoffs. A call waits *wait* seconds for a handoff that another process holds."""
     return HandoffContext(
         store=environment.store,
         discover=cache(lambda: _discover(environment)),
@@ -46,7 +46,7 @@ def session_to_hand_off(world: World, send_command: Callable[[str], Command]) ->
         return the_open_session(world, send_command).session.id
     except NoOpenSessionError as error:
         stored = [summary.kept for summary in summaries(world.store, every=True) if summary.kept]
-        own = [kept.session.id for kept in stored if not kept.session.parent]
+        own = [record.session.id for record in stored if not record.session.parent]
         if not own:
             raise
         hint = Hint("name a session that has ended: ", send_command(own[0]))

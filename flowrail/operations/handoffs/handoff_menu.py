@@ -1,4 +1,4 @@
-"""The menu of targets for a session: what it reported, and its cache."""
+"""The menu of targets for a session: the facts that it reported, and its cache."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
 class KnownWork(NamedTuple):
     """What is known about the work to hand off.
 
-    ``receivers`` are the skills that received work before, ``chain`` those that this work came through.
+    ``receivers`` are the skills that received work before, ``chain`` those that handed this work on.
     """
 
     receivers: Collection[str]
@@ -44,15 +44,15 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
     """Return what is known about the work of *session*, or `None`.
 
-    The problem type is the given one, else the reported one, else that of the work that the session took over.
+    The problem type is *problem_type* if given, otherwise the reported one, otherwise that of the received handoff.
     """
     if session is None:
         return Synthesis(problem_type.strip().lower()) if problem_type else None
     reported = read_synthesis({**session.params, **session.state})
     received = session.received.asked.get("problem_type") if session.received else None
     known = problem_type or reported.problem_type or str(received or "")
-    found = reported._replace(problem_type=known.strip().lower())
-    return found if any(found) else None
+    updated = reported._replace(problem_type=known.strip().lower())
+    return updated if any(updated) else None
 
 
 def find_targets(
@@ -77,10 +77,10 @@ def find_targets(
         reason = cached.stale(now, resumed=_resumed(store, session_id))
         if not reason:
             path = os.path.join(folder, FILE)
-            found = Discovery(cached.candidates, skills=len(cached.candidates))
-            return found, CacheUse(path, cached.timestamp, used=True)
-    found = scan()
-    return found, CacheUse(write(folder, found.candidates, now), now, used=False, reason=reason)
+            discovery = Discovery(cached.candidates, skills=len(cached.candidates))
+            return discovery, CacheUse(path, cached.timestamp, used=True)
+    discovery = scan()
+    return discovery, CacheUse(write(folder, discovery.candidates, now), now, used=False, reason=reason)
 
 
 def keep_scores(store: Store, session_id: str, discovery: Discovery, use: CacheUse, menu: Menu) -> None:

@@ -40,18 +40,18 @@ def receive_handoff(
 
     def find_workflow(skill: str) -> TargetWorkflow | None:
         try:
-            workflow = open_skill(skill, world.roots, world.state)
+            opened = open_skill(skill, world.roots, world.state)
         except UnknownSkillError:
             return None
-        definition_bytes(workflow.kept)  # refuse a workflow that is too large before the claim
+        definition_bytes(opened.definition)  # refuse a workflow that is too large before the claim
 
         def start(session_id: str, payload: Payload, received: ReceivedWork) -> None:
             values = {
-                **parameters_from(workflow.workflow.params, payload),
-                **read_values(params or {}, workflow.workflow.params),
+                **parameters_from(opened.workflow.params, payload),
+                **read_values(params or {}, opened.workflow.params),
             }
             note: RecordNote = {"handoff": received.handoff, "sha256": received.sha256}
-            answer = start_session(world, workflow, session_id, values, received=received, note=note)
+            answer = start_session(world, opened, session_id, values, received=received, note=note)
             started.append(answer)
 
         return TargetWorkflow(start, lambda: world.store.new_id(skill))

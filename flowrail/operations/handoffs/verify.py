@@ -18,7 +18,7 @@ from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 
 class HandoffFinding(NamedTuple):
-    """Something that is wrong: with which handoff or session, and what."""
+    """A problem of a handoff or session with this id."""
 
     id: str
     code: str
@@ -26,7 +26,7 @@ class HandoffFinding(NamedTuple):
 
 
 class VerifiedHandoffs(NamedTuple):
-    """What was verified, and everything that is wrong."""
+    """The number of verified handoffs, sessions, records and payloads, and all findings."""
 
     handoffs: int
     sessions: int
@@ -39,12 +39,12 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
     """Verify that every journal is as it was written, and that each payload is the one that was sent.
 
     An open handoff whose payload, target or session is gone is a finding. A payload that was pruned with its session
-    after the handoff ended is none.
+    after the handoff ended is not.
 
-    Sessions are read for what they say of handoffs; `operations.sessions.verify` verifies them.
+    Sessions are read only for their notes about handoffs; `operations.sessions.verify` verifies sessions.
     """
     store, handoffs = context.store, context.handoffs
-    found: list[HandoffFinding] = []
+    findings: list[HandoffFinding] = []
     session_ids = store.ids()
     sessions = number = records = payloads = 0
     sent: dict[str, str] = {}
@@ -53,7 +53,7 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
             journal = list(store.records(session_id))
         except UnknownSessionError:
             continue
-        except FlowError:  # verifying the session names what is wrong with it
+        except FlowError:  # verifying the session reports the problem
             sessions += 1
             continue
         sessions += bool(journal)
@@ -65,7 +65,7 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
         )
         if journal and (received := journal[-1].session.received):
             payloads += 1
-            found += _received(store, session_id, received)
+            findings += _received(store, session_id, received)
     digests: set[str] = set()
     for handoff_id in handoffs.ids():
         try:
@@ -73,7 +73,7 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
         except UnknownHandoffError:
             continue
         except FlowError as error:
-            found.append(HandoffFinding(handoff_id, error.code, error.message))
+            findings.append(HandoffFinding(handoff_id, error.code, error.message))
             number += 1
             continue
         if not entries:
@@ -82,16 +82,16 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
         records += len(entries)
         digests.add(entries[-1].handoff.digest)
         payloads += any(entry.handoff.phase == INVOCATION for entry in entries)
-        found += _handoff(store, entries, sent)
+        findings += _handoff(store, entries, sent)
     for session_id in session_ids:
-        found += _newest_payload(store.folder(session_id), session_id, digests)
-    return VerifiedHandoffs(number, sessions, records, payloads, tuple(found))
+        findings += _newest_payload(store.folder(session_id), session_id, digests)
+    return VerifiedHandoffs(number, sessions, records, payloads, tuple(findings))
 
 
 def _handoff(
     store: Store, entries: Sequence[HandoffRecord], sent: Mapping[str, str]
 ) -> Iterator[HandoffFinding]:
-    """Yield what is wrong with a handoff; *sent* are the digests of payloads as the journals of sessions have them."""
+    """Yield the findings about a handoff; *sent* are the digests of payloads in the journals of sessions."""
     handoff = entries[-1].handoff
     for part, message in missing_parts(store, handoff).items():
         if part != "payload":
@@ -122,5 +122,5 @@ def _received(store: Store, session_id: str, received: ReceivedWork) -> Iterator
     path = now_at(received.payload, store.folder(session_id))
     digest = digest_of(path)
     if digest != received.sha256:
-        what = "is not what was received" if digest else "cannot be read"
-        yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} {what}")
+        problem = "is not what was received" if digest else "cannot be read"
+        yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} {problem}")

@@ -1,4 +1,4 @@
-"""What happened in a session so far: for an agent that continues it and may not remember it, or after its end."""
+"""A summary of a session: for an agent that continues it and may not remember it, or after its end."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
 
 
 def _uses_notes(workflow: Workflow) -> bool:
-    """Return whether the instructions of a step tell the agent to keep notes."""
+    """Return whether the instructions of a step ask the agent to keep notes."""
     texts = (step.actions for step in workflow.steps if not callable(step.actions))
     return any("$notes" in str(text) for actions in texts for text in actions)
 

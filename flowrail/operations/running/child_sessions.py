@@ -1,7 +1,7 @@
-"""Child sessions: which dispatch they work on, how they ended, what they wait for.
+"""Child sessions: which dispatch they work on, how they ended, and for which answers they wait.
 
-A child belongs to its parent's dispatch as long as the dispatch names it. What a child's end means for the
-parent follows from the child's own journal, so a crash between the two records loses nothing.
+A child belongs to its parent's dispatch as long as the dispatch names it. The parent learns of a child's
+end from the child's own journal, so a crash between the two records loses nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def dispatch_lookup(store: Store) -> DispatchesOf:
 def check_still_dispatched(
     store: Store, session: Session, lookup: DispatchesOf | None = None, *, may_have_ended: bool = False
 ) -> None:
-    """Refuse to continue a child whose dispatch names another, was cancelled, or has ended, unless it *may have*."""
+    """Refuse to continue a child whose dispatch names another session or was cancelled.
+
+    A dispatch that has ended is refused too, unless *may_have_ended*.
+    """
     parent = session.parent
     if parent is None:
         return
@@ -76,14 +79,17 @@ def check_still_dispatched(
 def lost_dispatch(
     store: Store, session: Session, lookup: DispatchesOf | None = None
 ) -> DispatchGoneError | None:
-    """Return why reports of the open *session* no longer count, if so. With *lookup*, each parent is read once."""
+    """Return the reason why reports of the open *session* no longer count, or `None`.
+
+    With *lookup*, each parent is read once.
+    """
     if session.is_open:
         try:
             check_still_dispatched(store, session, lookup)
         except DispatchGoneError as error:
             return error
         except FlowError:
-            pass  # what cannot be read may say otherwise once it can
+            pass  # the parent cannot be read now, so nothing is known about the dispatch
     return None
 
 
@@ -109,13 +115,13 @@ def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> S
 
 def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) -> tuple[Session, ...]:
     """Return the open sessions that do the current step's work, and those that work for them."""
-    found: list[Session] = []
+    agents: list[Session] = []
     above = (*above, session.id)
-    for each in session.dispatches or ():
-        child = _child(store, each, above) if each.status == CLAIMED else None
+    for dispatch in session.dispatches or ():
+        child = _child(store, dispatch, above) if dispatch.status == CLAIMED else None
         if child is not None and child.is_open:
-            found += [child, *agents_at_work(store, child, above)]
-    return tuple(found)
+            agents += [child, *agents_at_work(store, child, above)]
+    return tuple(agents)
 
 
 def finished_dispatch(
@@ -129,17 +135,17 @@ def finished_dispatch(
 ) -> Dispatched:
     """Return *dispatch* finished. It keeps the newest part of its agent's *memory*."""
     share = max(1, MOST_FROM_AGENTS // total)
-    of = dispatch.agent if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_ITEM)
-    source = f"{of} ({dispatch.id})"
-    kept = tuple(entry._replace(source=source) for entry in newest_memories(memory, share))
-    return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=kept)
+    label = dispatch.agent if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_ITEM)
+    source = f"{label} ({dispatch.id})"
+    memories = tuple(entry._replace(source=source) for entry in newest_memories(memory, share))
+    return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=memories)
 
 
 def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
-    """Return *dispatch* as the end of *child* leaves it. Long facts and secrets stay in the child."""
+    """Return *dispatch* with the result of *child*, which has ended. Long facts and secrets stay in the child."""
     child = child.shown
-    where = str(Command("status", child.id, json=True, store=store.address))
-    result = dispatched_work.cut(child.state, dispatched_work.result_limit(total), where)
+    status_command = str(Command("status", child.id, json=True, store=store.address))
+    result = dispatched_work.cut(child.state, dispatched_work.result_limit(total), status_command)
     return finished_dispatch(
         dispatch, outcome=end_of(child), result=result, at=child.moved_at, memory=child.memory, total=total
     )
@@ -165,16 +171,16 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple
     While it, or one of its agents, waits for the user, the lease does not end.
     """
     questions = child.questions
-    if any(each.is_open for each in questions):
+    if any(question.is_open for question in questions):
         return None
-    signs = [child.moved_at, *(each.answered_at or "" for each in questions)]
+    signs = [child.moved_at, *(question.answered_at or "" for question in questions)]
     ends = [dispatch.expires_at or ""]
-    for each in reconciled(store, child, above).dispatches:
-        signs.append(each.ended_at or "")
-        if each.status == CLAIMED:
-            if each.expires_at is None:
+    for nested in reconciled(store, child, above).dispatches:
+        signs.append(nested.ended_at or "")
+        if nested.status == CLAIMED:
+            if nested.expires_at is None:
                 return None
-            ends.append(each.expires_at)
+            ends.append(nested.expires_at)
     return max(*ends, engine_questions.moment_after(max(signs), dispatch.lease))
 
 

@@ -1,4 +1,4 @@
-"""Whose session it is, which session is meant if a command names none, and the list of all sessions."""
+"""Ownership of sessions, the choice of a session if a command names none, and the list of all sessions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import one_line
 
 RESULT_SECONDS = 24 * 3600
-"""For so long a session that has ended is shown to whom it belongs."""
+"""Seconds for which a session that has ended is shown to its owner."""
 QUIET_SECONDS = 30 * 60
-"""After so long without activity another conversation may report without taking the session over."""
+"""Seconds without activity after which another conversation may report without taking the session over."""
 RELEASE_WAIT = 1.0
 """Seconds to wait for the lock of each session that a conversation leaves at its end."""
 MOST_NAMED = 5
@@ -84,7 +84,7 @@ def take_over(world: World, session_id: str) -> None:
 
 
 def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: str, by: str) -> None:
-    """Record that *conversation* has ended: those of the sessions that belong to it have no owner any more.
+    """Record that *conversation* has ended: its sessions among *session_ids* no longer have an owner.
 
     Sub-agents' sessions stay as they are. A session that cannot be changed now is left alone; others may report
     into it after half an hour.
@@ -99,7 +99,7 @@ def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: 
 def choose(
     world: World, address: str, params: Mapping[str, object] | None = None
 ) -> tuple[Record | None, tuple[Record, ...]]:
-    """Return the session of a skill that the caller means, if any, and the other open ones, newest first.
+    """Return the session of a skill that the caller refers to, if any, and the other open ones, newest first.
 
     That is the caller's own, or one without an owner if no other is open. With *params* the caller may start
     another session, so several without an owner are no reason to refuse a conversation.
@@ -114,7 +114,7 @@ def choose(
 
 
 def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> Record:
-    """Return the session of the store that the caller means; refuse if it has none, or several.
+    """Return the session of the store that the caller refers to; refuse if no session matches, or several.
 
     *command* gives the command that a refusal names for each of several.
     """
@@ -185,7 +185,7 @@ def no_open_session(world: World, address: str, others: Sequence[Record]) -> NoO
 
 
 def described(world: World, record: Record) -> str:
-    """Return a session as a refusal names it: topic, step and age."""
+    """Return the description of a session in a refusal: topic, step and age."""
     session = record.session
     topic = f'"{one_line(session.topic)}", ' if session.topic else ""
     return f"{topic}step `{session.step}`, active {ago(_active_at(world, record), world.now())}"
@@ -226,7 +226,7 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
             continue  # its start was interrupted, or another user started it
         except StorageError as error:
             if world.store.had_ended(session_id):
-                continue  # damaged, but nothing will continue it
+                continue  # damaged, but it had ended
             history = Command("history", session_id, store=world.shown_store)
             start = Command("start", address, store=world.shown_store)
             error.hint = Hint(
@@ -240,7 +240,7 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
 
 
 def _several_open(
-    world: World, newest: Sequence[Record], of: str, command: Callable[[str], Command] | None = None
+    world: World, newest: Sequence[Record], suffix: str, command: Callable[[str], Command] | None = None
 ) -> SeveralOpenError:
     commands = [
         command(record.session.id)
@@ -254,7 +254,7 @@ def _several_open(
     if len(newest) > MOST_NAMED:
         parts += [f"; list all {len(newest)}: ", Command("sessions", store=world.shown_store)]
     return SeveralOpenError(
-        f"{len(newest)} sessions{of} are open",
+        f"{len(newest)} sessions{suffix} are open",
         hint=Hint("choose one: ", *parts[1:]),
         sessions=[record.session.id for record in newest],
         commands=[str(line) for line in commands],
@@ -294,8 +294,8 @@ def _open_top_level(world: World) -> list[Record]:
 def _described_all(world: World, newest: Sequence[Record]) -> str:
     parts = []
     for record in newest[:MOST_NAMED]:
-        of = "" if record.session.owner is None else ", of another conversation"
-        parts.append(f"{record.session.id} ({described(world, record)}{of})")
+        owner_note = "" if record.session.owner is None else ", of another conversation"
+        parts.append(f"{record.session.id} ({described(world, record)}{owner_note})")
     if len(newest) > MOST_NAMED:
         parts.append(f"and {len(newest) - MOST_NAMED} more")
     return "; ".join(parts)
@@ -316,7 +316,7 @@ class Summary(NamedTuple):
     kept: Record | None
     problem: FlowError | None = None
     lost: bool = False
-    """Whether it is an agent's whose work was given to another, called off or left behind."""
+    """Whether it is a sub-agent's session whose dispatch was reassigned, cancelled or abandoned."""
 
 
 def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = None) -> list[Summary]:
@@ -324,7 +324,7 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
 
     *ids* are those to read, if the others are known not to matter.
     """
-    found: list[Summary] = []
+    listed: list[Summary] = []
     lookup = dispatch_lookup(store)
     if ids is None:
         ids = store.ids() if every else store.open_ids()
@@ -332,12 +332,12 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
         try:
             record = store.read(session_id)
         except UnknownSessionError:
-            continue  # its start was interrupted: it never began
+            continue  # its start was interrupted
         except FlowError as error:
-            found.append(Summary(session_id, None, without_traceback(error)))
+            listed.append(Summary(session_id, None, without_traceback(error)))
             continue
         if every or record.session.is_open:
             lost = lost_dispatch(store, record.session, lookup) is not None
-            found.append(Summary(session_id, record, lost=lost))
-    found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
-    return found
+            listed.append(Summary(session_id, record, lost=lost))
+    listed.sort(key=lambda summary: summary.kept.session.moved_at if summary.kept else "", reverse=True)
+    return listed

@@ -50,7 +50,7 @@ from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 
 MOST_GENERATIONS = 12
-"""How deep agents may give work on to agents."""
+"""How deep the sessions of sub-agents may be nested."""
 LONGEST_HOLDER = 120
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -72,7 +72,7 @@ def claim(
 ) -> Answer | Assignment:
     """Claim a dispatch: return the first step of a new session, or a prompt.
 
-    With the *token* of its holder, another agent takes that one's place and gets the same answer.
+    With the *token* of its holder, another agent replaces the holder and gets the same answer.
     """
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
@@ -96,7 +96,7 @@ def claim(
         return child
     if taken.child is not None:
         return look(world, taken.child)
-    return _handed(world, opened.workflow, session, step, taken)
+    return _assignment(world, opened.workflow, session, step, taken)
 
 
 def _newly_claimed(
@@ -144,7 +144,7 @@ def _gone(dispatch: Dispatched, hint: str | Hint, more: str = "") -> DispatchGon
     )
 
 
-def _handed(
+def _assignment(
     world: World, workflow: Workflow, session: Session, step: StepDef, taken: Dispatched
 ) -> Assignment:
     values = names_in(session_context(workflow, session, step))
@@ -238,7 +238,7 @@ def _with_evidence(
     return judged
 
 
-def _fitting(result: dict[str, object], most: int) -> dict[str, object]:
+def _fitting(result: dict[str, object], limit: int) -> dict[str, object]:
     for name in result:
         if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
             raise UsageError(
@@ -246,9 +246,9 @@ def _fitting(result: dict[str, object], most: int) -> dict[str, object]:
                 hint=f"use 1 to {LONGEST_NAME} printable characters",
             )
     size = len(_json(result))
-    if size > most:
+    if size > limit:
         raise ResultTooLongError(
-            f"the result has {size} bytes; the limit for each of these agents is {most}",
+            f"the result has {size} bytes; the limit for each of these agents is {limit}",
             hint="write long texts to a file and report its path",
             bytes=size,
         )
@@ -263,10 +263,10 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
         dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.ended:
             return _ended(world, session, dispatch, replayed=dispatch.status == CANCELLED)
-        off = dispatch._replace(status=CANCELLED)
-        after = dispatched_work.with_dispatch(session, off)
-        change.commit(after, kind="cancel", at=world.now(), by=world.by, note={"dispatch": off.id})
-    return _ended(world, after, off)
+        cancelled = dispatch._replace(status=CANCELLED)
+        after = dispatched_work.with_dispatch(session, cancelled)
+        change.commit(after, kind="cancel", at=world.now(), by=world.by, note={"dispatch": cancelled.id})
+    return _ended(world, after, cancelled)
 
 
 def _at_work(world: World, change: SessionChange) -> tuple[OpenedWorkflow, Session, StepDef]:
@@ -274,7 +274,7 @@ def _at_work(world: World, change: SessionChange) -> tuple[OpenedWorkflow, Sessi
     opened = open_session(world, session)
     try:
         step = current_step(opened.workflow, session)
-    except SessionEndedError as error:  # an agent that comes late must not start the whole procedure again
+    except SessionEndedError as error:  # a late agent must not start the whole workflow again
         error.hint = Hint("stop here and say so; see its history: ", Command("history", session.id))
         raise
     return opened, reconciled(world.store, session), step
@@ -297,7 +297,7 @@ def _begin_child(world: World, above: OpenedWorkflow, parent: Session, dispatch:
             session=parent.id,
             workflow=address,
         )
-    opened = open_beside(world, address, parent, above.kept)
+    opened = open_beside(world, address, parent, above.definition)
     params = {
         name: session_files.for_agents(world, parent, value)
         for name, value in dispatch.vars.items()
@@ -313,10 +313,10 @@ def _begin_child(world: World, above: OpenedWorkflow, parent: Session, dispatch:
             project=parent.project,
             note={"for": parent.id},
         )
-    except ValuesError as error:  # an agent cannot fix what it was given
-        off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.address)
+    except ValuesError as error:  # an agent cannot fix its own parameters
+        cancel_command = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.address)
         error.hint = Hint(
-            "stop here and say so; the agent that launched this one cancels the work with ", off
+            "stop here and say so; the agent that launched this one cancels the work with ", cancel_command
         )
         raise
 

@@ -1,6 +1,6 @@
 """Evidence of a session's current step: baselines, results for a report, and refusals on record.
 
-Only steps that demand evidence come here. Nothing here runs a command of a project.
+This module is used only for steps that demand evidence. It runs no command of a project.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def entered(
     """Return *session* with the baseline of its current step, if that demands evidence.
 
     If the step is entered `again`, its first baseline is kept. After a rewind it has a `new` one only. A migration
-    `complete`s the baselines with the files that the changed workflow looks at.
+    `complete`s the baselines with the files that the checks of the changed workflow need.
     """
     step = workflow.get(session.step)
     if step is None or not step.evidence or not session.is_open:
@@ -68,7 +68,7 @@ def advanced(
     now: str,
     call: Call,
 ) -> tuple[Session, Session]:
-    """Evaluate the evidence of the current step, and return *session*, which is ready for the report, and the one after.
+    """Evaluate the evidence of the current step, and return *session*, ready for the report, and the session after it.
 
     A claim that lacks evidence is recorded and refused. The same report is evaluated again each time.
     """
@@ -84,18 +84,20 @@ def advanced(
         after, refused = _refused(workflow, session, refusal)
     note: RecordNote = {
         "claim": refused.outcome,
-        "missing": [each.check for each in refused.results if each.is_demanded and not each.is_satisfied],
+        "missing": [
+            result.check for result in refused.results if result.is_demanded and not result.is_satisfied
+        ],
         **ownership_note(change.kept.session, after),
     }
-    definition = opened.kept if opened.changed else None
+    definition = opened.definition if opened.changed else None
     change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
     raise refused
 
 
 def _without_results(session: Session, step: StepDef) -> Session:
     """Return *session*, which has left *step*, without the data used only there. Its last move has the results."""
-    left = session.evidence[step.id]._replace(refusals=0, claim="", results=())
-    return session._replace(evidence=Frozen({**session.evidence, step.id: left}))
+    cleared = session.evidence[step.id]._replace(refusals=0, claim="", results=())
+    return session._replace(evidence=Frozen({**session.evidence, step.id: cleared}))
 
 
 def results_of(
@@ -125,7 +127,7 @@ def with_verdicts(
 def context_of(
     world: World, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> Context:
-    """Return what the checks of the current step are evaluated against."""
+    """Return the context in which the checks of the current step are evaluated."""
     evidence = session.evidence[str(session.step)]
     return _context(world, session, evidence, _values(workflow, session, facts))
 
@@ -163,7 +165,7 @@ def _refused(
     missing = [result.check for result in refusal.results if result.is_demanded and not result.is_satisfied]
     name = placeholders.fill(step.name, _values(workflow, session))
     question = questions.evidence_question(name, missing, refusals=evidence.refusals)
-    others = [each for each in session.questions if each.id != question.id]
+    others = [asked for asked in session.questions if asked.id != question.id]
     refused = EvidenceMissingError(
         session=session.id,
         step=step.id,
@@ -186,7 +188,7 @@ def claimed(world: World, workflow: Workflow, session: Session, dispatch: Dispat
 
 
 def finished(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
-    """Return *dispatch* with the results of its evidence; one that is not satisfied is for the caller to refuse."""
+    """Return *dispatch* with the results of its evidence; the caller refuses it if one is not satisfied."""
     if dispatch.evidence is None or not world.demands_evidence:
         return dispatch
     values = _dispatch_values(workflow, session, dispatch)
@@ -220,11 +222,11 @@ def worktree_of(project: str, cwd: str) -> str | None:
         return None
     try:
         with open(os.path.join(root, ".git"), encoding="utf-8") as file:
-            word, _, place = file.read(4096).strip().partition(": ")
+            word, _, git_folder = file.read(4096).strip().partition(": ")
     except (OSError, UnicodeDecodeError):
         return None
     worktrees = os.path.realpath(os.path.join(project, ".git", "worktrees"))
-    is_inside = os.path.dirname(os.path.realpath(place)) == worktrees
+    is_inside = os.path.dirname(os.path.realpath(git_folder)) == worktrees
     return root if word == "gitdir" and is_inside else None
 
 

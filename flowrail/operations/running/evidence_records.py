@@ -1,6 +1,6 @@
 """Show the evidence of a session's current step, run its commands, and record approvals and waivers.
 
-Running a command holds no lock, and counts only if the session is still where it was.
+No lock is held while a command runs, so its result counts only if the session has not moved.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class UnknownCheckError(UsageError):
 
 
 class ObservedCommand(NamedTuple):
-    """A shell line that a host saw end: in which folder, how, what it printed, and how long it took if that is known."""
+    """A shell line that ended, as a host reported it: folder, success, output, and duration if known."""
 
     line: str
     folder: str
@@ -99,8 +99,8 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
         state = state_of_run(check, folder, values, at.session.revision)
     except UnreadableError as error:
         raise UsageError(f"check `{check.id}`: {error}", hint="make it readable") from None
-    done = commands.run(check, folder, world.environ)
-    return _record_run(world, at, check, Level.CHECKED, state, done)
+    execution = commands.run(check, folder, world.environ)
+    return _record_run(world, at, check, Level.CHECKED, state, execution)
 
 
 def observe(world: World, session_id: str, observed: ObservedCommand) -> list[CommandRun]:
@@ -125,8 +125,8 @@ def _record_observed(
     state = state_of_run(check, at.evidence.entry.folder, values, at.session.revision)
     digest = sha256_hex(observed.output.encode("utf-8", "replace"))
     exit_status = 0 if observed.succeeded else None
-    done = commands.Execution(verdict, exit_status, observed.seconds, digest, observed.output, problem)
-    return _record_run(world, at, check, Level.OBSERVED, state, done, event=observed.event)
+    execution = commands.Execution(verdict, exit_status, observed.seconds, digest, observed.output, problem)
+    return _record_run(world, at, check, Level.OBSERVED, state, execution, event=observed.event)
 
 
 def _record_run(
@@ -135,31 +135,31 @@ def _record_run(
     check: EvidenceCheck,
     level: Level,
     state: str,
-    done: commands.Execution,
+    execution: commands.Execution,
     *,
     event: str = "",
 ) -> CommandRun:
     """Record a run of a command, unless the session has moved since it was read.
 
-    Of the output, the end is recorded without secrets, if the command did not pass.
+    If the command did not pass, the end of its output is recorded without secrets.
     """
-    output = Secrets(at.session).hide(done.output)
+    output = Secrets(at.session).hide(execution.output)
     result = CommandRun(
         check=check.id,
         level=level,
-        verdict=done.verdict,
+        verdict=execution.verdict,
         command=tuple(check.run),
         folder=at.evidence.entry.folder,
         machine=machine_name(),
         state=state,
         at=world.now(),
         by=world.by,
-        exit_status=done.exit_status,
+        exit_status=execution.exit_status,
         event=event,
-        seconds=done.seconds,
-        output_digest=done.output_digest,
-        output="" if done.verdict is Verdict.PASS else commands.end_of(output),
-        problem=done.problem,
+        seconds=execution.seconds,
+        output_digest=execution.output_digest,
+        output="" if execution.verdict is Verdict.PASS else commands.end_of(output),
+        problem=execution.problem,
     )
     with world.store.change(at.session.id, wait=world.wait) as change:
         session = change.kept.session
@@ -184,50 +184,53 @@ def judged(world: World, session_id: str, check_id: str) -> EvidenceResult:
 
 
 def approve(
-    world: World, session_id: str, seen: EvidenceResult, reason: str, *, expect: int | None = None
+    world: World, session_id: str, result: EvidenceResult, reason: str, *, expect: int | None = None
 ) -> StepEvidence:
-    """Record that a person approved a check as it was *seen*. A failing check that is not a command is waived instead.
+    """Record that a person approved a check with this *result*. A failing check that is not a command is waived instead.
 
     *expect* is the revision that the person saw, if it matters.
     """
-    if seen.kind != "run" and seen.verdict != Verdict.PASS:
+    if result.kind != "run" and result.verdict != Verdict.PASS:
         waive_command = Command(
-            "evidence waive", session_id, seen.check, reason="REASON", store=world.shown_store
+            "evidence waive", session_id, result.check, reason="REASON", store=world.shown_store
         )
         raise ConflictError(
-            f"check `{seen.check}` does not pass ({seen.found}), so it cannot be approved",
+            f"check `{result.check}` does not pass ({result.found}), so it cannot be approved",
             hint=Hint("provide it, or waive it: ", waive_command),
-            check=seen.check,
-            verdict=seen.verdict,
+            check=result.check,
+            verdict=result.verdict,
         )
-    said = Confirmation(seen.check, False, seen.state, reason, world.now(), world.by)
-    return _confirm(world, session_id, said, expect=expect)
+    confirmation = Confirmation(result.check, False, result.state, reason, world.now(), world.by)
+    return _confirm(world, session_id, confirmation, expect=expect)
 
 
 def waive(
     world: World, session_id: str, check_ids: Sequence[str], reason: str, *, expect: int | None = None
 ) -> StepEvidence:
     """Record that a person waives these checks in this attempt of the step."""
-    said = [Confirmation(check, True, "", reason, world.now(), world.by) for check in check_ids]
-    return _confirm(world, session_id, *said, expect=expect)
+    confirmations = [Confirmation(check, True, "", reason, world.now(), world.by) for check in check_ids]
+    return _confirm(world, session_id, *confirmations, expect=expect)
 
 
-def _confirm(world: World, session_id: str, *said: Confirmation, expect: int | None) -> StepEvidence:
-    reason, kind = said[0].reason, "waive" if said[0].waived else "approve"
+def _confirm(world: World, session_id: str, *confirmations: Confirmation, expect: int | None) -> StepEvidence:
+    reason, kind = confirmations[0].reason, "waive" if confirmations[0].waived else "approve"
     if not reason.strip() or len(reason) > LONGEST_REASON:
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
     with world.store.change(session_id, wait=world.wait) as change:
         check_expected(world, change.kept.session, expect)
         at = _at_step(world, change.kept.session)
         evidence = at.evidence
-        for confirmation in said:
+        for confirmation in confirmations:
             _check(at, confirmation.check)
             evidence = evidence.with_confirmation(confirmation)
         session = at.session.with_evidence(evidence)
-        others = [each for each in session.questions if each.source != BY_EVIDENCE]
+        others = [question for question in session.questions if question.source != BY_EVIDENCE]
         session = questions.with_questions(session, others)
-        note: RecordNote = {"check": ", ".join(each.check for each in said), "reason": reason}
-        change.commit(session, kind=kind, at=said[0].at, by=world.by, note=note)
+        note: RecordNote = {
+            "check": ", ".join(confirmation.check for confirmation in confirmations),
+            "reason": reason,
+        }
+        change.commit(session, kind=kind, at=confirmations[0].at, by=world.by, note=note)
     return evidence
 
 

@@ -77,26 +77,26 @@ def resolve_finding(
 def _review_of(
     world: World, session_id: str, token: str | None
 ) -> Iterator[tuple[SessionChange, Workflow, str]]:
-    """Lock the session in which findings of *session_id* count; give it, its workflow, and who records the finding.
+    """Lock the session in which findings of *session_id* count; yield the change, the workflow, and the finder.
 
-    That is the agent's session, the dispatch that *token* holds, or the caller.
+    The finder is the agent's session, the dispatch of *token*, or the caller.
     """
-    home, agents = _home_of_findings(world, session_id)
+    home_id, agents = _home_of_findings(world, session_id)
     for agent in agents:
         check_still_working(world.store, agent)
-    with world.store.change(home, wait=world.wait) as change:
+    with world.store.change(home_id, wait=world.wait) as change:
         session = change.kept.session
         agent = agents[0] if agents else session
-        held = held_by(agent, token) if token is not None else None
+        dispatch = held_by(agent, token) if token is not None else None
         workflow = open_session(world, session).workflow
         current_step(workflow, session)
-        yield change, workflow, agent.id if agent.id != home else held.id if held else world.by
+        yield change, workflow, agent.id if agent.id != home_id else dispatch.id if dispatch else world.by
 
 
 def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:
     """Return every finding in the session that keeps those of *session_id*."""
-    home, _ = _home_of_findings(world, session_id)
-    return home, world.store.read(home).session.findings
+    home_id, _ = _home_of_findings(world, session_id)
+    return home_id, world.store.read(home_id).session.findings
 
 
 def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
@@ -104,20 +104,20 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
 
     Without a gate it is this one.
     """
-    home, agents = session_id, list[Session]()
+    home_id, agents = session_id, list[Session]()
     while True:
-        session = world.store.read(home).session
+        session = world.store.read(home_id).session
         if session.parent:
             agents.append(session)
-        if _has_gate(world.store.definition(home)):
-            return home, agents
+        if _has_gate(world.store.definition(home_id)):
+            return home_id, agents
         if not session.parent:
             return session_id, agents[:1]
-        home = session.parent.session
+        home_id = session.parent.session
 
 
 def _has_gate(definition: Mapping[str, Any]) -> bool:
-    """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
+    """Return whether the stored workflow of a session has a gate; this needs no code of the skill."""
     try:
         return any(step.get("gate") for step in definition["workflow"]["steps"])
     except (KeyError, TypeError, AttributeError):

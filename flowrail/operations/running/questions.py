@@ -58,13 +58,13 @@ def ask(
             held_by(session, token)
         else:
             session = owned(world, change.kept._replace(session=session))
-        put = tuple(_from_agent(question, now) for question in questions)
-        ids = {question.id for question in put}
+        asked = tuple(_from_agent(question, now) for question in questions)
+        ids = {question.id for question in asked}
         known = [question for question in session.questions if question.id in ids and question.is_open]
-        if known and [(each.text, each.options) for each in known] == [
-            (each.text, each.options) for each in put
+        if known and [(question.text, question.options) for question in known] == [
+            (question.text, question.options) for question in asked
         ]:
-            return _put(world, session, put, questions)
+            return _pending(world, session, asked, questions)
         if known:
             taken = sorted(question.id for question in known)
             raise ConflictError(
@@ -72,23 +72,23 @@ def ask(
                 hint="use another id for the new question",
                 questions=taken,
             )
-        kept = [question for question in session.questions if question.id not in ids]
-        if len(kept) + len(put) > engine_questions.MOST_ASKED:
+        others = [question for question in session.questions if question.id not in ids]
+        if len(others) + len(asked) > engine_questions.MOST_ASKED:
             raise TooManyQuestionsError(
-                f"{len(kept)} questions were asked in this step; the limit is {engine_questions.MOST_ASKED}",
+                f"{len(others)} questions were asked in this step; the limit is {engine_questions.MOST_ASKED}",
                 hint="continue with the answers you have",
                 session=session_id,
             )
-        after = engine_questions.with_questions(session, [*kept, *put])
+        after = engine_questions.with_questions(session, [*others, *asked])
         after = after.remembering(found, remember, step=str(session.step), at=now)
         ownership = ownership_note(change.kept.session, after)
         note: RecordNote = {
-            "questions": [question.id for question in put],
+            "questions": [question.id for question in asked],
             **memory_note(found, remember),
             **ownership,
         }
         change.commit(after, kind="ask", at=now, by=world.by, note=note)
-    return _put(world, session, put, questions)
+    return _pending(world, session, asked, questions)
 
 
 def answer(
@@ -102,34 +102,33 @@ def answer(
     remember: str = "",
     expect: int | None = None,
 ) -> Answer:
-    """Record the user's answers, one or several to each question, and show what comes next.
+    """Record the user's answers, one or several to each question, and show the step again.
 
     *expect* is the revision at which the questions were read, if it matters.
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
-    given = {name: [word.strip() for word in words] for name, words in answers.items()}
+    stripped = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
-        session = with_default_answers(
-            change.kept.session, now
-        )  # a default that stands was told as the answer
+        # a default whose deadline has passed was shown as the answer
+        session = with_default_answers(change.kept.session, now)
         check_expected(world, session, expect)
         check_still_dispatched(world.store, session)
         session = owned(world, change.kept._replace(session=session), take_over=take_over)
-        known = {each.id: each for each in session.questions}
+        known = {question.id: question for question in session.questions}
         if not known or not session.is_open:
             raise NotWaitingError(
                 f"session `{session_id}` is not waiting for an answer",
                 hint=Hint("see its state: ", Command("status", session_id)),
             )
         answered = dict(known)
-        for name, words in given.items():
+        for name, words in stripped.items():
             answered[name] = _answered(known, name, words, now, world.by, reason)
         if answered != known:
             after = engine_questions.with_questions(session, list(answered.values()))
             after = engine_questions.with_evidence_answer(after)
             after = after.remembering(found, remember, step=str(session.step), at=now)
-            note: RecordNote = {"answers": given, **memory_note(found, remember)}
+            note: RecordNote = {"answers": stripped, **memory_note(found, remember)}
             note |= ownership_note(change.kept.session, after)
             if reason:
                 note["reason"] = reason
@@ -152,7 +151,7 @@ def _from_agent(question: Question, now: str) -> AskedQuestion:
     )
 
 
-def _put(
+def _pending(
     world: World, session: Session, questions: Sequence[AskedQuestion], written: Sequence[Question]
 ) -> PendingQuestions:
     return PendingQuestions(

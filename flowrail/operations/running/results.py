@@ -1,4 +1,4 @@
-"""What a session that has ended leaves behind: result files and sent handoffs."""
+"""The results of a session that has ended: result files and sent handoffs."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
     project = session_files.project_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
-    kept = session_files.listed(world, session)
+    working_files = session_files.listed(world, session)
     pages = [
         file
-        for file in kept
+        for file in working_files
         if file.path.endswith(".md") and os.path.dirname(file.path) == session.work_folder
     ]
     pages.sort(key=lambda file: file.seconds)
-    found = {file.path: file for file in (*named, *pages) if file is not None}
-    results = [*found.values()][:MOST_FILES]
-    others = [file for file in kept if file not in results]
+    by_path = {file.path: file for file in (*named, *pages) if file is not None}
+    results = [*by_path.values()][:MOST_FILES]
+    others = [file for file in working_files if file not in results]
     if others:
         size = sum(file.bytes for file in others)
         results.append(others[0]._replace(path=f"{session.work_folder}/", bytes=size))
@@ -76,9 +76,9 @@ def _file(path: str, project: str, now: float) -> WorkingFile | None:
     """Return a file inside the project by its path, or `None`."""
     relative = os.path.relpath(os.path.join(project, path), project)
     try:
-        about = os.lstat(os.path.join(project, relative))
+        status = os.lstat(os.path.join(project, relative))
     except (OSError, ValueError):
         return None
-    if relative.startswith(os.pardir) or not S_ISREG(about.st_mode):
+    if relative.startswith(os.pardir) or not S_ISREG(status.st_mode):
         return None
-    return session_files.described(relative, about, now)
+    return session_files.described(relative, status, now)

@@ -1,11 +1,11 @@
 """The files of a session beside its journal: the definition of its workflow, and its working files.
 
-A session uses the definition that it keeps. If the skill's files have changed, they are loaded again and compared. With
+A session uses its stored definition. If the skill's files have changed, they are loaded again and compared. With
 changed texts the session continues. With a changed graph it continues if the current step and its transitions are the
 same, and says so. Any other change stops it.
 
 By default, working files are in the session's own folder. The user's configuration or the workflow can name another
-one. A path is printed as it works from the project root.
+one. A printed path works from the project root.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flowrail.machines.definition.workflow import Workflow, from_plain, step_fin
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
-from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, kept_folder
+from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, definition_folder
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.ownership import read_configuration
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from flowrail.discovery.locations import Root
 
     class _WorkflowLoading(Protocol):
-        """What is used of the module `load_workflow`."""
+        """The functions of `load_workflow` that this module uses."""
 
         def open_skill(self, address: str, roots: Sequence[Root], state: str) -> OpenedWorkflow: ...
 
         def open_again(
-            self, world: World, session: Session, kept: Mapping[str, Any], now: Mapping[str, str]
+            self, world: World, session: Session, definition: Mapping[str, Any], now: Mapping[str, str]
         ) -> OpenedWorkflow | None: ...
 
         def start_command(self, world: World, address: str) -> Command: ...
@@ -66,52 +66,55 @@ _SHAPE = {
 
 def open_session(world: World, session: Session) -> OpenedWorkflow:
     """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
-    kept = world.store.definition(session.id)
-    opened = as_it_is(world, session, kept)
-    return _compared(session, opened) if opened.changed or not kept["functions"] else opened
+    definition = world.store.definition(session.id)
+    opened = as_it_is(world, session, definition)
+    return _compared(session, opened) if opened.changed or not definition["functions"] else opened
 
 
-def is_there(kept: Mapping[str, object]) -> bool:
-    """Return whether the workflow's file is still where a session found it."""
-    if any(type(kept.get(key)) is not str for key in ("source", "folder", "file")):
+def file_exists(definition: Mapping[str, object]) -> bool:
+    """Return whether the workflow's file still exists at its stored path."""
+    if any(type(definition.get(key)) is not str for key in ("source", "folder", "file")):
         return False
-    return os.path.lexists(os.path.join(kept_folder(kept), str(kept["file"])))
+    return os.path.lexists(os.path.join(definition_folder(definition), str(definition["file"])))
 
 
-def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> OpenedWorkflow:
+def as_it_is(world: World, session: Session, definition: Mapping[str, Any]) -> OpenedWorkflow:
     """Return the workflow of a session as its files are now, even if its current step has changed."""
-    if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()) or "\0" in kept["folder"]:
-        raise _spoilt(session)
-    is_program = kept["source"] == PROGRAM
-    known = dict(kept["files"])
-    now = known if is_program else skill_folder.digests(kept_folder(kept), known)
-    if not kept["functions"] and session.skill not in (world.workflows if is_program else ()):
+    if (
+        any(type(definition.get(key)) is not kind for key, kind in _SHAPE.items())
+        or "\0" in definition["folder"]
+    ):
+        raise _damaged(session)
+    is_program = definition["source"] == PROGRAM
+    known = dict(definition["files"])
+    now = known if is_program else skill_folder.digests(definition_folder(definition), known)
+    if not definition["functions"] and session.skill not in (world.workflows if is_program else ()):
         if now == known:
-            return OpenedWorkflow(_from_copy(session, kept), kept, session.source)
+            return OpenedWorkflow(_from_copy(session, definition), definition, session.source)
         if not any(now.values()):
-            note = f"the skill's folder {kept_folder(kept)} is missing; the session continues from its copy"
-            return OpenedWorkflow(_from_copy(session, kept), kept, session.source, (note,))
-    opened = loading().open_again(world, session, kept, now)
-    if opened is None:  # any other file of a folder that may run would be run too
-        raise _spoilt(session)
+            note = f"the skill's folder {definition_folder(definition)} is missing; the session continues from its copy"
+            return OpenedWorkflow(_from_copy(session, definition), definition, session.source, (note,))
+    opened = loading().open_again(world, session, definition, now)
+    if opened is None:  # no other file of the folder may be run instead
+        raise _damaged(session)
     return opened
 
 
 def loading() -> _WorkflowLoading:
-    """Return what finds and reads the files of workflows."""
+    """Return the module that finds and reads the files of workflows."""
     from flowrail.operations.running import load_workflow  # brings PyYAML, and a report reads no workflow
 
     return load_workflow
 
 
-def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
+def _from_copy(session: Session, definition: Mapping[str, Any]) -> Workflow:
     try:
-        return from_plain(kept["workflow"]).located(kept_folder(kept) or None)
+        return from_plain(definition["workflow"]).located(definition_folder(definition) or None)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _spoilt(session) from None
+        raise _damaged(session) from None
 
 
-def _spoilt(session: Session) -> StorageError:
+def _damaged(session: Session) -> StorageError:
     return StorageError(
         f"the workflow copy in session `{session.id}` is damaged",
         hint=Hint("write it again: ", Command("session migrate", session.id)),
@@ -129,14 +132,16 @@ def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
         return opened._replace(notes=(*opened.notes, note))
     gone = [name for name in session.visits if name not in workflow] if step not in workflow else []
     if gone:
-        what = f"the workflow no longer has step `{step}`, the current step of session `{session.id}`"
+        message = f"the workflow no longer has step `{step}`, the current step of session `{session.id}`"
         renamed = Command("session migrate", session.id, map={step: "STEP"})
         hint = Hint("choose the new step: ", renamed)
     else:
-        what = f"the transitions of step `{step}`, the current step of session `{session.id}`, have changed"
+        message = (
+            f"the transitions of step `{step}`, the current step of session `{session.id}`, have changed"
+        )
         hint = Hint("see the changes: ", Command("session migrate", session.id, plan=True))
-    steps = [each.id for each in workflow.steps]
-    raise ChangedError(what, hint=hint, session=session.id, step=step, gone=gone, steps=steps)
+    steps = [declared.id for declared in workflow.steps]
+    raise ChangedError(message, hint=hint, session=session.id, step=step, gone=gone, steps=steps)
 
 
 def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: bool = False) -> str:
@@ -177,11 +182,11 @@ def with_digest(world: World, session: Session) -> Session:
     """
     if not world.store.is_database:
         return session
-    here, digest = os.uname().nodename, _digest(path_of(world, session))
-    if session.work_machine == here:
+    machine, digest = os.uname().nodename, _digest(path_of(world, session))
+    if session.work_machine == machine:
         return session._replace(work_digest=digest)
     is_copy = bool(digest) and digest == session.work_digest
-    return session._replace(work_machine=here) if is_copy else session
+    return session._replace(work_machine=machine) if is_copy else session
 
 
 def elsewhere(world: World, session: Session) -> tuple[str, ...]:
@@ -245,21 +250,23 @@ def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
     """
     folder = path_of(world, session)
     now = datetime.fromisoformat(world.now()).timestamp()
-    found = []
+    working_files = []
     for path in _paths(folder):
         with suppress(OSError):
-            about = os.lstat(path)
-            if S_ISREG(about.st_mode):
+            status = os.lstat(path)
+            if S_ISREG(status.st_mode):
                 name = os.path.relpath(path, folder)
-                found.append(described(f"{session.work_folder}/{name}", about, now))
-    found.sort(key=lambda file: (os.path.dirname(file.path) != session.work_folder, file.seconds, file.path))
-    return tuple(found[:MOST_LISTED])
+                working_files.append(described(f"{session.work_folder}/{name}", status, now))
+    working_files.sort(
+        key=lambda file: (os.path.dirname(file.path) != session.work_folder, file.seconds, file.path)
+    )
+    return tuple(working_files[:MOST_LISTED])
 
 
-def described(path: str, about: os.stat_result, now: float) -> WorkingFile:
+def described(path: str, status: os.stat_result, now: float) -> WorkingFile:
     """Return a file with its size and age at the moment *now*."""
-    changed = about.st_mtime
-    return WorkingFile(path, about.st_size, _stamp(changed), max(0.0, now - changed))
+    changed = status.st_mtime
+    return WorkingFile(path, status.st_size, _stamp(changed), max(0.0, now - changed))
 
 
 def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Start, show, report to and abandon sessions: what the agents' commands do.
+"""The operations behind the agents' commands: start, show, report to and abandon sessions.
 
 Each function gets the world as an argument and returns an answer. The commit of the store is the only
 point at which anything changes.
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from flowrail.machines.guidance.evidence import EvidenceView
 
     class _EvidenceOfSteps(Protocol):
-        """What is used of the module `evidence`."""
+        """The functions of `evidence` that this module uses."""
 
         def entered(self, world: World, workflow: Workflow, session: Session) -> Session: ...
 
@@ -111,8 +111,8 @@ def begin(
 ) -> Answer:
     """Start a session of the workflow at *address*, which may be *opened* already, and return its first step."""
     opened = opened or loading().open_skill(address, world.roots, world.state)
-    given = read_values(params or {}, opened.workflow.params)
-    return start_session(world, opened, world.store.new_id(address), given)
+    values = read_values(params or {}, opened.workflow.params)
+    return start_session(world, opened, world.store.new_id(address), values)
 
 
 def start_session(
@@ -155,7 +155,7 @@ def store_new(
 ) -> Answer:
     """Store a new session with its folder for working files."""
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
-    stored = world.store.create(session, opened.kept, at=at, by=world.by, note=note, kind=kind)
+    stored = world.store.create(session, opened.definition, at=at, by=world.by, note=note, kind=kind)
     session_files.make(world, session)
     return answer.with_head(stored.head)
 
@@ -191,9 +191,9 @@ def _begin_beside(
 
 
 def look(world: World, session_id: str, address: str | None = None, *, take_over: bool = False) -> Answer:
-    """Show the current step of a session again. With *address* it must be one of that skill.
+    """Show the current step of a session again. With *address* the session must belong to that skill.
 
-    Nothing changes, unless the caller's conversation is to *take over* the session.
+    Nothing changes, unless *take_over* gives the session to the caller's conversation.
     """
     if take_over:
         conversations.take_over(world, session_id)
@@ -222,9 +222,9 @@ def report(
     take_over: bool = False,
     call: Call = call_plainly,
 ) -> Answer:
-    """Report how the current step went, and return the step that follows.
+    """Report the outcome of the current step, and return the next step.
 
-    *found* and *remember* are kept apart from facts and shown when the session is resumed. With *take_over* the
+    *found* and *remember* are stored separately from facts and shown when the session is resumed. With *take_over* the
     session may belong to another conversation.
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
@@ -249,16 +249,16 @@ def report(
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
             return prepare_answer(world, record.session, opened, head=record.head, replayed=True)
         session = ready_for(opened.workflow, step, session, outcome, now=now)
-        definition = opened.kept if opened.changed else None
+        definition = opened.definition if opened.changed else None
         try:
-            given = Report(outcome, _facts(step, facts), found, remember)
+            reported = Report(outcome, _facts(step, facts), found, remember)
             if step.evidence and world.demands_evidence:
                 session, after = _evidence().advanced(
-                    world, change, opened, session, given, now=now, call=call
+                    world, change, opened, session, reported, now=now, call=call
                 )
             else:
                 lacking = assumed_evidence(step, passed=False) if world.lacks_evidence else None
-                after = follow(opened.workflow, step, session, given, now=now, call=call, evidence=lacking)
+                after = follow(opened.workflow, step, session, reported, now=now, call=call, evidence=lacking)
         except ValuesError as error:
             resume = Command("resume", session.id, store=world.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
@@ -266,7 +266,7 @@ def report(
         after = with_baseline(world, opened.workflow, session, after)
         after = session_files.with_digest(world, after)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
-        stored = _commit(world, change, session, after, given, now, definition)
+        stored = _commit(world, change, session, after, reported, now, definition)
     return answer.with_head(stored.head)
 
 
@@ -287,7 +287,7 @@ def _evidence() -> _EvidenceOfSteps:
 def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
     """Lock the skill's only open session, or the caller's only one, so that exactly one journal is opened, once.
 
-    Return `None` if the snapshots show none or several, or if it cannot be read or is not the one that is meant.
+    Return `None` if the snapshots show none or several, or if the session cannot be read or does not match.
     """
     ids = [id_ for id_ in conversations.ids_of(world, address) if not world.store.had_ended(id_)]
     is_only, host = len(ids) == 1, world.host
@@ -321,7 +321,7 @@ def _commit(
     change: SessionChange,
     before: Session,
     after: Session,
-    given: Report,
+    reported: Report,
     now: str,
     definition: Mapping[str, object] | None,
 ) -> Record:
@@ -331,26 +331,26 @@ def _commit(
     """
     note = conversations.ownership_note(change.kept.session, after)
     if after.revision == before.revision:
-        note |= memory_note(given.found, given.remember)
+        note |= memory_note(reported.found, reported.remember)
         return change.commit(after, kind="limit", at=now, by=world.by, note=note, definition=definition)
     if before.dispatches:
         note["dispatches"] = to_plain(before.dispatches)
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
-    with ExitStack() as held:
-        above = None
+    with ExitStack() as lock:
+        parent_change = None
         with suppress(LockTimeoutError):
-            above = held.enter_context(world.store.change(after.parent.session, wait=0))
+            parent_change = lock.enter_context(world.store.change(after.parent.session, wait=0))
         check_still_dispatched(world.store, before)
         record = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
-        if above is None:
+        if parent_change is None:
             check_still_dispatched(world.store, after, may_have_ended=True)
             return record
-        parent = above.kept.session
+        parent = parent_change.kept.session
         mine = engine_work.find_dispatch(parent, after.parent.dispatch)
         done = ended_dispatch(world.store, mine, after, len(parent.dispatches))
-        with suppress(StorageError):  # the child's end stands, and says all that this record would
-            above.commit(
+        with suppress(StorageError):  # the child's own record is stored and has the same content
+            parent_change.commit(
                 engine_work.with_dispatch(parent, done),
                 kind="finish",
                 at=now,
@@ -366,7 +366,7 @@ def _commit(
 
 
 def _memories_of(dispatch: Dispatched) -> RecordNote:
-    """Return what the journal notes of the memories that a sub-agent passes on."""
+    """Return the journal's note of the memories that a sub-agent passes on."""
     found, remember = (
         "; ".join(memory.text for memory in dispatch.memory if memory.kind == kind)
         for kind in (FOUND, REMEMBER)
@@ -479,8 +479,8 @@ def _has_raised_limit_question(
     question = session.limit_question
     if question is None or not question.is_open:
         return False
-    given = _facts(step, facts)
-    return all(_plain(session.state.get(name)) == _plain(value) for name, value in given.items())
+    values = _facts(step, facts)
+    return all(_plain(session.state.get(name)) == _plain(value) for name, value in values.items())
 
 
 def _conflict(world: World, session: Session, expect: int) -> RevisionConflictError:
@@ -518,7 +518,7 @@ def prepare_answer(
     agents: tuple[Session, ...] = ()
     if session.dispatches:
         session = reconciled(world.store, session)
-        agents = tuple(with_default_answers(each, now) for each in agents_at_work(world.store, session))
+        agents = tuple(with_default_answers(agent, now) for agent in agents_at_work(world.store, session))
     guidance = guide(
         opened.workflow,
         session,

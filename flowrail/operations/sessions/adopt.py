@@ -22,7 +22,7 @@ from flowrail.text.safe_text import shortened
 
 LONGEST_REASON = 200
 NO_INSTRUCTIONS = "FR115"
-"""A function makes the instructions, and the stored definition does not have them."""
+"""The code of this finding: a function makes the instructions, so the stored definition lacks them."""
 
 
 class AdoptionResult(NamedTuple):
@@ -81,7 +81,7 @@ def _take_baseline(world: World, session: Session) -> None:
 
 
 def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, object]:
-    """Return the stored definition, nothing if it cannot be read; *check* that it is valid."""
+    """Return the stored definition, or an empty one if it cannot be read; *check* that it is valid."""
     try:
         definition = world.store.definition(session.id)
     except StorageError:

@@ -1,4 +1,4 @@
-"""What the sessions of a store are doing now, in four groups: those that need a person come first."""
+"""The current state of a store's sessions, in four groups: those that need a person come first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STALLED_AFTER = 30 * 60
 
 
 SHOWN_SECONDS = 7 * 24 * 3600
-"""For so long the board has a session of a database that has ended."""
+"""Seconds for which the board shows a session of a database after its end."""
 
 
 QUEUED = "queued, no worker has started it"
@@ -38,7 +38,7 @@ class Group(StrEnum):
 
 
 class Position(NamedTuple):
-    """The current step of a session: its place in the workflow, and which attempt this is."""
+    """The current step of a session: its position in the workflow, and the number of the attempt."""
 
     id: str
     title: str
@@ -50,10 +50,10 @@ class Position(NamedTuple):
     @property
     def text(self) -> str:
         """The position in words, such as `step 2 of 5: Investigate, attempt 2 of 3`."""
-        place = f"step {self.number} of {self.total}: " if self.total else ""
+        prefix = f"step {self.number} of {self.total}: " if self.total else ""
         limit = f" of {self.limit}" if self.limit else ""
         attempt = f", attempt {self.attempt}{limit}" if self.attempt > 1 else ""
-        return f"{place}{self.title}{attempt}"
+        return f"{prefix}{self.title}{attempt}"
 
 
 class AgentCount(NamedTuple):
@@ -75,7 +75,7 @@ class AgentCount(NamedTuple):
         if not self.total:
             return ""
         counts = ((self.failed, "failed"), (self.claimed, "started"), (self.pending, "not started"))
-        others = [f"{number} {what}" for number, what in counts if number]
+        others = [f"{number} {status}" for number, status in counts if number]
         return ", ".join([f"{self.done + self.failed} of {count(self.total, 'agent')} finished", *others])
 
 
@@ -103,7 +103,7 @@ class BoardEntry(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What a person should know besides the position: the open question or missing evidence, sub-agents, findings."""
+        """Further information for a person: the open question or missing evidence, sub-agents, findings."""
         reason = self.reason if self.group is Group.NEEDS_YOU else QUEUED if self.queued else self.evidence
         findings = count(self.findings, "open finding") if self.findings else ""
         return "; ".join(part for part in (reason, self.agents.text, findings) if part)
@@ -214,7 +214,7 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
 
 
 def _lacking(evidence: StepEvidence | None) -> str:
-    """Return what the last claim lacks, in words."""
+    """Return a text about the evidence that the last claim lacks."""
     if evidence is None or not evidence.missing:
         return ""
     missing = ", ".join(result.check for result in evidence.missing)

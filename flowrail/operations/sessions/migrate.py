@@ -17,7 +17,7 @@ from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World
 from flowrail.operations.running import evidence
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_skill
-from flowrail.operations.running.session_files import as_it_is, is_there
+from flowrail.operations.running.session_files import as_it_is, file_exists
 from flowrail.operations.running.steps import Answer, prepare_answer
 from flowrail.text.phrases import listed, near
 
@@ -59,7 +59,7 @@ def migrate(
         session = change.kept.session
         decided, opened = _outlook(world, session, maps, params)
         workflow = opened.workflow
-        missing = [each for each in decided.needs if each != ACCEPT or not accept]
+        missing = [need for need in decided.needs if need != ACCEPT or not accept]
         if missing:
             raise _needs(world, decided, missing, workflow)
         if not opened.changed and not decided.renamed:
@@ -73,31 +73,33 @@ def migrate(
         note = note_of(decided, session, after)
         if accept:
             note["accepted"] = True
-        kept = change.commit(after, kind="migrate", at=now, by=world.by, note=note, definition=opened.kept)
-    return MigrationResult(decided, answer.with_head(kept.head), changed=True)
+        stored = change.commit(
+            after, kind="migrate", at=now, by=world.by, note=note, definition=opened.definition
+        )
+    return MigrationResult(decided, answer.with_head(stored.head), changed=True)
 
 
 def _outlook(
     world: World, session: Session, maps: Mapping[str, str], params: Mapping[str, object]
 ) -> tuple[MigrationPlan, OpenedWorkflow]:
     """Return the plan, and the workflow, which counts as changed if the session does not use it yet."""
-    kept: Mapping[str, Any] | None = None
+    definition: Mapping[str, Any] | None = None
     old: Workflow | None = None
     with suppress(StorageError, KeyError, TypeError, ValueError, AttributeError):  # the definition is damaged
-        kept = world.store.definition(session.id)
-        old = from_plain(kept["workflow"])
-    opened = _as_it_is(world, session, kept)
-    given = read_values(params, opened.workflow.params)
-    decided = plan(session, old, opened.workflow, given=maps, params=given)
-    other = workflow_fingerprint(opened.workflow) != session.workflow_fingerprint
-    return decided, opened._replace(changed=opened.changed or other or old is None or bool(given))
+        definition = world.store.definition(session.id)
+        old = from_plain(definition["workflow"])
+    opened = _as_it_is(world, session, definition)
+    values = read_values(params, opened.workflow.params)
+    decided = plan(session, old, opened.workflow, given=maps, params=values)
+    is_different = workflow_fingerprint(opened.workflow) != session.workflow_fingerprint
+    return decided, opened._replace(changed=opened.changed or is_different or old is None or bool(values))
 
 
-def _as_it_is(world: World, session: Session, kept: Mapping[str, object] | None) -> OpenedWorkflow:
-    """Return the current workflow: in its old folder, or wherever it is found by name."""
-    if kept is not None and (is_there(kept) or session.skill in world.workflows):
+def _as_it_is(world: World, session: Session, definition: Mapping[str, object] | None) -> OpenedWorkflow:
+    """Return the current workflow from its old folder, or from the folder in which it is found by name."""
+    if definition is not None and (file_exists(definition) or session.skill in world.workflows):
         with suppress(StorageError):  # the stored definition is damaged
-            return as_it_is(world, session, kept)
+            return as_it_is(world, session, definition)
     if session.source == PROGRAM:
         raise ChangedError(
             f"a Python program defines the workflow of session `{session.id}`",

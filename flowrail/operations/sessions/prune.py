@@ -54,7 +54,7 @@ def prune(
     if not dry_run:
         _sweep(world.store, _seconds(now))
     gone: list[OldSession] = []
-    kept: list[OldSession] = []
+    stayed: list[OldSession] = []
     for old in _old_sessions(world.store, _seconds(now), older_than, statuses, open_handoffs(handoffs, now)):
         why = old.why
         if not why and not dry_run:
@@ -62,20 +62,20 @@ def prune(
                 why = _remove(world, old, handoffs)
             except LockTimeoutError as error:
                 why, world = error.message, world._replace(wait=0.0)  # wait once, not for each session
-        (kept if why else gone).append(old._replace(why=why))
-    return PruneResult(tuple(gone), tuple(kept))
+        (stayed if why else gone).append(old._replace(why=why))
+    return PruneResult(tuple(gone), tuple(stayed))
 
 
 def _old_sessions(
     store: Store, now: float, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
 ) -> Iterator[OldSession]:
-    """Yield the sessions that can be deleted, and those that stay, with the reason that *needs* and others give."""
+    """Yield the sessions that can be deleted, and those that stay, with the reason, which may come from *needs*."""
     lookup = dispatch_lookup(store)
     for session_id in store.ids():
         why = ""
         try:
             record = store.read(session_id)
-        except UnknownSessionError:  # its start was interrupted, unless it is still going on
+        except UnknownSessionError:  # its start was interrupted, unless it is still starting
             status, days = UNBEGUN, _age(store.folder(session_id), now) / DAY
             if days <= _STARTING / DAY:
                 continue
@@ -129,7 +129,7 @@ def _remove(world: World, old: OldSession, handoffs: Handoffs) -> str:
 
 
 def _sweep(store: Store, now: float) -> None:
-    """Delete what an interrupted run left behind, and temporary files of killed writers."""
+    """Delete the leftovers of an interrupted run, and temporary files of killed writers."""
     files.sweep(store.path, now=now)
     for root in (store.sessions, os.path.join(store.path, "handoffs"), store.owner.folder):
         if not os.path.islink(root):

@@ -1,4 +1,4 @@
-"""A session as a person looks at it: its path on the drawing, its records, and what the agent was shown at each."""
+"""A session for a person to look at: its path on the drawing, its records, and the guidance at each record."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SessionPage(NamedTuple):
     """A session at one of its records.
 
     ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is what the agent
-    was shown after that record; if it is `None`, ``why_no_text`` says why. ``repeated`` are the steps that explain why the
+    read after that record; if it is `None`, ``why_no_text`` is the reason. ``repeated`` are the steps that explain why the
     session loops. ``checks`` are the results of evidence so far, each with its step.
     """
 
@@ -83,7 +83,7 @@ class SessionPage(NamedTuple):
 
 
 def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
-    """Return a session at record *seq*, or at its newest one. Nothing of the skill is run."""
+    """Return a session at record *seq*, or at its newest one. No code of the skill is run."""
     subject = of_session(session_id, None, store)
     records = [record.shown for record in subject.records]
     shown = len(records) - 1 if seq is None else seq
@@ -95,12 +95,12 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         )
     drawing = _with_titles(picture(subject.workflow), records[shown].session)
     history = tuple(entries(records))
-    then = records[shown]
-    guidance, why = _guidance(store, subject.workflow, then)
+    record = records[shown]
+    guidance, why = _guidance(store, subject.workflow, record)
     return SessionPage(
         workflow=subject.workflow,
         now=records[-1].session,
-        then=then.session,
+        then=record.session,
         seq=shown,
         records=history,
         picture=with_trace(drawing, records[: shown + 1]),
@@ -167,7 +167,7 @@ def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
 
 
 def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidance | None, str]:
-    """Return what the agent was shown after *record*, or why that is unknown."""
+    """Return the guidance that the agent read after *record*, or the reason why it is unknown."""
     if store.definition(record.session.id).get("functions"):
         return None, COMPUTED
     try:

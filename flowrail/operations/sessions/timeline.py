@@ -1,6 +1,6 @@
 """Return to an earlier revision, in the same session or in a new one.
 
-Nothing is deleted. The session continues as it was at that revision, with today's names of its steps. Its dispatches
+Nothing is deleted. The session continues from its state at that revision, with the current names of its steps. Its dispatches
 and questions start again.
 """
 
@@ -58,11 +58,11 @@ def rewind(
         check_expected(world, session, expect)
         if session.parent:
             check_still_dispatched(world.store, session)
-        then = _then(world, session_id, revision, at=session.revision)
+        earlier = _earlier_state(world, session_id, revision, at=session.revision)
         opened = as_it_is(world, session, world.store.definition(session_id))
         now = world.now()
         after = _from(
-            then,
+            earlier,
             opened,
             now,
             session_id=session.id,
@@ -78,23 +78,23 @@ def rewind(
             **({"reason": reason} if reason else {}),
         }
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
-        definition = opened.kept if opened.changed else None
+        definition = opened.definition if opened.changed else None
         stored = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
     return answer.with_head(stored.head)
 
 
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
-    then = _then(world, session_id, revision)
-    source = then.record.session
+    earlier = _earlier_state(world, session_id, revision)
+    source = earlier.record.session
     opened = as_it_is(world, source, world.store.definition(session_id))
     now = world.now()
     new_id = world.store.new_id(source.skill)
     work = session_files.new_folder(world, opened.workflow, new_id)
-    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
+    after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
     after = after._replace(started_at=now, host=None).bound_to(world.host)
     after = session_files.on_this_machine(world, after)
-    origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": then.record.hash}
+    origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
     answer = store_new(world, opened, after, at=now, kind="fork", note=note)
     notes = _noted(world, session_id, new_id, revision, now)
@@ -102,37 +102,37 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     return answer._replace(notes=(*answer.notes, *notes))
 
 
-def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> EarlierState:
+def _earlier_state(world: World, session_id: str, revision: int, *, at: int | None = None) -> EarlierState:
     """Return the session as it was at *revision*, after checking all records.
 
     *at* is the current revision. Without it, damage after *revision* does not matter, because the records before it are
     intact.
     """
-    found: Record | None = None
+    reached: Record | None = None
     newest = -1
     names: list[Mapping[str, str]] = []
     try:
         for record in world.store.records(session_id):
             newest = record.session.revision
-            if found is None:
-                found = record if newest == revision else None
+            if reached is None:
+                reached = record if newest == revision else None
             elif record.kind == "migrate" and record.note.get("renamed"):
                 names.append(record.note["renamed"])
     except (DamagedError, LinesLostError):
-        if found is None or at is not None:
+        if reached is None or at is not None:
             raise
-    if found is None:
+    if reached is None:
         raise UnknownRevisionError(
             f"session `{session_id}` never was at revision {revision}; it is at {newest}",
             hint=Hint("see the revisions: ", Command("history", session_id)),
             session=session_id,
             revision=newest,
         )
-    return EarlierState(found, tuple(names))
+    return EarlierState(reached, tuple(names))
 
 
 def _from(
-    then: EarlierState,
+    earlier: EarlierState,
     opened: OpenedWorkflow,
     now: str,
     *,
@@ -141,40 +141,40 @@ def _from(
     parent: ParentSession | None,
     work: str,
 ) -> Session:
-    """Return the session that continues from *then*, with its step entered again."""
-    was, workflow = then.record.session, opened.workflow
-    for names in then.names:
-        was = renamed(was, names, workflow)
-    if was.step is None:
+    """Return the session that continues from *earlier*, with its step entered again."""
+    session, workflow = earlier.record.session, opened.workflow
+    for names in earlier.names:
+        session = renamed(session, names, workflow)
+    if session.step is None:
         raise EndedThereError(
-            f"at revision {was.revision} session `{was.id}` had ended",
-            hint=f"name an earlier one, such as {was.revision - 1}",
-            session=was.id,
-            revision=was.revision,
+            f"at revision {session.revision} session `{session.id}` had ended",
+            hint=f"name an earlier one, such as {session.revision - 1}",
+            session=session.id,
+            revision=session.revision,
         )
-    if was.step not in workflow:
+    if session.step not in workflow:
         ids = [step.id for step in workflow.steps]
         raise ChangedError(
-            f"step `{was.step}` of session `{was.id}` at revision {was.revision} is gone from the workflow",
-            hint=did_you_mean(was.step, ids, "name a revision whose step still exists"),
-            session=was.id,
-            step=was.step,
+            f"step `{session.step}` of session `{session.id}` at revision {session.revision} is gone from the workflow",
+            hint=did_you_mean(session.step, ids, "name a revision whose step still exists"),
+            session=session.id,
+            step=session.step,
             steps=ids,
         )
-    again = was._replace(
+    continued = session._replace(
         id=session_id,
         status=ACTIVE,
         revision=revision,
         moved_at=now,
         last=None,
         workflow_fingerprint=workflow_fingerprint(workflow),
-        step_fingerprint=step_fingerprint(workflow, was.step),
+        step_fingerprint=step_fingerprint(workflow, session.step),
         dispatches=(),
         questions=(),
         parent=parent,
         work=work,
     )
-    return entered(workflow, again, now)
+    return entered(workflow, continued, now)
 
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:

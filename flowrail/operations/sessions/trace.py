@@ -1,6 +1,6 @@
 """A session as a trace: one span for it, each of its steps, the sessions that work for it, and its handoffs.
 
-The spans come from the records, so they can be written at any time, and are the same each time. A session that took over a
+The spans are made from the records, so they can be written at any time, with the same result. A session that took over a
 handoff is part of the trace of the session that sent it.
 """
 
@@ -20,7 +20,7 @@ from flowrail.storage.files import sha256_hex
 
 _SPAN_ID, _TRACE_ID = r"[0-9a-f]{16}\Z", r"[0-9a-f]{32}\Z"
 _NO_EVENT = frozenset({"start", "move", "held", "claim", "finish"})
-"""Kinds of records that are spans themselves, or say nothing to a reader of a trace."""
+"""Kinds of records that are spans themselves, or do not help a reader of a trace."""
 
 
 def spans_of(store: Store, session_id: str) -> Iterator[TraceSpan]:
@@ -114,25 +114,25 @@ class _Trace:
             yield self._step(entered.session, entered.at, None, tuple(events))
 
     def _step(
-        self, before: Session, since: str, left: Record | None, events: tuple[SpanEvent, ...]
+        self, before: Session, since: str, end: Record | None, events: tuple[SpanEvent, ...]
     ) -> TraceSpan:
         attributes: dict[str, Attribute] = {
             "flow.session": before.id,
             "flow.step": str(before.step),
             "flow.attempt": before.visit,
         }
-        outcome = left.session.last.outcome if left and left.kind == "move" and left.session.last else ""
-        if left is not None:
-            attributes |= {"flow.outcome": outcome or left.kind, "flow.by": left.by}
+        outcome = end.session.last.outcome if end and end.kind == "move" and end.session.last else ""
+        if end is not None:
+            attributes |= {"flow.outcome": outcome or end.kind, "flow.by": end.by}
         return TraceSpan(
             self._trace_id,
             step_span(before.id, before.revision),
             session_span(before.id),
             str(before.step),
             since,
-            left.at if left else since,
+            end.at if end else since,
             attributes,
-            None if left is None else outcome not in {"", "fail"},
+            None if end is None else outcome not in {"", "fail"},
             events,
         )
 

@@ -67,15 +67,15 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verific
         problem = Discrepancy(error.code, f"{journal}:1", f"{error.message}; {error.hint}")
         return VerificationResult(session_id, 0, 0, "", (problem,), ())
     except StorageError:
-        pass  # the records name the place
+        pass  # reading the records reports the problem with its location
     try:
         for newest in store.records(session_id):
             hashes.append(newest.hash)
             moves += newest.kind == "move"
     except StorageError as error:
-        place = str(error.details.get("place", journal))
-        at = place if ":" in place else f"{place}:{max(1, len(hashes))}"
-        problems.append(Discrepancy(error.code, at, error.message.removeprefix(f"{place}: ")))
+        location = str(error.details.get("place", journal))
+        at = location if ":" in location else f"{location}:{max(1, len(hashes))}"
+        problems.append(Discrepancy(error.code, at, error.message.removeprefix(f"{location}: ")))
         newest = None
     problems += _definition_problems(store, session_id, newest)
     if head is not None and not any(digest.startswith(head) for digest in hashes):
@@ -93,17 +93,17 @@ def verify_all(store: Store, ids: Iterable[str] | None = None) -> Iterator[Verif
 
 
 def _definition_problems(store: Store, session_id: str, newest: Record | None) -> Iterator[Discrepancy]:
-    """Yield what is wrong with the definition.
+    """Yield the problems of the definition.
 
-    It may be another one than that of the *newest* record if a write was interrupted; the next move renews it.
+    After an interrupted write it may differ from that of the *newest* record; the next move writes it again.
     """
-    place = f"{os.path.join(store.folder(session_id), DEFINITION)}:1"
+    location = f"{os.path.join(store.folder(session_id), DEFINITION)}:1"
     try:
         fingerprint = workflow_fingerprint(from_plain(store.definition(session_id)["workflow"]))
     except (FlowError, KeyError, TypeError, ValueError, AttributeError) as error:
-        what = error.message if isinstance(error, FlowError) else f"no workflow ({type(error).__name__})"
-        yield Discrepancy("DEFINITION_DAMAGED", place, what)
+        message = error.message if isinstance(error, FlowError) else f"no workflow ({type(error).__name__})"
+        yield Discrepancy("DEFINITION_DAMAGED", location, message)
         return
     is_current = newest is not None and newest.session.workflow_fingerprint == fingerprint
     if newest and is_current and newest.definition not in {"", store.definition_digest(session_id)}:
-        yield Discrepancy("DEFINITION_CHANGED", place, "it is not what the newest record was made with")
+        yield Discrepancy("DEFINITION_CHANGED", location, "it is not what the newest record was made with")
