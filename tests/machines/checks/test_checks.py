@@ -1,6 +1,6 @@
-"""Errors of a workflow: each is found by one code, and a workflow in order has none.
+"""Errors of a workflow: each has one code, and a valid workflow has no finding.
 
-`tests/operations/skills/test_findings_page.py` has an example of each code; here are the others.
+`tests/operations/skills/test_findings_page.py` has an example of each code; this module has the other cases.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def declares(ctx: StepContext, size: Annotated[str, Arg(choices=())]) -> Outcome
     return Outcome.OK
 
 
-one = partial(step, "a")
+single = partial(step, "a")
 """A step that is the whole workflow."""
 a_then_b = partial(step, "a", next={"ok": "b", "fail": None})
 b_twice = step("b", next={"ok": "b"})
@@ -54,11 +54,11 @@ mode = {"mode": Arg(choices=("quick", "full"), default="full")}
 
 
 def dispatching(**parts: Any) -> StepDef:
-    return one(dispatch=Dispatch(**{"agent": "explore", "prompt": ("Look.",), **parts}))
+    return single(dispatch=Dispatch(**{"agent": "explore", "prompt": ("Look.",), **parts}))
 
 
 def asking(*questions: Question, **parts: Any) -> StepDef:
-    return one(**{"questions": questions, "next": {"ok": None, "fail": None}, **parts})
+    return single(**{"questions": questions, "next": {"ok": None, "fail": None}, **parts})
 
 
 def asked(**parts: Any) -> StepDef:
@@ -80,16 +80,16 @@ def gate(review: str = "review", **parts: Any) -> StepDef:
 
 
 ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
-    "FR102": [(one(next={"ok": None, "fail": 5}),), (one(next={"ok": None, "fail": ["a"]}),)],
-    "FR104": [(one(), step("b", next={"ok": None, "iterate": "b"}))],
-    "FR105": [(one(handler=asks),)],
+    "FR102": [(single(next={"ok": None, "fail": 5}),), (single(next={"ok": None, "fail": ["a"]}),)],
+    "FR104": [(single(), step("b", next={"ok": None, "iterate": "b"}))],
+    "FR105": [(single(handler=asks),)],
     "FR107": [
         (step("a\n"),),
         (step("a" * 65),),
         (step(7, title="Seven"),),  # type: ignore[arg-type]
-        (one(reports={"visit": Arg()}),),
-        (one(reports={"and": Arg()}),),
-        (one(reports={"true": Arg()}),),
+        (single(reports={"visit": Arg()}),),
+        (single(reports={"and": Arg()}),),
+        (single(reports={"true": Arg()}),),
     ],
     "FR108": [(a_then_b(), b_twice)],
     "FR109": [
@@ -98,26 +98,26 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
                 next={"ok": None, "iterate": "a"}),),
     ],
     "FR110": [
-        (one(rules=[("okay", "visit > 1"), ("ok", None)]),),
-        (one(handler=may_fail),),
-        (one(handler=only_fails),),
+        (single(rules=[("okay", "visit > 1"), ("ok", None)]),),
+        (single(handler=may_fail),),
+        (single(handler=only_fails),),
     ],
-    "FR115": [(one(actions=["", " \n"]),), (one(actions=["x" * (LARGEST_ACTIONS + 1)]),)],
+    "FR115": [(single(actions=["", " \n"]),), (single(actions=["x" * (LARGEST_ACTIONS + 1)]),)],
     "FR116": [
-        (one(when="visit > 1"),),
+        (single(when="visit > 1"),),
         (a_then_b(), step("b", when="visit > 1", next={"ok": "b", "fail": None})),
-        (one(next={"ok": "b"}), step("b", when="visit > 1", next={"fail": None})),
+        (single(next={"ok": "b"}), step("b", when="visit > 1", next={"fail": None})),
     ],
-    "FR117": [(one(limit=0),), (one(next={"iterate": "a", "skip": None}, limit=2),)],
-    "FR118": [(one(rules=[("ok", None), ("ok", None)]),), (one(rules=[("ok", "visit > 1")]),)],
+    "FR117": [(single(limit=0),), (single(next={"iterate": "a", "skip": None}, limit=2),)],
+    "FR118": [(single(rules=[("ok", None), ("ok", None)]),), (single(rules=[("ok", "visit > 1")]),)],
     "FR119": [
         (a_then_b(), step("b", when="visit ==")),
-        (one(rules=[("ok", "visit = 1"), ("ok", None)]),),
-        (one(variants=[("visit >", ("Again",))]),),
+        (single(rules=[("ok", "visit = 1"), ("ok", None)]),),
+        (single(variants=[("visit >", ("Again",))]),),
     ],
     "FR121": [
-        (one(title="About $topic"),),
-        (one(variants=[("visit > 1", ("About $topic",))]),),
+        (single(title="About $topic"),),
+        (single(variants=[("visit > 1", ("About $topic",))]),),
         (dispatching(prompt=("About $topic.",)),),
         (dispatching(prompt=("About $item.",)),),
         (asked(text="Really $topic?"),),
@@ -125,23 +125,23 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (asked(options=(Option("A", outcome="ok", description="$topic"), option("B"))),),
     ],
     "FR122": [
-        (one(handler=declares),),
-        (one(reports={"mode": Arg(choices=())}),),
-        (one(reports={"mode": Arg(choices=("quick", 1))}),),
-        (one(reports={"size": Arg(min=5, max=1)}),),
-        (one(reports={"text": Arg(min_length=5, max_length=1)}),),
-        (one(reports={"mode": Arg(choices=("quick",), default="full")}),),
-        (one(reports={"size": Arg(max=5, example=6)}),),
-        (one(rules=[("ok", "size == 1"), ("ok", None)], reports={"size": Arg(type="int")}),),
-        (one(reports={"size": Arg(type="integer", min=0.2, max=0.8)}),),
+        (single(handler=declares),),
+        (single(reports={"mode": Arg(choices=())}),),
+        (single(reports={"mode": Arg(choices=("quick", 1))}),),
+        (single(reports={"size": Arg(min=5, max=1)}),),
+        (single(reports={"text": Arg(min_length=5, max_length=1)}),),
+        (single(reports={"mode": Arg(choices=("quick",), default="full")}),),
+        (single(reports={"size": Arg(max=5, example=6)}),),
+        (single(rules=[("ok", "size == 1"), ("ok", None)], reports={"size": Arg(type="int")}),),
+        (single(reports={"size": Arg(type="integer", min=0.2, max=0.8)}),),
     ],
     "FR123": [
-        (one(variants=[("mode in ['fast', 'full']", ("x",))]),),
-        (one(variants=[("'fast' != mode", ("x",))]),),
-        (one(variants=[("mode == 1", ("x",))]),),
+        (single(variants=[("mode in ['fast', 'full']", ("x",))]),),
+        (single(variants=[("'fast' != mode", ("x",))]),),
+        (single(variants=[("mode == 1", ("x",))]),),
     ],
     "FR124": [
-        (one(handler=Dispatch("explore"), rules=[("ok", None)]),),
+        (single(handler=Dispatch("explore"), rules=[("ok", None)]),),
         (asking(yes_no(), rules=[("ok", None)]),),
         (asking(yes_no(), handler=lambda _: Outcome.OK),),
         (REVIEW, gate(questions=[yes_no()])),
@@ -196,7 +196,7 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (REVIEW, gate(gate=GateConfig("G", review="review", later_rounds="none"))),
     ],
     "FR153": [(dispatching(lease=0),)],
-    "FR154": [(one(handler=Dispatch("explore", "a/b"), dispatch=Dispatch("explore", "a/b")),)],
+    "FR154": [(single(handler=Dispatch("explore", "a/b"), dispatch=Dispatch("explore", "a/b")),)],
 }  # fmt: skip
 CASES = [
     pytest.param(code, steps, id=f"{code} {number}")
@@ -207,12 +207,12 @@ CASES = [
 
 @pytest.mark.parametrize(("code", "steps"), CASES)
 def test_an_error_is_found_and_nothing_else(code: str, steps: tuple[StepDef, ...]) -> None:
-    found = check_workflow(unchecked(*steps, params={**mode, **AREAS}))
+    findings = check_workflow(unchecked(*steps, params={**mode, **AREAS}))
 
-    assert [(finding.code, finding.severity) for finding in found] == [(code, "error")]
-    assert found[0].message
-    assert found[0].remedy
-    assert found[0].place
+    assert [(finding.code, finding.severity) for finding in findings] == [(code, "error")]
+    assert findings[0].message
+    assert findings[0].remedy
+    assert findings[0].place
 
 
 @pytest.mark.parametrize(
@@ -243,30 +243,30 @@ VALID = {
     "a loop with a limit": loop(),
     "a loop that the agent can leave": loop(limit=None),
     "a loop of rules that the limit ends": workflow(
-        one(next={"ok": None, "iterate": "a"}, limit=2, rules=[("iterate", None)])
+        single(next={"ok": None, "iterate": "a"}, limit=2, rules=[("iterate", None)])
     ),
     "a default transition alone": workflow(
-        one(next={"_default": None}), name="a/b", params={"a": Arg(default="")}
+        single(next={"_default": None}), name="a/b", params={"a": Arg(default="")}
     ),
     "comparing with null and with a choice": workflow(
-        one(rules=[("ok", "mode == null"), ("ok", "mode != 'full'"), ("ok", None)]), params=mode
+        single(rules=[("ok", "mode == null"), ("ok", "mode != 'full'"), ("ok", None)]), params=mode
     ),
     "comparing with the default": workflow(
-        one(variants=[("mode == 'other'", ("x",))]),
+        single(variants=[("mode == 'other'", ("x",))]),
         params={"mode": Arg(type="string", default="other", choices=("other",))},
     ),
-    "a handler's parameter": workflow(one(handler=asks), params={"topic": Arg()}),
-    "a handler's fact": workflow(one(handler=asks, reports={"topic": Arg()})),
-    "a handler's default": workflow(one(handler=lambda ctx, topic="x": Outcome.OK)),
+    "a handler's parameter": workflow(single(handler=asks), params={"topic": Arg()}),
+    "a handler's fact": workflow(single(handler=asks, reports={"topic": Arg()})),
+    "a handler's default": workflow(single(handler=lambda ctx, topic="x": Outcome.OK)),
     "names that a handler may return": workflow(
-        one(title="$found", handler=decided, variants=[Variant("found > 1", ("$found",))])
+        single(title="$found", handler=decided, variants=[Variant("found > 1", ("$found",))])
     ),
-    "a dollar": workflow(one(actions=["$$topic"])),
+    "a dollar": workflow(single(actions=["$$topic"])),
     "a parameter as plain data": linear("a", params={"mode": {"choices": ["x"]}}),
     "dispatches over a fact": fan(),
     "dispatches over a list": fan(over=["a"], join="at least 1"),
     "dispatches over a fact that a handler may return": workflow(
-        one(dispatch=Dispatch("explore", None, "found", {"x": "$y"}, prompt=("$z",)), next={"ok": "b"}),
+        single(dispatch=Dispatch("explore", None, "found", {"x": "$y"}, prompt=("$z",)), next={"ok": "b"}),
         step("b", handler=decided),
     ),
     "a question with a deadline": asking_workflow(yes_no(default="No", deadline=60)),
@@ -275,15 +275,17 @@ VALID = {
         params={"topic": Arg(default="")},
         then="dull/$topic",
     ),
-    "a dispatch with a handler that decides": workflow(one(dispatch=Dispatch("explore"), handler=decided)),
-    "instructions by a function": workflow(one(actions=lambda _: ["Do it."], dispatch=Dispatch("explore"))),
+    "a dispatch with a handler that decides": workflow(single(dispatch=Dispatch("explore"), handler=decided)),
+    "instructions by a function": workflow(
+        single(actions=lambda _: ["Do it."], dispatch=Dispatch("explore"))
+    ),
     "a gate": workflow(REVIEW, gate()),
 }
 
 
-@pytest.mark.parametrize("what", VALID)
-def test_a_valid_workflow_has_no_findings(what: str) -> None:
-    assert check_workflow(VALID[what]) == []
+@pytest.mark.parametrize("title", VALID)
+def test_a_valid_workflow_has_no_findings(title: str) -> None:
+    assert check_workflow(VALID[title]) == []
 
 
 def test_a_workflow_whose_machine_would_be_too_large_is_an_error() -> None:
@@ -292,16 +294,18 @@ def test_a_workflow_whose_machine_would_be_too_large_is_an_error() -> None:
     chained = [step("s0", next={"ok": "s1"}), *steps, step("s120")]
     declared = {"never": Arg(default="")}
 
-    (found,) = [each for each in check_workflow(unchecked(*chained, params=declared)) if each.code == "FR116"]
+    (finding,) = [
+        finding for finding in check_workflow(unchecked(*chained, params=declared)) if finding.code == "FR116"
+    ]
 
-    assert found.severity == "error"
-    assert f"more than {MOST_TRANSITIONS} transitions" in found.message
+    assert finding.severity == "error"
+    assert f"more than {MOST_TRANSITIONS} transitions" in finding.message
 
 
 @pytest.mark.parametrize(
     ("agent", "codes"), [("developper", ["FR145"]), ("security-auditor", []), ("developer", [])]
 )
 def test_any_agent_may_be_named_and_a_misspelt_role_is_a_warning(agent: str, codes: list[str]) -> None:
-    found = check_workflow(workflow(dispatching(agent=agent)), advice=True)
+    findings = check_workflow(workflow(dispatching(agent=agent)), advice=True)
 
-    assert [(finding.code, finding.severity) for finding in found] == [(code, "warning") for code in codes]
+    assert [(finding.code, finding.severity) for finding in findings] == [(code, "warning") for code in codes]

@@ -1,4 +1,4 @@
-"""Conditions that never hold and rules that are never first, found by trying; gates without their review."""
+"""Conditions that never hold and rules that are never first, found by evaluation; gates without their review."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}
 SURE = {"sure": Arg(choices=("low", "high"), required=True)}
 
 
-def told(made: Workflow, code: str) -> list[tuple[str, str]]:
-    found = check_workflow(made, advice=True)
-    assert not [each for each in found if each.severity == "error"], found
-    return [(str(each.step), each.message) for each in found if each.code == code]
+def messages(definition: Workflow, code: str) -> list[tuple[str, str]]:
+    findings = check_workflow(definition, advice=True)
+    assert not [finding for finding in findings if finding.severity == "error"], findings
+    return [(str(finding.step), finding.message) for finding in findings if finding.code == code]
 
 
 def deciding(*rules: tuple[str, str | None], **parts: Any) -> Workflow:
-    ways = parts.pop("ways", {"ok": "b", "iterate": "a", "skip": None})
-    first = step("a", next=ways, rules=[(outcome, when) for outcome, when in rules], **{"limit": 3, **parts})
+    transitions = parts.pop("transitions", {"ok": "b", "iterate": "a", "skip": None})
+    first = step(
+        "a", next=transitions, rules=[(outcome, when) for outcome, when in rules], **{"limit": 3, **parts}
+    )
     return unchecked(first, step("b"), params={"mode": Arg(choices=("quick", "full"), default="full")})
 
 
@@ -54,24 +56,24 @@ def deciding(*rules: tuple[str, str | None], **parts: Any) -> Workflow:
 def test_rules_that_are_never_the_first_to_hold_are_found(
     rules: list[tuple[str, str | None]], reports: dict[str, Arg], never: list[str]
 ) -> None:
-    found = told(deciding(*rules, reports=reports), "FR177")
+    messages_of_rules = messages(deciding(*rules, reports=reports), "FR177")
 
-    assert [message.partition(" of step")[0] for _, message in found] == never
+    assert [message.partition(" of step")[0] for _, message in messages_of_rules] == never
 
 
 def test_conditions_of_steps_and_variants_are_tried_too() -> None:
-    made = unchecked(
+    definition = unchecked(
         step("a", next={"ok": "b"}, reports=SURE),
         step("b", when="sure == 'high' and sure == 'low'", next={"ok": "c"}),
         step("c", variants=[("mode == 'full' and mode == 'quick'", "Other.")]),
         params={"mode": Arg(choices=("quick", "full"), default="full")},
     )
 
-    assert [where for where, _ in told(made, "FR177")] == ["b", "c"]
+    assert [step_id for step_id, _ in messages(definition, "FR177")] == ["b", "c"]
 
 
 @pytest.mark.parametrize(
-    ("fix", "check", "found"),
+    ("fix", "check", "expected"),
     [
         ({"ok": "review"}, {"ok": "gate"}, []),
         ({"ok": "gate"}, {"ok": "gate"}, ["after it failed"]),
@@ -79,22 +81,26 @@ def test_conditions_of_steps_and_variants_are_tried_too() -> None:
     ],
 )
 def test_gates_that_a_run_comes_to_without_their_review_are_found(
-    fix: dict[str, str], check: dict[str, str], found: list[str]
+    fix: dict[str, str], check: dict[str, str], expected: list[str]
 ) -> None:
-    made = unchecked(
+    definition = unchecked(
         step("plan", next={"ok": "review"}),
         step("review", next=check),
         step("gate", gate=GateConfig("Plan", review="review"), next={"ok": None, "fail": "fix"}),
         step("fix", next={**fix, "fail": "review"}),
     )
 
-    assert [message.partition(" a run")[0] for _, message in told(made, "FR178")] == found
+    assert [message.partition(" a run")[0] for _, message in messages(definition, "FR178")] == expected
 
 
 @settings(max_examples=10)
 @given(workflows(most=4, functions=False))
-def test_what_is_said_never_to_hold_is_never_seen_in_a_walk(made: Workflow) -> None:
-    found = check_workflow(made, advice=True)
+def test_a_condition_that_never_holds_is_not_reached_in_a_walk(definition: Workflow) -> None:
+    findings = check_workflow(definition, advice=True)
 
-    never = {each.step for each in found if each.code == "FR177" and each.message.startswith("`when`")}
-    assert never <= set(plan(made).unentered)
+    never = {
+        finding.step
+        for finding in findings
+        if finding.code == "FR177" and finding.message.startswith("`when`")
+    }
+    assert never <= set(plan(definition).unentered)

@@ -1,4 +1,4 @@
-"""Advice on what works and not as its author meant it: found where it is so, and nowhere else."""
+"""Warnings about workflows that work, but not as the author meant: no false findings, none missing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NOTE = {"note": Arg(required=True)}
 MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
 
 
-def advice(made: Workflow) -> list[tuple[str, str | None]]:
-    return [(each.code, each.step) for each in check_workflow(made, advice=True)]
+def advice(definition: Workflow) -> list[tuple[str, str | None]]:
+    return [(finding.code, finding.step) for finding in check_workflow(definition, advice=True)]
 
 
 def reading(**parts: Any) -> Workflow:
@@ -72,17 +72,17 @@ def test_a_value_that_is_known_or_asked_about_is_not_found(parts: dict[str, Any]
 
 def test_a_text_for_a_later_attempt_may_use_facts_of_the_first() -> None:
     again = [("visit > 1", "Not $note again.")]
-    made = workflow(step("a", reports=NOTE, limit=3, variants=again, next={"ok": None, "iterate": "a"}))
+    definition = workflow(step("a", reports=NOTE, limit=3, variants=again, next={"ok": None, "iterate": "a"}))
     first = workflow(
         step("a", reports=NOTE, limit=3, actions=["Not $note."], next={"ok": None, "iterate": "a"})
     )
 
-    assert advice(made) == []
+    assert advice(definition) == []
     assert advice(first) == [("FR161", "a")]
 
 
 def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
-    def made(when: str) -> Workflow:
+    def definition_of(when: str) -> Workflow:
         return workflow(
             step("a", next={"ok": "b"}),
             step("b", when="mode == 'full'", reports=NOTE, next={"ok": "c"}),
@@ -91,20 +91,20 @@ def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
             params=MODE,
         )
 
-    assert advice(made("mode == 'full'")) == []
-    assert advice(made("mode != 'quick'")) == [("FR161", "c")]
+    assert advice(definition_of("mode == 'full'")) == []
+    assert advice(definition_of("mode != 'quick'")) == [("FR161", "c")]
 
 
 @pytest.mark.parametrize("limited", ["a", "b", None])
 def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -> None:
-    made = workflow(
+    definition = workflow(
         step("a", next={"ok": "b"}, limit=3 if limited == "a" else None),
         step("b", next={"ok": None, "fail": "a"}, limit=3 if limited == "b" else None),
     )
 
     idle = [("FR164", "a")] if limited == "a" else []
-    assert advice(made) == ([] if limited == "b" else [("FR163", "a"), *idle])
-    run = Run(made)
+    assert advice(definition) == ([] if limited == "b" else [("FR163", "a"), *idle])
+    run = Run(definition)
     while run.status == "active" and run.session.revision < 20:
         run.report("ok").report("fail")
     assert (run.status == "waiting") is (limited == "b")
@@ -124,16 +124,20 @@ def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -
 def test_a_loop_must_change_the_facts_that_it_is_decided_by(
     rules: Any, reports: Any, codes: list[str]
 ) -> None:
-    ways = {"ok": None, "iterate": "a", "fail": None}
+    transitions = {"ok": None, "iterate": "a", "fail": None}
     used = {"ok", *(outcome for outcome, _ in rules)}
-    made = workflow(
+    definition = workflow(
         step(
-            "a", rules=rules, reports=reports, limit=3, next={out: ways[out] for out in ways if out in used}
+            "a",
+            rules=rules,
+            reports=reports,
+            limit=3,
+            next={outcome: transitions[outcome] for outcome in transitions if outcome in used},
         ),
         params=MODE,
     )
 
-    assert [code for code, _ in advice(made) if code == "FR173"] == codes
+    assert [code for code, _ in advice(definition) if code == "FR173"] == codes
 
 
 @pytest.mark.parametrize(

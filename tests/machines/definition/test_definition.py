@@ -1,4 +1,4 @@
-"""What an author writes: values that cannot change, and what follows from them."""
+"""The classes that an author uses: immutable values, and the values derived from them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ from flowrail.machines.sessions.session import Report
 
 
 def test_a_step_is_frozen_all_the_way_down() -> None:
-    ways = {"ok": None}
+    transitions = {"ok": None}
     actions = ["look"]
-    here = step(next=ways, actions=actions, reports={"x": {"type": "list"}}, rules=[{"outcome": "ok"}])
-    ways["fail"] = None
+    declared = step(
+        next=transitions, actions=actions, reports={"x": {"type": "list"}}, rules=[{"outcome": "ok"}]
+    )
+    transitions["fail"] = None
     actions.append("more")
 
-    assert here.next == {Outcome.OK: None}
-    assert here.actions == ("look",)
-    assert here.reports == {"x": Arg(type="list")}
-    assert isinstance(here.next, Frozen)
-    assert hash(here) == hash(replace(here))
+    assert declared.next == {Outcome.OK: None}
+    assert declared.actions == ("look",)
+    assert declared.reports == {"x": Arg(type="list")}
+    assert isinstance(declared.next, Frozen)
+    assert hash(declared) == hash(replace(declared))
     with pytest.raises(FrozenInstanceError):
-        here.title = "other"  # type: ignore[misc]
+        declared.title = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
-        here.next["ok"] = "b"
+        declared.next["ok"] = "b"
 
 
-def test_rules_and_variants_may_be_written_in_several_ways() -> None:
-    here = step(
+def test_rules_and_variants_may_be_written_in_several_forms() -> None:
+    declared = step(
         rules=[
             {"if": "visit > 3", "outcome": "ok"},
             {"when": "a", "outcome": Outcome.FAIL},
@@ -51,18 +53,18 @@ def test_rules_and_variants_may_be_written_in_several_ways() -> None:
         actions="one text",
     )
 
-    assert here.rules == (Rule("ok", "visit > 3"), Rule("fail", "a"), Rule("skip"), Rule("ok"))
-    assert here.variants == (Variant("visit > 1", ("Again",)), Variant("visit > 2", ("And", "again")))
-    assert here.actions == ("one text",)
+    assert declared.rules == (Rule("ok", "visit > 3"), Rule("fail", "a"), Rule("skip"), Rule("ok"))
+    assert declared.variants == (Variant("visit > 1", ("Again",)), Variant("visit > 2", ("And", "again")))
+    assert declared.actions == ("one text",)
 
 
 def test_a_step_knows_the_line_it_was_written_in() -> None:
-    here = StepDef("a")
+    declared = StepDef("a")
 
-    assert here.origin is not None
-    assert here.origin.startswith(f"{__file__}:")
-    assert here == StepDef("a")
-    assert "origin" not in repr(here)
+    assert declared.origin is not None
+    assert declared.origin.startswith(f"{__file__}:")
+    assert declared == StepDef("a")
+    assert "origin" not in repr(declared)
 
 
 # --- handlers
@@ -82,9 +84,9 @@ def handler(
 
 
 def test_what_a_handler_takes_is_read_from_its_signature() -> None:
-    found = handler_signature(handler)
+    parameters = handler_signature(handler)
 
-    mode, size, topics = found["mode"], found["size"], found["topics"]
+    mode, size, topics = parameters["mode"], parameters["size"], parameters["topics"]
     assert isinstance(mode, Arg)
     assert isinstance(size, Arg)
     assert isinstance(topics, Arg)
@@ -95,8 +97,8 @@ def test_what_a_handler_takes_is_read_from_its_signature() -> None:
         "Workflow mode",
     )
     assert (size.default, size.kind, topics.kind) == (3, "integer", "list")
-    assert (found["plain"], found["needed"]) == (True, False)
-    assert len(found) == 5
+    assert (parameters["plain"], parameters["needed"]) == (True, False)
+    assert len(parameters) == 5
 
 
 def test_a_handlers_parameters_are_the_workflows_unless_a_step_reports_them() -> None:

@@ -1,4 +1,4 @@
-"""Two versions of a workflow side by side: what became of each step."""
+"""Two versions of a workflow: the change of each step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def first(old: Workflow, new: Workflow, **names: str) -> StepChange:
 def test_a_workflow_is_identical_with_itself(definition: Workflow) -> None:
     changes = compare(definition, definition, {})
 
-    assert {each.change for each in changes} == {"identical"}
+    assert {change.change for change in changes} == {"identical"}
     assert recognised(definition, definition) == {}
 
 
@@ -49,19 +49,19 @@ def test_other_texts_are_text_only(parts: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "what"),
+    ("parts", "difference"),
     [
         ({"next": {"ok": "b", "fail": "a", "skip": None}}, "`skip` is new, to nothing"),
         ({"next": {"ok": "b", "fail": "a", "iterate": "a"}, "limit": None}, "`iterate` is new, to `a`"),
         ({"reports": {"note": Arg("A note")}}, "`reports` is different"),
     ],
 )
-def test_what_leaves_everything_open_that_was_is_compatible(parts: dict[str, Any], what: str) -> None:
-    assert first(pair(), pair(**parts)) == ("a", "compatible", "a", (what,))
+def test_a_change_that_only_adds_possibilities_is_compatible(parts: dict[str, Any], difference: str) -> None:
+    assert first(pair(), pair(**parts)) == ("a", "compatible", "a", (difference,))
 
 
 @pytest.mark.parametrize(
-    ("parts", "what"),
+    ("parts", "difference"),
     [
         ({"next": {"ok": "b"}}, "`fail` is gone"),
         ({"next": {"ok": None, "fail": "a"}}, "`ok` led to `b`, leads to nothing"),
@@ -72,8 +72,8 @@ def test_what_leaves_everything_open_that_was_is_compatible(parts: dict[str, Any
         ({"reports": {"note": Arg("A note", required=True)}}, "`reports` is different"),
     ],
 )
-def test_anything_else_is_changed(parts: dict[str, Any], what: str) -> None:
-    assert first(pair(), pair(**parts)) == ("a", "changed", "a", (what,))
+def test_anything_else_is_changed(parts: dict[str, Any], difference: str) -> None:
+    assert first(pair(), pair(**parts)) == ("a", "changed", "a", (difference,))
 
 
 def test_steps_that_are_gone_and_new_are_named() -> None:
@@ -97,19 +97,19 @@ def renamed(definition: Workflow, names: dict[str, str]) -> Workflow:
     return unchecked(
         *(
             step(
-                names.get(each.id, each.id),
-                title=each.title,
-                limit=each.limit,
-                next={way: now(to) for way, to in each.next.items()},
+                names.get(step_before.id, step_before.id),
+                title=step_before.title,
+                limit=step_before.limit,
+                next={outcome: now(target) for outcome, target in step_before.next.items()},
             )
-            for each in definition.steps
+            for step_before in definition.steps
         )
     )
 
 
 def test_only_what_agents_and_the_user_get_is_the_same_work() -> None:
-    one, other = step("a", limit=2, next={"ok": None, "iterate": "a"}), step("a")
+    before, after = step("a", limit=2, next={"ok": None, "iterate": "a"}), step("a")
     asking = step("a", questions=[Question("go", "Go", "Go?", (Option("Yes", outcome="ok"), Option("No")))])
 
-    assert same_work(one, other, {})
-    assert not same_work(one, asking, {})
+    assert same_work(before, after, {})
+    assert not same_work(before, asking, {})

@@ -126,8 +126,8 @@ ATOMS = st.one_of(
 EXPRESSIONS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
-        inner.map(lambda each: f"not {each}"),
-        inner.map(lambda each: f"({each})"),
+        inner.map(lambda expression: f"not {expression}"),
+        inner.map(lambda expression: f"({expression})"),
         st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join),
     ),
     max_leaves=6,
@@ -142,7 +142,7 @@ def test_an_expression_means_what_it_would_in_python(source: str) -> None:
 
 
 @given(st.text(st.sampled_from("ab01.'\"()[]=!<>, notandri-_"), max_size=30) | st.text(max_size=30))
-def test_whatever_comes_is_an_expression_or_refused(source: str) -> None:
+def test_any_text_is_an_expression_or_refused(source: str) -> None:
     with suppress(RuleError):
         expression = parse(source)
         assert expression.source == source

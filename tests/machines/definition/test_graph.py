@@ -1,4 +1,4 @@
-"""Walks over a workflow: its edges, what reaches what, and which loops it has."""
+"""A workflow as a graph: its edges, reachability and loops."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from flowrail.machines.definition.workflow import Workflow
 
 def by_walking(start: str, graph: dict[str, list[str]]) -> set[str]:
     """Return the steps that can be reached from *start* by at least one transition."""
-    found: set[str] = set()
-    ahead = list(graph.get(start, []))
-    while ahead:
-        here = ahead.pop()
-        if here not in found:
-            found.add(here)
-            ahead += graph.get(here, [])
-    return found
+    reached: set[str] = set()
+    stack = list(graph.get(start, []))
+    while stack:
+        current = stack.pop()
+        if current not in reached:
+            reached.add(current)
+            stack += graph.get(current, [])
+    return reached
 
 
 @given(workflows())
-def test_a_way_leads_back_where_walking_comes_back(definition: Workflow) -> None:
+def test_a_transition_leads_back_if_walking_comes_back(definition: Workflow) -> None:
     after, before, ends = adjacency(edges(definition))
 
     for source, _, target in edges(definition):

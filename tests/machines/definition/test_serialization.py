@@ -1,4 +1,4 @@
-"""A workflow kept as plain data behaves as the one it was made of; prints tell what makes another machine."""
+"""A workflow stored as plain data behaves like the original; fingerprints change with its structure."""
 
 from __future__ import annotations
 
@@ -43,20 +43,24 @@ def test_a_stored_workflow_behaves_like_the_original(
     assert workflow_fingerprint(again) == workflow_fingerprint(definition)
     assert to_plain(again) == to_plain(definition)
 
-    one, other = start(definition, params), start(again, params)
+    session, session_again = start(definition, params), start(again, params)
     for _ in range(5):
-        assert one == other
-        assert guide(definition, one) == guide(again, other)
-        here = definition.get(one.step)
-        if here is None:
+        assert session == session_again
+        assert guide(definition, session) == guide(again, session_again)
+        current_step = definition.get(session.step)
+        if current_step is None:
             break
         report = Report(
-            data.draw(st.sampled_from(["ok", "fail", "skip", "iterate", "done"])), data.draw(facts_of(here))
+            data.draw(st.sampled_from(["ok", "fail", "skip", "iterate", "done"])),
+            data.draw(facts_of(current_step)),
         )
-        after = [attempt(each, session, report) for each, session in ((definition, one), (again, other))]
+        after = [
+            attempt(version, before, report)
+            for version, before in ((definition, session), (again, session_again))
+        ]
         assert after[0] == after[1]
         if not isinstance(after[0], str):
-            one, other = after
+            session, session_again = after
 
 
 def attempt(definition: Workflow, session: Any, report: Report) -> Any:
@@ -66,7 +70,7 @@ def attempt(definition: Workflow, session: Any, report: Report) -> Any:
         return error.code
 
 
-# --- prints
+# --- fingerprints
 
 
 def base(**parts: Any) -> Workflow:
@@ -103,7 +107,7 @@ def first_step(**parts: Any) -> StepDef:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changed",
     [
         linear("b", "a"),
         linear("a", "c"),
@@ -117,19 +121,19 @@ def first_step(**parts: Any) -> StepDef:
         workflow(first_step(rules=[("ok", None)]), step("b")),
     ],
 )
-def test_every_part_of_the_structure_counts(other: Workflow) -> None:
-    assert workflow_fingerprint(other) != workflow_fingerprint(linear("a", "b"))
+def test_every_part_of_the_structure_counts(changed: Workflow) -> None:
+    assert workflow_fingerprint(changed) != workflow_fingerprint(linear("a", "b"))
 
 
 def test_a_part_of_another_type_is_named() -> None:
-    kept = to_plain(workflow())
+    plain = to_plain(workflow())
 
     for wrong, where in (
-        ({**kept, "steps": [{}]}, "`steps.0.id` is missing"),
-        ({**kept, "steps": [7]}, "`steps.0` is not a mapping"),
-        ({**kept, "steps": [{"id": "a", "next": {"ok": 7}}]}, "`steps.0.next.ok` is not a text"),
-        ({**kept, "params": {"a": {"min": "x"}}}, "`params.a.min` is not a number"),
-        ({**kept, "of_tomorrow": 1}, "`of_tomorrow` is an unknown key"),
+        ({**plain, "steps": [{}]}, "`steps.0.id` is missing"),
+        ({**plain, "steps": [7]}, "`steps.0` is not a mapping"),
+        ({**plain, "steps": [{"id": "a", "next": {"ok": 7}}]}, "`steps.0.next.ok` is not a text"),
+        ({**plain, "params": {"a": {"min": "x"}}}, "`params.a.min` is not a number"),
+        ({**plain, "of_tomorrow": 1}, "`of_tomorrow` is an unknown key"),
     ):
         with pytest.raises(TypeError, match=re.escape(where)):
             from_plain(wrong)

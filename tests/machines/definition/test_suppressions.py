@@ -1,4 +1,4 @@
-"""Warnings that a file lets pass: only with a reason, only what is there, never an error."""
+"""Suppressed warnings: only with a reason, only if the warning exists, never an error."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def passed(code: str = "FR163", reason: str = "it is short", step: str | None = 
     return Suppression(code, reason, step, "workflow.yaml:9")
 
 
-def test_what_is_excepted_is_let_pass() -> None:
+def test_a_suppressed_warning_is_not_reported() -> None:
     assert without_suppressed([LOOP, OTHER, WRONG], [passed()]) == [WRONG]
     assert without_suppressed([LOOP, OTHER], [passed(step="look")]) == [OTHER]
     assert without_suppressed([LOOP], []) == [LOOP]
 
 
 @pytest.mark.parametrize(
-    ("exception", "what"),
+    ("suppression", "message"),
     [
         (passed("FR164"), "found no FR164 to suppress"),
         (passed(step="other"), "found no FR163 of step `other` to suppress"),
@@ -37,15 +37,15 @@ def test_what_is_excepted_is_let_pass() -> None:
         (passed("FR102"), "FR102 is an error and cannot be suppressed"),
     ],
 )
-def test_an_exception_without_effect_is_a_finding(exception: Suppression, what: str) -> None:
-    *kept, found = without_suppressed([LOOP, WRONG], [exception])
+def test_a_suppression_without_effect_is_a_finding(suppression: Suppression, message: str) -> None:
+    *remaining, finding = without_suppressed([LOOP, WRONG], [suppression])
 
-    assert kept == [LOOP, WRONG]
-    assert (found.code, found.severity, str(found.place)) == ("FR172", "warning", "workflow.yaml:9")
-    assert what in found.message
+    assert remaining == [LOOP, WRONG]
+    assert (finding.code, finding.severity, str(finding.place)) == ("FR172", "warning", "workflow.yaml:9")
+    assert message in finding.message
 
 
-def test_exceptions_are_read_from_comments() -> None:
+def test_suppressions_are_read_from_comments() -> None:
     first = b"import x\n# flow: ignore FR163 of look: it is short\n"
     text = first + b"x = 1  # flow: ignore FR164\n    #flow: ignore FR165\n"
 

@@ -1,4 +1,4 @@
-"""Rules that forbid tools: which uses meet them, which do not, and that none of them costs more than it should."""
+"""Rules that forbid tools: the uses that they match, the uses that they do not match, and their cost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from flowrail.machines.definition.tool_rules import LONGEST, ToolUse, forbidding, problem
 
 
-def use(tool: str, **given: object) -> ToolUse:
-    return ToolUse(tool, given, "/srv/project/src", "/srv/project", "/home/me")
+def use(tool: str, **arguments: object) -> ToolUse:
+    return ToolUse(tool, arguments, "/srv/project/src", "/srv/project", "/home/me")
 
 
 def bash(command: str) -> ToolUse:
@@ -161,8 +161,8 @@ def test_a_hostile_command_or_rule_is_judged_at_once() -> None:
     st.text(),
     st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.text()), max_size=3),
 )
-def test_anything_can_be_judged(text: str, given: dict[str, object]) -> None:
+def test_any_rule_and_use_can_be_compared(text: str, arguments: dict[str, object]) -> None:
     for tool in ("Bash", "Edit", "WebFetch", text):
         for rule in ("Bash(x*)", "Edit(x)", "WebFetch(domain:x)", f"{tool}(x)", text):
             forbidding([rule], use(tool, command=text, file_path=text.replace("\0", ""), url=text))
-            forbidding([rule], ToolUse(tool, given, "/", "/", "/"))
+            forbidding([rule], ToolUse(tool, arguments, "/", "/", "/"))

@@ -119,11 +119,11 @@ def test_an_annotation_may_be_named() -> None:
     )
     text = "from typing import Annotated\n" + text
 
-    found = read_python(text.encode(), "demo", "workflow.py")
+    loaded = read_python(text.encode(), "demo", "workflow.py")
 
-    assert found.findings == ()
-    assert found.definition.params == run_python(text.encode(), "demo", "workflow.py").params
-    assert found.definition.params["mode"].choices == ("a", "b")
+    assert loaded.findings == ()
+    assert loaded.definition.params == run_python(text.encode(), "demo", "workflow.py").params
+    assert loaded.definition.params["mode"].choices == ("a", "b")
 
 
 def test_instructions_that_are_three_dots_are_a_warning() -> None:
@@ -131,5 +131,5 @@ def test_instructions_that_are_three_dots_are_a_warning() -> None:
 
     workflow = run_python(text.encode(), "demo", "workflow.py")
 
-    found = [*check_workflow(workflow), *read(text)]
-    assert [(finding.code, finding.severity) for finding in found] == [("FR115", "warning")] * 2
+    findings = [*check_workflow(workflow), *read(text)]
+    assert [(finding.code, finding.severity) for finding in findings] == [("FR115", "warning")] * 2

@@ -41,7 +41,7 @@ def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
     )
 
 
-# --- what a file means
+# --- the meaning of a file
 
 FULL = """\
 # yaml-language-server: $schema=…
@@ -154,7 +154,7 @@ def test_a_text_is_in_a_named_file_or_in_the_folder_of_the_workflow() -> None:
     definition, findings, *_ = parsed(text, "dull/inner", text_folder="steps/inner")
 
     assert definition.steps[0].actions == ("Again.",)
-    assert [(each.code, each.step) for each in findings] == [("FR125", "look2")]
+    assert [(finding.code, finding.step) for finding in findings] == [("FR125", "look2")]
     assert "steps/inner/look2.md" in findings[0].message
 
 
@@ -187,7 +187,7 @@ steps:
 def test_ten_errors_are_reported_at_once_each_with_place_code_and_remedy() -> None:
     definition, findings, *_ = parsed(TEN)
 
-    assert sorted((each.code, str(each.place)) for each in findings) == [
+    assert sorted((finding.code, str(finding.place)) for finding in findings) == [
         ("FR101", "workflow.yaml:2"),
         ("FR102", "workflow.yaml:13"),
         ("FR106", "workflow.yaml:14"),
@@ -201,12 +201,12 @@ def test_ten_errors_are_reported_at_once_each_with_place_code_and_remedy() -> No
         ("FR130", "workflow.yaml:15"),
         ("FR130", "workflow.yaml:6"),
     ]
-    assert len({each.code for each in findings}) >= 10
-    assert all(each.severity == "error" and each.message and each.remedy for each in findings)
+    assert len({finding.code for finding in findings}) >= 10
+    assert all(finding.severity == "error" and finding.message and finding.remedy for finding in findings)
     assert len(definition.steps) == 4
 
 
-def one(step: str) -> str:
+def with_step(step: str) -> str:
     return f"name: dull\nsteps:\n  - {{id: look, title: Look, {step}}}\n"
 
 
@@ -219,22 +219,22 @@ def one(step: str) -> str:
         ("steps:\n  - {id: look, title: Look, next: {ok: null}}\n", "FR130", 1),
         ("name: dull\nsteps:\n  - look\n", "FR130", 3),
         ("name: dull\nsteps:\n  - {title: A, next: {ok: null}}\n", "FR130", 3),
-        (one("next: {ok: 5, fail: null}"), "FR130", 3),
-        (one("next: [ok]"), "FR130", 3),
-        (one("limit: '5', next: {ok: null}"), "FR130", 3),
-        (one("when: 5, next: {ok: null}"), "FR130", 3),
-        (one("rules: [ok], next: {ok: null}"), "FR130", 3),
-        (one("rules: [{if: a}], next: {ok: null}"), "FR130", 3),
-        (one("reports: {x: {type: text}}, next: {ok: null}"), "FR122", 3),
-        (one("reports: {x: text}, next: {ok: null}"), "FR130", 3),
-        (one("reports: {x: {min_length: -1}}, next: {ok: null}"), "FR122", 3),
-        (one("variants: [{text: steps/again.md}], next: {ok: null}"), "FR130", 3),
-        (one("variants: [{when: visit > 1, text: steps/no.md}], next: {ok: null}"), "FR125", 3),
-        (one("text: 5, next: {ok: null}"), "FR130", 3),
+        (with_step("next: {ok: 5, fail: null}"), "FR130", 3),
+        (with_step("next: [ok]"), "FR130", 3),
+        (with_step("limit: '5', next: {ok: null}"), "FR130", 3),
+        (with_step("when: 5, next: {ok: null}"), "FR130", 3),
+        (with_step("rules: [ok], next: {ok: null}"), "FR130", 3),
+        (with_step("rules: [{if: a}], next: {ok: null}"), "FR130", 3),
+        (with_step("reports: {x: {type: text}}, next: {ok: null}"), "FR122", 3),
+        (with_step("reports: {x: text}, next: {ok: null}"), "FR130", 3),
+        (with_step("reports: {x: {min_length: -1}}, next: {ok: null}"), "FR122", 3),
+        (with_step("variants: [{text: steps/again.md}], next: {ok: null}"), "FR130", 3),
+        (with_step("variants: [{when: visit > 1, text: steps/no.md}], next: {ok: null}"), "FR125", 3),
+        (with_step("text: 5, next: {ok: null}"), "FR130", 3),
     ],
 )
 def test_an_error_is_reported_once_with_its_line(text: str, code: str, line: int) -> None:
-    assert [(each.code, each.place.line) for each in parsed(text).findings] == [(code, line)]
+    assert [(finding.code, finding.place.line) for finding in parsed(text).findings] == [(code, line)]
 
 
 def test_a_misspelt_step_id_is_one_finding() -> None:
@@ -254,12 +254,12 @@ steps:
 
 
 @given(PLAIN_DATA)
-def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
+def test_any_file_content_is_read_or_has_findings(data: object) -> None:
     result = read_data(
         data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text
     )
 
-    assert all(each.severity == "error" for each in result.findings)
+    assert all(finding.severity == "error" for finding in result.findings)
     assert result.findings
 
 
@@ -285,7 +285,7 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 
 
 @given(STEPS, st.dictionaries(st.sampled_from(["entry", "params", "description", "name"]), PARTS))
-def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
+def test_any_steps_are_read_or_have_findings(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 
     read_data(data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text)
@@ -302,9 +302,15 @@ def test_the_schema_knows_every_key_and_refuses_others() -> None:
     assert schema["additionalProperties"] is False
     assert {"name", "description", "entry", "params", "steps"} <= set(schema["properties"])
     assert set(schema["required"]) == {"name", "steps"}
-    here = schema["$defs"]["StepDef"]
-    assert set(KEYS) <= set(here["properties"])
-    assert here["required"] == ["id", "next"]
-    assert set(here["properties"]["next"]["properties"]) == {"ok", "fail", "skip", "iterate", "_default"}
+    step_schema = schema["$defs"]["StepDef"]
+    assert set(KEYS) <= set(step_schema["properties"])
+    assert step_schema["required"] == ["id", "next"]
+    assert set(step_schema["properties"]["next"]["properties"]) == {
+        "ok",
+        "fail",
+        "skip",
+        "iterate",
+        "_default",
+    }
     assert schema["$defs"]["Rule"]["properties"]["outcome"]["enum"] == ["ok", "fail", "skip", "iterate"]
     assert "if" in schema["$defs"]["Rule"]["properties"]

@@ -1,4 +1,4 @@
-"""Workflows in Python: run from the bytes that were looked at, or found in a package without importing it."""
+"""Workflows in Python: run from the bytes that were approved, or found in a package without importing it."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def test_a_file_that_leaves_no_workflow_is_told_in_one_line(text: str, message: 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return the folder of a package called `the_skills`, forgotten afterwards."""
-    made = tmp_path / "path" / "the_skills"
-    made.mkdir(parents=True)
-    monkeypatch.syspath_prepend(str(made.parent))
+    folder = tmp_path / "path" / "the_skills"
+    folder.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(folder.parent))
     monkeypatch.setattr(packages, "_registered", {})
-    yield made
-    for name in [each for each in sys.modules if each.partition(".")[0] == "the_skills"]:
+    yield folder
+    for name in [module for module in sys.modules if module.partition(".")[0] == "the_skills"]:
         del sys.modules[name]
 
 
@@ -107,16 +107,16 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
     put(package, "not a module/x.py", f"{HEAD}WORKFLOW = Workflow('hidden', {ONE})")
     put(package, "__pycache__/x.py", f"{HEAD}WORKFLOW = Workflow('cached', {ONE})")
 
-    found = discover_workflows("the_skills")
+    workflows = discover_workflows("the_skills")
 
-    assert sorted(found) == ["broken", "first", "fourth", "second", "third"]
-    assert len(found) == 5
-    assert found.skipped == {}
-    assert found.place("third") == WorkflowPlace(
+    assert sorted(workflows) == ["broken", "first", "fourth", "second", "third"]
+    assert len(workflows) == 5
+    assert workflows.skipped == {}
+    assert workflows.place("third") == WorkflowPlace(
         "the_skills.deep.er.three", str(package / "deep/er/three.py")
     )
-    assert not any(imported(each) for each in ("one", "deep", "broken"))
-    assert (found["first"].name, found["fourth"].name) == ("first", "fourth")
+    assert not any(imported(module) for module in ("one", "deep", "broken"))
+    assert (workflows["first"].name, workflows["fourth"].name) == ("first", "fourth")
     assert imported("one")
     assert not imported("deep")
 
@@ -133,23 +133,23 @@ def test_a_broken_or_repeated_module_never_hides_another(package: Path) -> None:
     put(package, "large.py", "#" * (limits.PYTHON_BYTES + 1))
     second = put(package, "zzz.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
 
-    found = discover_workflows("the_skills")
+    workflows = discover_workflows("the_skills")
 
-    assert found["fine"].total_steps == 1
-    assert set(found.skipped) == {str(package / "syntax.py"), str(package / "large.py"), str(second)}
-    assert found.skipped[str(second)] == f"defines `fine`, which {package / 'fine.py'} defines already"
-    assert "is no Python" in found.skipped[str(package / "syntax.py")]
+    assert workflows["fine"].total_steps == 1
+    assert set(workflows.skipped) == {str(package / "syntax.py"), str(package / "large.py"), str(second)}
+    assert workflows.skipped[str(second)] == f"defines `fine`, which {package / 'fine.py'} defines already"
+    assert "is no Python" in workflows.skipped[str(package / "syntax.py")]
     for name, message in {
         "broken": "raised RuntimeError: not today",
         "leaving": "raised SystemExit",
         "changing": "is something else, not the workflow",
     }.items():
         with pytest.raises(BrokenModuleError, match=message):
-            found[name]
+            workflows[name]
 
 
 @pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder", "", ".x"])
-def test_what_is_no_package_is_refused(name: str) -> None:
+def test_an_unknown_package_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="there is no package"):
         discover_workflows(name)
 
@@ -159,18 +159,18 @@ def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) 
     mine = linear("a", name="mine")
 
     assert register_workflow(mine) is register_workflow(mine)
-    found = discover_workflows("the_skills")
+    workflows = discover_workflows("the_skills")
 
-    assert list(found) == ["first", "mine"]
-    assert len(found) == 2
-    assert found["mine"] is registered("mine") is mine
+    assert list(workflows) == ["first", "mine"]
+    assert len(workflows) == 2
+    assert workflows["mine"] is registered("mine") is mine
     with pytest.raises(UsageError, match="another workflow `mine` is registered"):
         register_workflow(linear("b", name="mine"))
     with pytest.raises(UsageError) as caught:
         registered("mime")
     assert str(caught.value.hint) == "did you mean `mine`?"
     with pytest.raises(KeyError):
-        found["nobody"]
+        workflows["unknown"]
 
 
 # --- old scripts
@@ -190,7 +190,7 @@ def test_an_old_script_becomes_a_linear_workflow() -> None:
             return 5
 
     workflow = main.workflow  # type: ignore[attr-defined]
-    assert [(each.id, each.title, each.actions, dict(each.next)) for each in workflow.steps] == [
+    assert [(step.id, step.title, step.actions, dict(step.next)) for step in workflow.steps] == [
         ("step1", "First", ("Do this.",), {"ok": "step2"}),
         ("step2", "Second", ("Do that.",), {"ok": None}),
     ]

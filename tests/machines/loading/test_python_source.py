@@ -1,4 +1,4 @@
-"""Python is read as text: what is read is what running it gives, and nothing is run or guessed."""
+"""Python is read as text: the result is the same as when the file runs, and nothing is run or guessed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def running(text: str, address: str = "dull") -> Workflow:
     return run_python(text.encode(), address, "/nowhere/workflow.py")
 
 
-# --- what is read is what running gives
+# --- reading gives the same as running
 
 
 def written(definition: Workflow, draw: Any) -> str:
-    """Return a file that defines *definition*, spelled in one of many ways."""
+    """Return a file that defines *definition*, in one of many spellings."""
     constants: list[str] = []
 
     def spelled(value: Any) -> str:
@@ -45,19 +45,21 @@ def written(definition: Workflow, draw: Any) -> str:
             return f"C{len(constants) - 1}"
         return code
 
-    def arg(each: Arg) -> str:
-        bounds = f"required={each.required}, min={each.min}, max={each.max}"
-        return f"Arg(type={each.kind!r}, choices={each.choices!r}, {bounds})"
+    def arg(declared: Arg) -> str:
+        bounds = f"required={declared.required}, min={declared.min}, max={declared.max}"
+        return f"Arg(type={declared.kind!r}, choices={declared.choices!r}, {bounds})"
 
-    def step_def(each: StepDef) -> str:
-        ways = ", ".join(f"{spelled(outcome)}: {spelled(target)}" for outcome, target in each.next.items())
-        rules = ", ".join(f"Rule({rule.outcome!r}, {spelled(rule.when)})" for rule in each.rules)
-        reports = ", ".join(f"{name!r}: {arg(fact)}" for name, fact in each.reports.items())
-        parts = [spelled(each.id), f"title={spelled(each.title)}", f"actions=[{spelled(each.actions[0])}]"]  # type: ignore[index]
-        parts += [f"next={{{ways}}}", f"when={spelled(each.when)}", f"limit={spelled(each.limit)}"]
+    def step_def(step: StepDef) -> str:
+        transitions = ", ".join(
+            f"{spelled(outcome)}: {spelled(target)}" for outcome, target in step.next.items()
+        )
+        rules = ", ".join(f"Rule({rule.outcome!r}, {spelled(rule.when)})" for rule in step.rules)
+        reports = ", ".join(f"{name!r}: {arg(fact)}" for name, fact in step.reports.items())
+        parts = [spelled(step.id), f"title={spelled(step.title)}", f"actions=[{spelled(step.actions[0])}]"]  # type: ignore[index]
+        parts += [f"next={{{transitions}}}", f"when={spelled(step.when)}", f"limit={spelled(step.limit)}"]
         return f"StepDef({', '.join(parts)}, rules=[{rules}], reports={{{reports}}})"
 
-    steps = ",\n    ".join(step_def(each) for each in definition.steps)
+    steps = ",\n    ".join(step_def(step) for step in definition.steps)
     params = "{'mode': Arg(choices=('quick', 'full'), default='full')}"
     call = f"WORKFLOW = Workflow({spelled(definition.name)}, {steps}, description='D', params={params})"
     return HEAD + "\n".join([*constants, call])
@@ -65,14 +67,14 @@ def written(definition: Workflow, draw: Any) -> str:
 
 @given(workflows(functions=False), st.data())
 @settings(max_examples=30)
-def test_what_is_read_is_what_running_the_file_gives(definition: Workflow, data: st.DataObject) -> None:
+def test_reading_a_file_gives_the_same_as_running_it(definition: Workflow, data: st.DataObject) -> None:
     text = written(definition, data.draw)
 
-    got, findings = read(text, definition.name)
+    parsed, findings = read(text, definition.name)
 
     assert findings == ()
-    assert to_plain(got) == to_plain(running(text, definition.name))
-    assert to_plain(got) == {**to_plain(definition), "description": "D"}
+    assert to_plain(parsed) == to_plain(running(text, definition.name))
+    assert to_plain(parsed) == {**to_plain(definition), "description": "D"}
 
 
 def test_work_questions_and_gates_are_read() -> None:
@@ -90,14 +92,14 @@ WORKFLOW = Workflow(
     resources={"map": "The map."},
 )
 """
-    got, findings = read(text)
+    parsed, findings = read(text)
     ran = running(text)
 
-    assert [each for each in findings if each.severity == "error"] == []
-    assert got.steps == ran.steps
-    assert got.resources == ran.resources == {"map": "The map."}
-    assert got.steps[0].dispatch == ran.steps[0].dispatch
-    assert to_plain(got) == to_plain(ran)
+    assert [finding for finding in findings if finding.severity == "error"] == []
+    assert parsed.steps == ran.steps
+    assert parsed.resources == ran.resources == {"map": "The map."}
+    assert parsed.steps[0].dispatch == ran.steps[0].dispatch
+    assert to_plain(parsed) == to_plain(ran)
 
 
 def test_functions_are_marked_and_never_called() -> None:
@@ -111,13 +113,13 @@ WORKFLOW = Workflow(
     StepDef("a", title=title, actions=lambda ctx: 1 / 0, handler=look, when=None, next={{"ok": None}}),
 )
 """
-    got, findings = read(text)
+    parsed, findings = read(text)
 
-    here = got.steps[0]
+    first_step = parsed.steps[0]
     assert findings == ()
-    assert all(callable(part) for part in (here.title, here.actions, here.handler))
-    assert here.decides
-    handler: Any = here.handler
+    assert all(callable(part) for part in (first_step.title, first_step.actions, first_step.handler))
+    assert first_step.decides
+    handler: Any = first_step.handler
     assert handler.__qualname__ == "look"
     with pytest.raises(TypeError, match="look was read, not loaded"):
         handler(None)
@@ -142,31 +144,31 @@ WORKFLOW = Workflow(
 """
 
 
-def test_what_a_handler_declares_is_read_as_running_the_file_gives_it() -> None:
+def test_the_declarations_of_a_handler_are_read_as_running_the_file_gives_them() -> None:
     text = DECLARING.replace("NOTE", "decide").replace(
         'Literal[Outcome.OK, "fail"]', 'tuple[Literal["ok"], dict]'
     )
 
-    got, findings = read(text)
+    parsed, findings = read(text)
 
     assert findings == ()
-    assert dict(got.params) == dict(running(text.replace("choices=open", "choices=tuple")).params)
+    assert dict(parsed.params) == dict(running(text.replace("choices=open", "choices=tuple")).params)
 
 
-def test_what_is_wrong_with_what_a_handler_declares_is_found_in_its_line() -> None:
+def test_a_wrong_declaration_of_a_handler_is_found_in_its_line() -> None:
     text = (
         DECLARING.replace("NOTE", "note")
         .replace('= "full"', '= "fast"')
         .replace('"fail": None', '"skip": None')
     )
 
-    found = read(text)[1]
+    findings = read(text)[1]
 
     lines = text.splitlines()
-    said = [(each.code, lines[each.place.line - 1].strip()[:6]) for each in found]
+    lines_found = [(finding.code, lines[finding.place.line - 1].strip()[:6]) for finding in findings]
     unread = [("FR190", "def no"), ("FR190", "def no")]
-    assert said == [("FR122", "mode: "), *unread, ("FR110", "StepDe")]
-    assert [each.message for each in found[1:3]] == [
+    assert lines_found == [("FR122", "mode: "), *unread, ("FR110", "StepDe")]
+    assert [finding.message for finding in findings[1:3]] == [
         "what `odd` takes is computed, not read",
         "what `text` takes is computed, not read",
     ]
@@ -252,19 +254,19 @@ def test_a_name_that_is_bound_more_than_once_is_not_read(more: str) -> None:
         f"TITLE = 'A'\n{more}\nWORKFLOW = Workflow('dull', StepDef('a', TITLE, 'Do.', next={{'ok': None}}))"
     )
 
-    got, findings = read(text)
+    parsed, findings = read(text)
 
-    assert [each.code for each in findings] == ["FR190"]
-    assert got.steps[0].title == ""
+    assert [finding.code for finding in findings] == ["FR190"]
+    assert parsed.steps[0].title == ""
 
 
-def test_the_rest_is_read_where_something_is_computed() -> None:
+def test_the_rest_is_read_if_a_part_is_computed() -> None:
     last = "StepDef('c', title=t(), next={'ok': None})"
 
-    got, findings = read(f"WORKFLOW = Workflow('dull', {ONE}, make('b'), {last}, description=d())")
+    parsed, findings = read(f"WORKFLOW = Workflow('dull', {ONE}, make('b'), {last}, description=d())")
 
-    assert [each.id for each in got.steps] == ["a", "c"]
-    assert {each.code for each in findings} == {"FR190"}
+    assert [step.id for step in parsed.steps] == ["a", "c"]
+    assert {finding.code for finding in findings} == {"FR190"}
     assert len(findings) == 3
 
 
@@ -276,7 +278,7 @@ LITERALS = st.recursive(
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
-        st.lists(inner, max_size=3).map(lambda items: f"({''.join(f'{each}, ' for each in items)})"),
+        st.lists(inner, max_size=3).map(lambda items: f"({''.join(f'{item}, ' for item in items)})"),
         st.lists(st.tuples(inner, inner), max_size=3).map(
             lambda items: "{" + ", ".join(f"{key}: {value}" for key, value in items) + "}"
         ),
@@ -297,14 +299,14 @@ OPTIONS = st.sampled_from(["entry_point", "description", "params", "name"])
     st.dictionaries(OPTIONS, LITERALS, max_size=2),
     LITERALS,
 )
-def test_whatever_stands_in_a_file_is_read_or_named(
+def test_any_content_of_a_file_is_read_or_has_a_finding(
     parts: dict[str, str], options: dict[str, str], name: str
 ) -> None:
-    one = "".join(f", {key}={value}" for key, value in parts.items())
+    arguments = "".join(f", {key}={value}" for key, value in parts.items())
     more = "".join(f", {key}={value}" for key, value in options.items())
-    text = f"{HEAD}\nWORKFLOW = Workflow({name}, StepDef('a'{one}){more})"
+    text = f"{HEAD}\nWORKFLOW = Workflow({name}, StepDef('a'{arguments}){more})"
 
-    got, findings = read(text)
+    parsed, findings = read(text)
 
     for finding in findings:
         assert finding.place
@@ -313,7 +315,7 @@ def test_whatever_stands_in_a_file_is_read_or_named(
             ran = running(text)
         except NotLoadedError:
             return
-        assert got.steps == ran.steps
+        assert parsed.steps == ran.steps
 
 
 def test_only_utf_8_is_read() -> None:

@@ -1,4 +1,4 @@
-"""How a step quotes what lies beside it: five ways, and none that leads outside."""
+"""How a step quotes the files beside it: five methods, and no access to files outside."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def resources(tmp_path: Path) -> FolderResources:
     )
 
 
-def test_there_are_five_ways(resources: FolderResources) -> None:
+def test_there_are_five_methods(resources: FolderResources) -> None:
     provider: ResourceProvider = resources
 
     assert isinstance(resources, ResourceProvider)
@@ -53,7 +53,7 @@ def test_there_are_five_ways(resources: FolderResources) -> None:
 @pytest.mark.parametrize(
     "name", ["severty", "../secret", "/etc/passwd", "", ".hidden", "a/b", "notes.txt", "x\0y", "x" * 500]
 )
-def test_what_is_not_there_is_refused_with_what_is(resources: FolderResources, name: str) -> None:
+def test_an_unknown_name_is_refused_with_the_known_names(resources: FolderResources, name: str) -> None:
     with pytest.raises(UnknownResourceError) as caught:
         resources.get_convention(name)
 
@@ -95,13 +95,13 @@ from flowrail import Outcome, StepDef, Workflow
 
 
 def look(ctx):
-    found = ctx.resources
+    resources = ctx.resources
     return [
-        found.get_convention("severity"),
-        found.get_resource("plan-format"),
-        found.read_file("src/main.py"),
-        found.get_workflow("small").description,
-        found.get_step("small", "second").name,
+        resources.get_convention("severity"),
+        resources.get_resource("plan-format"),
+        resources.read_file("src/main.py"),
+        resources.get_workflow("small").description,
+        resources.get_step("small", "second").name,
     ]
 
 
@@ -125,7 +125,7 @@ def put_reading() -> Path:
     return put_skill("reading", READING, where=home_skills(), file="workflow.py", texts=texts)
 
 
-def test_functions_read_what_the_skill_quotes() -> None:
+def test_functions_read_the_resources_of_the_skill() -> None:
     put_reading()
 
     begun = told("step", "reading")
@@ -201,7 +201,7 @@ def test_a_python_skill_without_the_text_of_a_step_or_a_resource_has_findings() 
 
 
 def test_a_text_function_quotes_resources_with_a_fence() -> None:
-    text = READING.replace("found = ctx.resources", 'return "```flow:resource\\nplan-format\\n```"')
+    text = READING.replace("resources = ctx.resources", 'return "```flow:resource\\nplan-format\\n```"')
     texts = {"resources/plan-format.md": "the plan"}
     put_skill("reading", text, where=home_skills(), file="workflow.py", texts=texts)
 

@@ -34,56 +34,56 @@ WORKFLOW = Workflow("a-skill", StepDef("look", title="Look", actions=["Look."], 
 
 def folder(root: Path, files: dict[str, str | bytes] | None = None, *, name: str = "a-skill") -> Path:
     """Write a skill of two steps, with *files* added or replaced."""
-    made = root / name
+    skill = root / name
     for path, text in {"workflow.yaml": YAML, **TEXTS, **(files or {})}.items():
-        file = made / path
+        file = skill / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else dedent(text).encode())
-    return made
+    return skill
 
 
-def entry(made: Path, name: str = "a-skill") -> WorkflowFile:
-    file = entry_file(str(made), name)
+def entry(skill: Path, name: str = "a-skill") -> WorkflowFile:
+    file = entry_file(str(skill), name)
     assert file is not None
     return file
 
 
-def loaded(made: Path) -> LoadedWorkflow:
-    return read(entry(made))
+def loaded(skill: Path) -> LoadedWorkflow:
+    return read(entry(skill))
 
 
-# --- which workflows there are
+# --- the workflows of a folder
 
 
-def test_named_workflows_stand_beside_the_entry_one(tmp_path: Path) -> None:
-    made = folder(
+def test_named_workflows_are_beside_the_entry_workflow(tmp_path: Path) -> None:
+    skill = folder(
         tmp_path, {"workflows/look.yaml": YAML, "workflows/ask.yaml": YAML, "workflows/notes.txt": ""}
     )
 
-    files = named_files(str(made), "a-skill")
+    files = named_files(str(skill), "a-skill")
 
-    assert [(each.address, each.path, each.text_folder) for each in files] == [
+    assert [(file.address, file.path, file.text_folder) for file in files] == [
         ("a-skill/ask", "workflows/ask.yaml", "steps/ask"),
         ("a-skill/look", "workflows/look.yaml", "steps/look"),
     ]
     assert named_files(str(tmp_path), "a-skill") == []
-    assert find_file(str(made), "a-skill") == entry(made)
-    assert find_file(str(made), "a-skill/look") == files[1]
-    assert find_file(str(made), "a-skill/none") is None
+    assert find_file(str(skill), "a-skill") == entry(skill)
+    assert find_file(str(skill), "a-skill/look") == files[1]
+    assert find_file(str(skill), "a-skill/none") is None
 
 
 # --- reading
 
 
 def test_a_snapshot_is_read_without_looking_at_the_disk_again(tmp_path: Path) -> None:
-    made = folder(tmp_path)
+    skill = folder(tmp_path)
     contents = {"workflow.yaml": YAML.encode(), "steps/look.md": b"Snapshot."}
 
-    got = read(entry(made), contents)
+    result = read(entry(skill), contents)
 
-    assert got.definition.steps[0].actions == ("Snapshot.",)
-    assert [(each.code, each.step) for each in got.findings] == [("FR125", "last")]
-    assert "does not exist" in got.findings[0].message
+    assert result.definition.steps[0].actions == ("Snapshot.",)
+    assert [(finding.code, finding.step) for finding in result.findings] == [("FR125", "last")]
+    assert "does not exist" in result.findings[0].message
 
 
 # --- nothing outside
@@ -115,49 +115,49 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "look.md").write_text("secret")
-    one, other = folder(tmp_path, name="one"), folder(tmp_path, name="other")
-    (one / "steps/look.md").unlink()
-    (one / "steps/look.md").symlink_to(outside / "look.md")
+    file_link, folder_link = folder(tmp_path, name="one"), folder(tmp_path, name="other")
+    (file_link / "steps/look.md").unlink()
+    (file_link / "steps/look.md").symlink_to(outside / "look.md")
     for path in ("look.md", "last.md"):
-        (other / "steps" / path).unlink()
-    (other / "steps").rmdir()
-    (other / "steps").symlink_to(outside)
+        (folder_link / "steps" / path).unlink()
+    (folder_link / "steps").rmdir()
+    (folder_link / "steps").symlink_to(outside)
 
-    found = [
+    findings = [
         [
-            (each.code, each.step)
-            for each in read(WorkflowFile("a-skill", str(made), "workflow.yaml", "steps")).findings
+            (finding.code, finding.step)
+            for finding in read(WorkflowFile("a-skill", str(skill), "workflow.yaml", "steps")).findings
         ]
-        for made in (one, other)
+        for skill in (file_link, folder_link)
     ]
 
-    assert found == [[("FR125", "look")], [("FR125", "look"), ("FR125", "last")]]
+    assert findings == [[("FR125", "look")], [("FR125", "look"), ("FR125", "last")]]
 
 
 # --- Python
 
 
 def test_the_bytes_that_were_looked_at_are_run_and_not_those_on_the_disk(tmp_path: Path) -> None:
-    made = tmp_path / "a-skill"
-    made.mkdir()
-    (made / "workflow.py").write_text("raise SystemExit")
+    skill = tmp_path / "a-skill"
+    skill.mkdir()
+    (skill / "workflow.py").write_text("raise SystemExit")
     contents = {"workflow.py": PYTHON.encode()}
 
-    assert run(entry(made), contents).definition.total_steps == 1
-    assert read(entry(made), contents).definition.total_steps == 1
+    assert run(entry(skill), contents).definition.total_steps == 1
+    assert read(entry(skill), contents).definition.total_steps == 1
     with pytest.raises(NotLoadedError):
-        run(entry(made))
+        run(entry(skill))
 
 
 def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
     quoting = "Look.\n\n```flow:resource\nformat\nnowhere\n../../other\n```\n"
-    made = folder(tmp_path, {"steps/look.md": quoting, "resources/format.md": "The format.\n"})
+    skill = folder(tmp_path, {"steps/look.md": quoting, "resources/format.md": "The format.\n"})
 
-    got = loaded(made)
+    result = loaded(skill)
 
-    assert got.definition.resources == {"format": "The format."}
-    assert "resources/format.md" in got.files
-    assert [(each.code, str(each.place)) for each in got.findings if each.code == "FR127"] == [
+    assert result.definition.resources == {"format": "The format."}
+    assert "resources/format.md" in result.files
+    assert [(finding.code, str(finding.place)) for finding in result.findings if finding.code == "FR127"] == [
         ("FR127", "steps/look.md:5"),
         ("FR127", "steps/look.md:6"),
     ]
