@@ -33,8 +33,8 @@ def to_mermaid(subject: Workflow | RecordedSession) -> str:
 
 def to_svg(subject: Workflow | RecordedSession) -> str:
     """Return a workflow, or a session with its path through its workflow, as an SVG document."""
-    drawn = _picture(subject)
-    return svg.render(drawn, name=f"flow-{drawn.name.replace('/', '-')}")
+    shown = _picture(subject)
+    return svg.render(shown, name=f"flow-{shown.name.replace('/', '-')}")
 
 
 def _picture(subject: Workflow | RecordedSession) -> Picture:

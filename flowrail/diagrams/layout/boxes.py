@@ -46,17 +46,17 @@ def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
         return Box(2 * MARK, 2 * MARK, (node.title,), ())
     title = balanced(node.heading, TITLE, WIDEST, rows=3, bold=True)
     notes = [row for note in picture.notes(node) for row in balanced(note, NOTE, WIDEST, rows=2)]
-    text = max(
+    text_width = max(
         [width(row, TITLE, bold=True) for row in title] + [width(row, NOTE) for row in notes], default=0.0
     )
-    wide = max(NARROWEST, text + 28 + 2 * _SIDES.get(node.kind, 0.0))
-    high = (
+    box_width = max(NARROWEST, text_width + 28 + 2 * _SIDES.get(node.kind, 0.0))
+    box_height = (
         22
         + (STACK if node.kind is NodeKind.AGENTS else 0)
         + TITLE_ROW * len(title)
         + (NOTE_ROW * len(notes) + 3 if notes else 0)
     )
-    return Box(round(wide, 1), round(max(high, 22.0 * ports + 8), 1), tuple(title), tuple(notes))
+    return Box(round(box_width, 1), round(max(box_height, 22.0 * ports + 8), 1), tuple(title), tuple(notes))
 
 
 def inset(kind: NodeKind, box: Box, down: float) -> float:

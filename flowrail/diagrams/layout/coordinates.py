@@ -25,12 +25,12 @@ def coordinates(
     """Return the x of every vertex; *bends* says which are points of lines."""
     x = [0.0] * len(above)
     offsets = [_offsets(row, room) for row in rows]
-    for row, far in zip(rows, offsets, strict=True):
-        for vertex, offset in zip(row, far, strict=True):
-            x[vertex] = offset - far[-1] / 2
-    for turn in range(ROUNDS):
-        neighbours = above if turn % 2 == 0 else below
-        order = range(len(rows)) if turn % 2 == 0 else range(len(rows) - 1, -1, -1)
+    for row, row_offsets in zip(rows, offsets, strict=True):
+        for vertex, offset in zip(row, row_offsets, strict=True):
+            x[vertex] = offset - row_offsets[-1] / 2
+    for round_number in range(ROUNDS):
+        neighbours = above if round_number % 2 == 0 else below
+        order = range(len(rows)) if round_number % 2 == 0 else range(len(rows) - 1, -1, -1)
         for index in order:
             _set_row(rows[index], offsets[index], neighbours, bends, x)
     return x

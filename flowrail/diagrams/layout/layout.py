@@ -102,26 +102,30 @@ class _Drawing:
         """Return the finished layout."""
         self._set_rows()
         self._set_left_edge()
-        outer = max(
+        right_edge = max(
             (self.x[at] + vertex.right for at, vertex in enumerate(self.layers.vertices)), default=0.0
         )
         lines: dict[int, RoutedLine] = {}
-        touch = self._ports()
+        ports_x = self._ports()
         for number, chain in self.layers.chains.items():
-            lines[number] = self._forward_line(number, chain, touch[number, True], touch[number, False])
+            lines[number] = self._forward_line(number, chain, ports_x[number, True], ports_x[number, False])
         for number in self.layers.loops:
             lines[number] = self._loop(number)
-        lane = self._lanes()
+        lane_of = self._lanes()
         for number in self.layers.backs:
-            lines[number] = self._backward_line(number, outer + LANE * (1 + lane[number]))
-        wide = outer + (LANE * (2 + max(lane.values())) if lane else 0.0) + MARGIN
-        high = (self.bands[-1].bottom if self._ends_in_band() else self.bottom[-1]) if self.bottom else 0.0
+            lines[number] = self._backward_line(number, right_edge + LANE * (1 + lane_of[number]))
+        total_width = right_edge + (LANE * (2 + max(lane_of.values())) if lane_of else 0.0) + MARGIN
+        total_height = (
+            (self.bands[-1].bottom if self._ends_in_band() else self.bottom[-1]) if self.bottom else 0.0
+        )
         nodes = tuple(
             PlacedNode(round(self.x[at], 1), round(self._y(at), 1), box)
             for at, box in enumerate(self.layers.boxes)
         )
         ordered_lines = tuple(lines[number] for number in range(len(self.picture.arrows)))
-        return Layout(round(wide, 1), round(high + MARGIN, 1), nodes, ordered_lines, tuple(self.bands))
+        return Layout(
+            round(total_width, 1), round(total_height + MARGIN, 1), nodes, ordered_lines, tuple(self.bands)
+        )
 
     def _room(self, left: int, right: int) -> float:
         left_vertex, right_vertex = self.layers.vertices[left], self.layers.vertices[right]
@@ -136,12 +140,12 @@ class _Drawing:
         y = MARGIN
         firsts = {2 * first: title for title, first, _ in self.layers.spans if title is not None}
         lasts = {2 * last for title, _, last in self.layers.spans if title is not None}
-        opened = 0.0
+        band_top = 0.0
         for number, row in enumerate(self.rows):
             if number:
                 y += self._gap(number)
             if number in firsts:
-                opened, y = y, y + STRIP
+                band_top, y = y, y + STRIP
             y += TRACK * len(self._entering(number))
             height = max((self.layers.vertices[at].height for at in row), default=0.0)
             self.top.append(round(y, 1))
@@ -150,14 +154,14 @@ class _Drawing:
             if number in lasts:
                 y += 12
                 title = next(t for t, _, last in self.layers.spans if 2 * last == number and t is not None)
-                self.bands.append(Band(title, round(opened, 1), round(y, 1)))
+                self.bands.append(Band(title, round(band_top, 1), round(y, 1)))
 
     def _gap(self, number: int) -> float:
         """Return the gap above a row; lines that go far sideways need more."""
-        aside = max(
+        sideways = max(
             (abs(self.x[upper] - self.x[lower]) for upper, lower in self._steps_into(number)), default=0.0
         )
-        return (12.0 if number % 2 else 18.0) + min(40.0, aside * 0.11)
+        return (12.0 if number % 2 else 18.0) + min(40.0, sideways * 0.11)
 
     def _steps_into(self, row: int) -> Iterator[tuple[int, int]]:
         """Yield the pairs of vertices between a row and the row above it."""
@@ -211,8 +215,10 @@ class _Drawing:
         points[1] = (start, points[1][1])
         points[-2] = (end, points[-2][1])
         points[-1] = (end, self._y(chain[-1]) - last_box.height / 2)
-        text, wide = self.layers.labels[number]
-        label = Label(*_rounded_point(self.x[chain[1]], self._y(chain[1])), wide, text) if text else None
+        text, label_width = self.layers.labels[number]
+        label = (
+            Label(*_rounded_point(self.x[chain[1]], self._y(chain[1])), label_width, text) if text else None
+        )
         return RoutedLine(curve(points), label)
 
     def _ports(self) -> dict[tuple[int, bool], float]:
@@ -234,9 +240,11 @@ class _Drawing:
         leaves, enters = self._side(at, number, leaves=True), self._side(at, number, leaves=False)
         right, back = self._right(at, leaves), self._right(at, enters)
         out = max(right, back) + LOOP
-        text, wide = self.layers.labels[number]
+        text, label_width = self.layers.labels[number]
         label = (
-            Label(*_rounded_point(out + wide / 2 + 5, (leaves + enters) / 2), wide, text) if text else None
+            Label(*_rounded_point(out + label_width / 2 + 5, (leaves + enters) / 2), label_width, text)
+            if text
+            else None
         )
         return RoutedLine(rounded([(right, leaves), (out, leaves), (out, enters), (back, enters)]), label)
 
@@ -251,11 +259,13 @@ class _Drawing:
         source, target = self.ends[number]
         leaves = self._side(source, number, leaves=True)
         right = self._right(source, leaves)
-        text, wide = self.layers.labels[number]
+        text, label_width = self.layers.labels[number]
         label = (
             Label(
-                *_rounded_point(self.x[source] + self.layers.boxes[source].width / 2 + 10 + wide / 2, leaves),
-                wide,
+                *_rounded_point(
+                    self.x[source] + self.layers.boxes[source].width / 2 + 10 + label_width / 2, leaves
+                ),
+                label_width,
                 text,
             )
             if text
@@ -266,9 +276,9 @@ class _Drawing:
             points.append((lane, leaves))
         else:
             row = self.layers.vertices[source].row
-            aside = self.x[source] + self.layers.vertices[source].right - 4
+            right_side = self.x[source] + self.layers.vertices[source].right - 4
             track = self.bottom[row] + TRACK * (self._leaving(row).index(number) + 0.8)
-            points += [(aside, leaves), (aside, track), (lane, track)]
+            points += [(right_side, leaves), (right_side, track), (lane, track)]
         return RoutedLine(rounded([*points, *self._arrival(number, target, lane)]), label)
 
     def _arrival(self, number: int, at: int, lane: float) -> list[Point]:

@@ -38,9 +38,9 @@ def rounded(points: Sequence[Point]) -> str:
 
 
 def _towards(corner: Point, point: Point) -> Point:
-    far = max(abs(point[0] - corner[0]), abs(point[1] - corner[1]))
-    part = min(CORNER, far / 2) / far if far else 0.0
-    return corner[0] + (point[0] - corner[0]) * part, corner[1] + (point[1] - corner[1]) * part
+    distance = max(abs(point[0] - corner[0]), abs(point[1] - corner[1]))
+    fraction = min(CORNER, distance / 2) / distance if distance else 0.0
+    return corner[0] + (point[0] - corner[0]) * fraction, corner[1] + (point[1] - corner[1]) * fraction
 
 
 def _point_text(point: Point) -> str:
@@ -78,10 +78,10 @@ def ports(wished: Sequence[float], half: float) -> list[float]:
     """
     count = len(wished)
     apart = min(APART, 2 * half / (count - 1)) if count > 1 else 0.0
-    low, positions = -half, []
+    lowest, positions = -half, []
     for index, x in enumerate(wished):
-        high = half - apart * (count - 1 - index)
-        low = max(low, min(high, x))
-        positions.append(low)
-        low += apart
+        highest = half - apart * (count - 1 - index)
+        lowest = max(lowest, min(highest, x))
+        positions.append(lowest)
+        lowest += apart
     return positions

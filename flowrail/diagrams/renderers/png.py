@@ -35,13 +35,13 @@ def render(svg: str) -> bytes:
 
 def _zoom(svg: str) -> float:
     match = _SIZE.match(svg)
-    wide, high = (max(1.0, float(size)) for size in match.groups()) if match else (1.0, 1.0)
-    zoom: float = min(ZOOM, LARGEST_SIDE / max(wide, high), math.sqrt(MOST_PIXELS / (wide * high)))
+    width, height = (max(1.0, float(size)) for size in match.groups()) if match else (1.0, 1.0)
+    zoom: float = min(ZOOM, LARGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
     if zoom < LEAST_ZOOM:
         raise PictureTooLargeError(
-            f"the drawing is {wide:.0f} by {high:.0f} pixels, too large for a readable PNG",
+            f"the drawing is {width:.0f} by {height:.0f} pixels, too large for a readable PNG",
             hint="use a format without pixels, such as --format svg",
-            wide=round(wide),
-            high=round(high),
+            wide=round(width),
+            high=round(height),
         )
     return zoom

@@ -15,8 +15,13 @@ def shape(kind: NodeKind, placed: PlacedNode) -> str:
         return _circle("shape", placed, MARK - 2)
     if kind in ENDS:
         return _circle("shape", placed, MARK) + _circle("core", placed, MARK - 4)
-    wide, high = placed.box.width / 2, placed.box.height / 2
-    left, top, right, bottom = placed.x - wide, placed.y - high, placed.x + wide, placed.y + high
+    half_width, half_height = placed.box.width / 2, placed.box.height / 2
+    left, top, right, bottom = (
+        placed.x - half_width,
+        placed.y - half_height,
+        placed.x + half_width,
+        placed.y + half_height,
+    )
     match kind:
         case NodeKind.DECIDE:
             inner = left + POINT, right - POINT

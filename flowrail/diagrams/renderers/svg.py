@@ -33,10 +33,10 @@ def render(picture: Picture, *, name: str = "flow", scheme: str = "auto") -> str
 
 
 def _document(picture: Picture, drawing: Layout, name: str, scheme: str) -> Iterator[str]:
-    wide, high = decimal(drawing.width), decimal(drawing.height)
+    width, height = decimal(drawing.width), decimal(drawing.height)
     yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {wide} {high}" width="{wide}" '
-        f'height="{high}" role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-labelledby="{name}-title {name}-desc">'
     )
     yield f'<title id="{name}-title">{xml_text(picture.name)}</title>'
     yield f'<desc id="{name}-desc">{xml_text(described(picture))}</desc>'
@@ -48,7 +48,7 @@ def _document(picture: Picture, drawing: Layout, name: str, scheme: str) -> Iter
             f'markerUnits="userSpaceOnUse" orient="auto"><path class="tip {kind}" d="M0 .6L7.4 4 0 7.4z"/></marker>'
         )
     yield "</defs>"
-    yield f'<rect class="ground" width="{wide}" height="{high}"/>'
+    yield f'<rect class="ground" width="{width}" height="{height}"/>'
     for band in drawing.bands:
         frame = rectangle(6, band.top, drawing.width - 6, band.bottom, corner=10)
         yield f'<g class="band">{frame}<text x="18" y="{decimal(band.top + 17)}">{xml_text(band.title)}</text></g>'
@@ -116,16 +116,16 @@ def _rows(node: Node, placed: PlacedNode) -> Iterator[str]:
         yield from _text("end", [node.title], placed.x + placed.box.width / 2 + 6, placed.y + 4, 0)
         return
     title, notes = placed.box.title, placed.box.notes
-    high = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
-    aside = STACK / 2 if node.kind is NodeKind.AGENTS else 0.0
-    x, y = placed.x - aside, placed.y + aside - high / 2 + 13.5
+    height = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
+    shift = STACK / 2 if node.kind is NodeKind.AGENTS else 0.0
+    x, y = placed.x - shift, placed.y + shift - height / 2 + 13.5
     yield from _text("title", title, x, y, TITLE_ROW)
     yield from _text("note", notes, x, y + TITLE_ROW * len(title) + 1, NOTE_ROW)
 
 
-def _text(name: str, rows: Sequence[str], x: float, y: float, high: float) -> Iterator[str]:
+def _text(name: str, rows: Sequence[str], x: float, y: float, row_height: float) -> Iterator[str]:
     for number, row in enumerate(rows):
-        yield f'<text class="{name}" x="{decimal(x)}" y="{decimal(y + number * high)}">{xml_text(row)}</text>'
+        yield f'<text class="{name}" x="{decimal(x)}" y="{decimal(y + number * row_height)}">{xml_text(row)}</text>'
 
 
 def _tooltip(picture: Picture, node: Node) -> str:
