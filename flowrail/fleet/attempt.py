@@ -1,6 +1,6 @@
-"""One run of an agent: take the work, start the program with the answer of `claim`, and judge what the session says.
+"""One run of an agent: take the work, start the program with the answer of `claim`, and read the outcome from the session.
 
-The session decides how a run ended, not the program: its exit status and its last words prove nothing.
+The session decides how a run ended, not the program: its exit status and its last message prove nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.safe_text import visible
 
 NOT_INHERITED = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
-"""Variables that tell a program that it runs inside a conversation of another one."""
+"""Variables that mark a program as started inside a conversation of another one."""
 _INSTRUCTIONS = """\
 You work alone: no user reads along. Follow the procedure below. Run each command that it prints, exactly as printed,
 until it says that the session has ended or that your result is recorded. Only what these commands record counts.
@@ -45,7 +45,7 @@ End your turn earlier in two cases:
 class Work(NamedTuple):
     """Work that a run has taken: its prompt, the session whose steps it does, and what it must still hold at its end.
 
-    ``token`` is that of the dispatch, and empty if the run works on a session that nobody dispatched.
+    ``token`` is that of the dispatch, and empty if the run works on a session that was not dispatched.
     """
 
     target: Target
@@ -56,7 +56,7 @@ class Work(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What came of a run."""
+    """How a run ended, with its command, log and summary."""
 
     outcome: RunOutcome
     command: str
@@ -66,12 +66,12 @@ class Attempt(NamedTuple):
     note: str = ""
 
 
-def take(world: World, target: Target, *, ours: Collection[str], fence: bool) -> Work:
+def take(world: World, target: Target, *, holders: Collection[str], fence: bool) -> Work:
     """Take the work of *target* for the conversation of *world*.
 
     A dispatch that an earlier run holds is continued with its token, as long as the agent of that run has certainly
-    ended. With *fence* it may still be alive: the dispatch is cancelled and claimed again, so that nothing the old agent
-    reports counts. *ours* are the names under which the fleet holds dispatches; what another holder has is left alone.
+    ended. With *fence* it may still be alive: the dispatch is cancelled and claimed again, so that no report of the old
+    agent counts. *holders* are the names under which the fleet holds dispatches; those of other holders do not change.
     """
     if not target.dispatch:
         answer = steps.look(world, target.session, take_over=True)
@@ -83,7 +83,7 @@ def take(world: World, target: Target, *, ours: Collection[str], fence: bool) ->
         raise DispatchGoneError(
             f"the session has left the step of `{target.key}`", hint="nothing is left to do"
         )
-    if dispatch.status == CLAIMED and dispatch.holder in ours:
+    if dispatch.status == CLAIMED and dispatch.holder in holders:
         if fence:
             dispatched_work.cancel(world._replace(host=None), target.session, target.dispatch)
         elif dispatch.child is not None:
@@ -117,9 +117,9 @@ def run(
     stop: threading.Event,
     patient: Callable[[Callable[[], RunOutcome | None]], RunOutcome | None],
 ) -> Attempt:
-    """Run the program of *pool* for the work in *folder*. Its prompt and its log are kept in the folder *files*.
+    """Run the program of *pool* for the work in *folder*. Its prompt and its log are written to the folder *files*.
 
-    *patient* repeats the reading of the session while its store does not answer.
+    *patient* repeats a call that reads the session until its store answers.
     """
     conversation = str(world.host)
     make_private_dir(files)
@@ -142,16 +142,16 @@ def run(
 
 def agent_environment(environ: Mapping[str, str], conversation: str) -> dict[str, str]:
     """Return the environment of an agent: that of the worker, with the run as its conversation and `flow` on the path."""
-    kept = {name: value for name, value in environ.items() if name not in NOT_INHERITED}
+    agent_environ = {name: value for name, value in environ.items() if name not in NOT_INHERITED}
     scripts = os.path.dirname(sys.executable)
-    kept["PATH"] = os.pathsep.join(part for part in (scripts, kept.get("PATH", "")) if part)
-    kept["FLOW_HOST_SESSION"] = conversation
-    kept[FLEET] = "1"
-    return kept
+    agent_environ["PATH"] = os.pathsep.join(part for part in (scripts, agent_environ.get("PATH", "")) if part)
+    agent_environ["FLOW_HOST_SESSION"] = conversation
+    agent_environ[FLEET] = "1"
+    return agent_environ
 
 
 def result(world: World, taken: Work) -> RunOutcome | None:
-    """Return what the session says about a run, or `None` if it has no result and waits for nothing."""
+    """Return the outcome of a run from its session, or `None` if it has no result and waits for nothing."""
     if taken.token:
         dispatch = targets.dispatch_of(world, taken.target)
         if dispatch is None or dispatch.token != taken.token or dispatch.status not in {CLAIMED, FINISHED}:
@@ -201,4 +201,4 @@ def give_up(world: World, target: Target, reason: str) -> None:
         else:
             dispatched_work.cancel(world._replace(host=None), target.session, target.dispatch)
     except ConflictError:
-        return  # it has just ended in another way
+        return  # it has just ended differently

@@ -64,14 +64,14 @@ class Fleet:
         self.records.close()
 
     def world(self, conversation: str | None = None) -> World:
-        """Return what sessions need, for a run whose conversation has that id."""
+        """Return the world for a run whose conversation has that id."""
         return world_of(self.environment, wait=_WAIT_SECONDS)._replace(host=conversation)
 
     def pool(self, name: str) -> Pool:
         """Return a pool as the user configured it."""
-        here = self.environment
-        place = configuration_path(here.environ, here.home)
-        return configured_pool(name, read_configuration(here.environ, here.home).pools, place=place)
+        environ, home = self.environment.environ, self.environment.home
+        pools = read_configuration(environ, home).pools
+        return configured_pool(name, pools, path=configuration_path(environ, home))
 
     def start(self, skill: str, params: Mapping[str, object], pool: str, *, worktree: bool = False) -> str:
         """Start a session of a skill that the workers of *pool* run, and return its id."""
@@ -129,13 +129,13 @@ class Fleet:
                     continue  # it cannot be read now; the status says so
         return ended
 
-    def _schedule(self, known: FleetSession, pool: Pool) -> bool:
+    def _schedule(self, fleet_session: FleetSession, pool: Pool) -> bool:
         """Add the jobs that a session needs; return whether this call recorded its end."""
         world = self.world()
         try:
-            session = world.store.read(known.session).session
+            session = world.store.read(fleet_session.session).session
         except UnknownSessionError:
-            self.records.end_session(known.session, "the session was deleted")
+            self.records.end_session(fleet_session.session, "the session was deleted")
             return False
         if not session.is_open:  # recorded after its last run, so that the trace contains that run
             at_work = {targets.target_of(start.target).session for start in self.records.running()}
@@ -149,24 +149,24 @@ class Fleet:
             return False
         still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
         for target in still_ready & jobs.keys():
-            self._add_job(world, target, jobs[target], pool, known)
+            self._add_job(world, target, jobs[target], pool, fleet_session)
         return False
 
     def _add_job(
-        self, world: World, target: Target, runs: list[AgentRun], pool: Pool, known: FleetSession
+        self, world: World, target: Target, runs: list[AgentRun], pool: Pool, fleet_session: FleetSession
     ) -> None:
-        failures = _failures(runs, known.at)
+        failures = _failures(runs, fleet_session.at)
         if len(failures) >= pool.attempts:
             self._give_up(world, target, failures)
             return
         job = self._next_job(target, runs)
         delay = min(_LONGEST_DELAY, pool.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
-        self.jobs.enqueue(job, target.key, pool.name, delay=delay, worktree=known.worktree)
+        self.jobs.enqueue(job, target.key, pool.name, delay=delay, worktree=fleet_session.worktree)
         self._added.add(job)
 
     @staticmethod
     def _stop_unanswered(world: World, session_id: str, seconds: float) -> None:
-        """Answer questions that the engine raises, and that no default answers, after that time: end as failed."""
+        """Stop sessions with a question of the engine that had no answer for *seconds*: they end as failed."""
         for _, session in [*targets.involved(world, session_id)]:
             question = targets.open_question(session)
             if question is None or question.source not in {BY_LIMIT, BY_EVIDENCE}:
@@ -178,8 +178,8 @@ class Fleet:
 
     def _give_up(self, world: World, target: Target, failures: list[AgentRun]) -> None:
         newest = failures[0]
-        why = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
-        reason = f"{why} ({newest.note})" if newest.note else why
+        summary = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
+        reason = f"{summary} ({newest.note})" if newest.note else summary
         if target.dispatch:
             attempt.give_up(world, target, reason)
         else:
@@ -198,13 +198,13 @@ def folder_of(environment: Environment) -> str:
 
 
 def has_fleet(environment: Environment) -> bool:
-    """Return whether there can be a fleet: on one machine, somebody has used it before."""
+    """Return whether there can be a fleet. Without a server, its folder exists once it was used."""
     database = environment.database
     return (database is not None and not database.is_sqlite) or os.path.isdir(folder_of(environment))
 
 
 def _prepare_folder(environment: Environment, folder: str) -> None:
-    """Make the folder of a fleet; refuse one that came with a clone, because its queue says what is run."""
+    """Make the folder of a fleet; refuse one that came with a clone, because its queue decides what is run."""
     make_private_dir(environment.store_path)
     make_private_dir(folder)
     owner = Owner(environment.state)

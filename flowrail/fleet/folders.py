@@ -1,6 +1,6 @@
 """Which project folders workers may run agents in: those that the user approved.
 
-Without a user, a host program runs the hooks and servers that a project's settings name, and asks nobody. So a folder is
+Without a user, a host program runs the hooks and servers that a project's settings name, without asking. So a folder is
 approved together with the content of these settings. If they change, it must be approved again.
 """
 
@@ -59,12 +59,12 @@ def require_approved(project: str, state: str, *, worktree: str = "") -> None:
     content = content_of(worktree) if worktree else content
     if approved is not None and approved.files == content.files:
         return
-    what = "is not approved for headless agents"
+    problem = "is not approved for headless agents"
     if approved is not None:
         changed = [name for name, digest in content.files.items() if approved.files.get(name) != digest]
-        what = f"changed since it was approved for headless agents: {', '.join(changed)}"
+        problem = f"changed since it was approved for headless agents: {', '.join(changed)}"
     raise TrustError(
-        f"{os.path.realpath(project)} {what}",
+        f"{os.path.realpath(project)} {problem}",
         hint=Hint("a person runs: ", Command("fleet trust")),
         folder=os.path.realpath(project),
     )

@@ -1,7 +1,7 @@
 """The queue of jobs. DBOS stores it, starts jobs within the limits of their pools, and starts them again on request.
 
-A job is a workflow of DBOS with one run of an agent in it. What a job did is recorded elsewhere, so DBOS keeps no more
-of it than that it has ended.
+A job is a workflow of DBOS with one run of an agent in it. The result of a job is recorded elsewhere, so DBOS
+stores only that the job has ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _APPLICATION, _VERSION, _WORKFLOW = "flowrail-fleet", "1", "job"
 _POLL_SECONDS = 0.5
 
 RunJob = Callable[[str, str, bool], None]
-"""Does the job with an id for the target with a key, in a git worktree of its own if the last argument says so."""
+"""Runs the job with an id for the target with a key. The last argument decides whether it gets its own git worktree."""
 
 
 class JobQueue:
@@ -63,14 +63,18 @@ class JobQueue:
         """Return how many jobs of a pool have not ended."""
         return len(self._workers_of_jobs(pool, "ENQUEUED", "DELAYED", "PENDING"))
 
-    def resume(self, pool: str, *, of: str = "", unless_of: Collection[str] = ()) -> list[str]:
+    def resume(self, pool: str, *, only_worker: str = "", except_workers: Collection[str] = ()) -> list[str]:
         """Put jobs that have started back into the queue of their pool, and return their ids.
 
-        Those *of* one worker, or those of all workers but *unless_of*. The name of the queue keeps the limits of the
-        pool: without it, DBOS would start the jobs at once.
+        With *only_worker*, only its jobs; otherwise those of all workers but *except_workers*. The name of the queue
+        keeps the limits of the pool: without it, DBOS would start the jobs at once.
         """
         started = self._workers_of_jobs(pool, "PENDING")
-        jobs = [job for job, worker in started.items() if (worker == of if of else worker not in unless_of)]
+        jobs = [
+            job
+            for job, worker in started.items()
+            if (worker == only_worker if only_worker else worker not in except_workers)
+        ]
         with database_errors():
             for job in jobs:
                 self._client.resume_workflow(job, queue_name=_queue(pool))
@@ -79,10 +83,10 @@ class JobQueue:
     def _workers_of_jobs(self, pool: str, *statuses: str) -> dict[str, str | None]:
         """Return the ids of the jobs of a pool with these statuses, each with the worker that has it or had it."""
         with database_errors():
-            found = self._client.list_workflows(
+            workflows = self._client.list_workflows(
                 queue_name=_queue(pool), status=[*statuses], load_input=False, load_output=False
             )
-        return {workflow.workflow_id: workflow.executor_id for workflow in found}
+        return {workflow.workflow_id: workflow.executor_id for workflow in workflows}
 
     def close(self) -> None:
         """Close all connections."""

@@ -83,7 +83,7 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "quota": (_is_expression, "a regular expression"),
     "question_minutes": _AMOUNT,
 }
-"""The keys of a pool in the configuration file: what accepts a value, and what it must be."""
+"""The keys of a pool in the configuration file: a function that accepts a value, and a description of valid values."""
 
 
 def check_name(name: str) -> str:
@@ -96,8 +96,8 @@ def check_name(name: str) -> str:
     return name
 
 
-def configured_pool(name: str, pools: Mapping[str, Any], *, place: str) -> Pool:
-    """Return the pool called *name* from the table `pools` of the configuration file at *place*.
+def configured_pool(name: str, pools: Mapping[str, Any], *, path: str) -> Pool:
+    """Return the pool called *name* from the table `pools` of the configuration file at *path*.
 
     The pools `claude` and `codex` exist without configuration.
     """
@@ -105,18 +105,18 @@ def configured_pool(name: str, pools: Mapping[str, Any], *, place: str) -> Pool:
     if name not in pools and name not in PROGRAMS:
         raise UsageError(
             f"pool `{name}` is not configured",
-            hint=f'add it to {place}: [pools.{name}] with command = ["my-agent", "…"], or program = "claude"',
+            hint=f'add it to {path}: [pools.{name}] with command = ["my-agent", "…"], or program = "claude"',
             pool=name,
         )
     table = pools.get(name, {})
     if not isinstance(table, Mapping):
-        raise _wrong(place, name, "is not a table")
+        raise _wrong(path, name, "is not a table")
     for key, value in table.items():
         if key not in _KEYS:
-            raise _wrong(place, name, f"has an unknown key `{key}`")
+            raise _wrong(path, name, f"has an unknown key `{key}`")
         is_valid, meaning = _KEYS[key]
         if not is_valid(value):
-            raise _wrong(place, name, f"has a `{key}` that is not {meaning}")
+            raise _wrong(path, name, f"has a `{key}` that is not {meaning}")
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
     }
@@ -124,11 +124,11 @@ def configured_pool(name: str, pools: Mapping[str, Any], *, place: str) -> Pool:
         values.setdefault("program", name if name in PROGRAMS else "")
     pool = Pool(name, **values)
     if bool(pool.program) == bool(pool.command):
-        raise _wrong(place, name, "needs either `program` or `command`")
+        raise _wrong(path, name, "needs either `program` or `command`")
     return pool
 
 
-def _wrong(place: str, name: str, problem: str) -> DocumentError:
+def _wrong(path: str, name: str, problem: str) -> DocumentError:
     return DocumentError(
-        f"pool `{name}` {problem}", hint=f"fix the file; known keys: {', '.join(_KEYS)}", place=place
+        f"pool `{name}` {problem}", hint=f"fix the file; known keys: {', '.join(_KEYS)}", place=path
     )

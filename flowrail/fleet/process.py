@@ -61,8 +61,8 @@ def run(
 ) -> Ended:
     """Run *command* in *folder* with the file *prompt* as its standard input, and its output in the file *log*.
 
-    After *seconds*, or as soon as *stop* is set, the whole process group is killed. At the end of the program, too: what
-    it started in the background does not outlive it.
+    After *seconds*, or as soon as *stop* is set, the whole process group is killed. The same happens
+    when the program ends, so that its background processes end, too.
     """
     with open(log, "wb") as output:
         supervisor = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The programs that run agents: their commands, and what their output says about cost, tokens and quotas.
+"""The programs that run agents: their commands, and the cost, tokens and quotas in their output.
 
 Claude Code and Codex print one JSON document per line. A configured command may print the same documents.
 """
@@ -18,7 +18,7 @@ from flowrail.fleet.pool import CLAUDE, CODEX, Pool
 from flowrail.hosts.settings import PERMISSIONS, hooks
 
 ARGUMENTS = {CLAUDE: ("--permission-mode", "acceptEdits"), CODEX: ("--sandbox", "workspace-write")}
-"""What lets an agent change files without asking, unless the pool has arguments of its own."""
+"""Arguments that let an agent change files without asking, unless the pool has arguments of its own."""
 QUOTA_SECONDS = 15 * 60
 """How long a pool pauses if the message about a quota has no time in seconds since 1970. Then it tries again."""
 _LARGEST_LINE = 1_000_000
@@ -32,7 +32,7 @@ _QUOTA = re.compile(
 
 
 class LogSummary(NamedTuple):
-    """What the output of a run says. ``quota_until`` is when a used-up quota is available again, in seconds since 1970."""
+    """A summary of the output of a run. ``quota_until`` is when a used-up quota is available again, in seconds since 1970."""
 
     sha256: str
     cost: float | None = None
@@ -58,8 +58,8 @@ def command_of(pool: Pool, *, conversation: str, model: str | None) -> list[str]
 
 
 def read_log(path: str, pool: Pool) -> LogSummary:
-    """Return the digest of a run's output, and what it says."""
-    at = time.time()
+    """Return the summary of a run's output in the file *path*."""
+    now = time.time()
     digest = sha256()
     with open(path, "rb") as log:
         while piece := log.read(1 << 20):
@@ -72,7 +72,7 @@ def read_log(path: str, pool: Pool) -> LogSummary:
         cost = float(price) if isinstance(price, (int, float)) else cost
         if document.get("type") in {"result", "turn.completed"}:
             tokens += _tokens(document.get("usage"))
-    until = next((found for line in lines if (found := _quota_until(line, pool, at)) is not None), None)
+    until = next((moment for line in lines if (moment := _quota_until(line, pool, now)) is not None), None)
     return LogSummary(digest.hexdigest(), cost, tokens or None, until)
 
 
@@ -100,10 +100,10 @@ def _tokens(usage: object) -> int:
     return sum(int(usage[name]) for name in names if isinstance(usage.get(name), (int, float)))
 
 
-def _quota_until(line: str, pool: Pool, at: float) -> float | None:
-    """Return when the quota that *line* says is used up is available again, or `None` if it says nothing of it.
+def _quota_until(line: str, pool: Pool, now: float) -> float | None:
+    """Return when a used-up quota is available again, or `None` if *line* is no message about a used-up quota.
 
-    Lines in which an agent or a tool speaks do not count: they may be about anything.
+    Lines from an agent or a tool do not count, because they may be about anything.
     """
     if line.startswith("{"):
         try:
@@ -115,11 +115,11 @@ def _quota_until(line: str, pool: Pool, at: float) -> float | None:
             if limit.get("status") != "rejected":
                 return None
             resets = limit.get("resetsAt")
-            return float(resets) if isinstance(resets, (int, float)) else at + QUOTA_SECONDS
+            return float(resets) if isinstance(resets, (int, float)) else now + QUOTA_SECONDS
         if document.get("type") not in {"result", "error", "turn.failed"}:
             return None
-    found = re.search(pool.quota, line) if pool.quota else _QUOTA.search(line)
-    if found is None:
+    message = re.search(pool.quota, line) if pool.quota else _QUOTA.search(line)
+    if message is None:
         return None
-    moment = re.search(r"\b\d{10}\b", line[found.start() :])
-    return float(moment[0]) if moment else at + QUOTA_SECONDS
+    moment = re.search(r"\b\d{10}\b", line[message.start() :])
+    return float(moment[0]) if moment else now + QUOTA_SECONDS

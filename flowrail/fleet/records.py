@@ -1,7 +1,7 @@
-"""What the fleet remembers beside its queue: sessions, workers, pools, and one record for each run of an agent.
+"""The tables of the fleet beside its queue: sessions, workers, pools, and one record for each run of an agent.
 
 The tables are in the database of the queue. Starts and runs are only added, never changed: a start reserves the
-estimated cost, and the run that ends it says what happened. All times are seconds since 1970 on the clock of the
+estimated cost, and the run that ends it has the outcome. All times are seconds since 1970 on the clock of the
 database, so that machines need not agree on theirs.
 """
 
@@ -95,7 +95,7 @@ class WorkerRecord(NamedTuple):
 
 
 class PoolState(NamedTuple):
-    """Why a pool starts no jobs: until ``until``, or with `None` until somebody resumes it."""
+    """Why a pool starts no jobs: until ``until``, or with `None` until a user resumes it."""
 
     pool: str
     until: float | None
@@ -103,7 +103,7 @@ class PoolState(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The start of a run: who works on which target, and what is reserved for it."""
+    """The start of a run: the worker, the target, and the cost that is reserved for it."""
 
     run: str
     job: str
@@ -117,7 +117,7 @@ class Start(NamedTuple):
 class AgentRun(NamedTuple):
     """The record of a run. ``target`` is the session, with the dispatch if it is one: `session/dispatch`.
 
-    It begins with what its `Start` begins with.
+    Its first fields are those of its `Start`.
     """
 
     run: str
@@ -146,7 +146,7 @@ def _table(name: str, row: type, *more: Column[Any], key: str = "", indexed: Seq
     """Return a table with a column for each field of *row*, and *more* columns."""
     columns: list[Column[Any]] = []
     for field, hint in get_type_hints(row).items():
-        kind, *nothing = get_args(hint) or (hint,)
+        kind, *none_types = get_args(hint) or (hint,)
         column_type = next(_TYPES[base] for base in kind.__mro__ if base in _TYPES)
         columns.append(
             Column(
@@ -154,7 +154,7 @@ def _table(name: str, row: type, *more: Column[Any], key: str = "", indexed: Seq
                 column_type,
                 primary_key=field == key,
                 index=field in indexed,
-                nullable=bool(nothing),
+                nullable=bool(none_types),
             )
         )
     return Table(name, _METADATA, *columns, *more)
@@ -197,14 +197,14 @@ class FleetRecords:
     # Sessions
 
     def add_session(self, session: str, pool: str, *, by: str, worktree: bool) -> None:
-        """Record that the fleet runs a session, also if it gave it up before."""
+        """Record that the fleet runs a session, even if the fleet gave it up before."""
         with self._transaction() as connection:
             connection.execute(_SESSIONS.delete().where(_SESSIONS.c.session == session))
             row = FleetSession(session, pool, by, _now(connection), worktree)
             connection.execute(insert(_SESSIONS).values(**row._asdict(), open=True))
 
     def sessions(self, *, newest_ended: int = 0) -> list[FleetSession]:
-        """Return the sessions that the fleet runs, oldest first, and before them the newest that it is done with."""
+        """Return the sessions that the fleet runs, oldest first, and before them the newest that have ended."""
         query = select(*(_SESSIONS.c[name] for name in FleetSession._fields)).order_by(_SESSIONS.c.at.desc())
         with self._transaction() as connection:
             rows = [*connection.execute(query.where(_SESSIONS.c.open))]
@@ -212,7 +212,7 @@ class FleetRecords:
         return [FleetSession(*row) for row in reversed(rows)]
 
     def end_session(self, session: str, problem: str = "") -> bool:
-        """Record that the fleet does no more for a session, and the problem if it gave it up.
+        """Record that the fleet has finished with a session, and the problem if it gave the session up.
 
         Return whether this was not yet recorded.
         """
@@ -230,7 +230,7 @@ class FleetRecords:
             connection.execute(insert(_WORKERS).values(**row._asdict()))
 
     def beat(self, worker: str) -> bool:
-        """Record that a worker is alive; return whether the others still count on it."""
+        """Record that a worker is alive; return `False` if it was declared lost."""
         with self._transaction() as connection:
             row = update(_WORKERS).where(_WORKERS.c.id == worker, _WORKERS.c.ended == "")
             return bool(connection.execute(row.values(seen_at=_now(connection))).rowcount)
@@ -248,7 +248,7 @@ class FleetRecords:
             return [WorkerRecord(*row) for row in connection.execute(query)]
 
     def take_turn(self, duty: str, seconds: float) -> bool:
-        """Return whether it is the caller's turn to do what one worker is to do, each so many seconds."""
+        """Return whether it is the caller's turn for a duty that one worker does every *seconds* seconds."""
         with self._transaction() as connection:
             _lock(connection, duty)
             at = _now(connection)
@@ -302,8 +302,8 @@ class FleetRecords:
             state = _paused(connection, start.pool)
             if state is not None:
                 return state
-            known = select(_STARTS.c.run).where(_STARTS.c.run == start.run)
-            if connection.execute(known).first() is not None:
+            existing = select(_STARTS.c.run).where(_STARTS.c.run == start.run)
+            if connection.execute(existing).first() is not None:
                 return None  # the answer of the first try was lost
             at = _now(connection)
             if daily_budget is not None:
@@ -331,9 +331,9 @@ class FleetRecords:
 
     def record(self, run: AgentRun) -> None:
         """Add the record of a run. The same record again adds nothing: the answer of the first try was lost."""
-        known = select(_RUNS.c.run).where(_RUNS.c.run == run.run, _RUNS.c.outcome == run.outcome)
+        existing = select(_RUNS.c.run).where(_RUNS.c.run == run.run, _RUNS.c.outcome == run.outcome)
         with self._transaction() as connection:
-            if connection.execute(known).first() is None:
+            if connection.execute(existing).first() is None:
                 connection.execute(insert(_RUNS).values(**run._asdict()))
 
     def runs(self, target: str | None = None, *, newest: int = _LONG) -> list[AgentRun]:
@@ -370,8 +370,8 @@ def database_errors() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
-        problem = said[0].removeprefix("connection failed: ") if said else type(error).__name__
+        lines = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
+        problem = lines[0].removeprefix("connection failed: ") if lines else type(error).__name__
         raise FleetDatabaseError(
             f"the database of the fleet failed: {problem}",
             hint="check the database and the permissions of its user, then run the command again",
@@ -387,7 +387,7 @@ def over_budget(pool: str, spent: float, cost: float, daily_budget: float) -> Po
 
 
 def _lock(connection: Connection, name: str) -> None:
-    """Let one transaction after the other deal with *name*. On SQLite, each has the whole database for itself."""
+    """Let only one transaction at a time use *name*. On SQLite, each transaction locks the whole database."""
     if connection.dialect.name == "postgresql":
         connection.execute(
             text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": f"flow fleet {name}"}
@@ -411,16 +411,16 @@ def _paused(connection: Connection, pool: str) -> PoolState | None:
 def _spent(connection: Connection, pool: str, since: float) -> float:
     """Return the cost of the runs since then, and the reservations of those that have not ended or have no cost."""
     cost = func.coalesce(func.sum(_RUNS.c.cost), 0.0)
-    known = connection.execute(
+    recorded = connection.execute(
         select(cost).where(_RUNS.c.pool == pool, _RUNS.c.ended_at > since)
     ).scalar_one()
     ended = select(_RUNS.c.run).where(_RUNS.c.cost.is_not(None), _RUNS.c.ended_at > since)
-    open_ = (
+    reserved = (
         select(func.coalesce(func.sum(_STARTS.c.reserved), 0.0))
         .where(_STARTS.c.pool == pool, _STARTS.c.at > since)
         .where(_STARTS.c.run.not_in(ended))
     )
-    return float(known) + float(connection.execute(open_).scalar_one())
+    return float(recorded) + float(connection.execute(reserved).scalar_one())
 
 
 def _engine(url: str) -> Engine:

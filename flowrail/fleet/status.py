@@ -45,9 +45,15 @@ class FleetStatus(NamedTuple):
 
 def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: int) -> FleetStatus:
     """Return what the fleet is doing now, and the records of its *newest* runs."""
-    workers, known, running = records.workers(), records.sessions(newest_ended=newest), records.running()
+    workers, fleet_sessions, running = (
+        records.workers(),
+        records.sessions(newest_ended=newest),
+        records.running(),
+    )
     paused = {state.pool: state for state in records.paused()}
-    names = sorted({session.pool for session in known} | {worker.pool for worker in workers} | set(paused))
+    names = sorted(
+        {session.pool for session in fleet_sessions} | {worker.pool for worker in workers} | set(paused)
+    )
     at_work_in = {name: sum(start.pool == name for start in running) for name in names}
     pools = tuple(
         PoolStatus(
@@ -62,27 +68,29 @@ def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: in
         for name in names
     )
     at_work = {targets.target_of(start.target).session for start in running}
-    sessions = tuple(_session(world, session, at_work) for session in known)
+    sessions = tuple(_session(world, session, at_work) for session in fleet_sessions)
     return FleetStatus(
         records.now(), pools, tuple(workers), sessions, tuple(running), tuple(records.runs(newest=newest))
     )
 
 
-def _session(world: World, known: FleetSession, at_work: set[str]) -> SessionStatus:
-    if known.problem:
-        return SessionStatus(known.session, known.pool, "given up", known.problem)
+def _session(world: World, fleet_session: FleetSession, at_work: set[str]) -> SessionStatus:
+    if fleet_session.problem:
+        return SessionStatus(fleet_session.session, fleet_session.pool, "given up", fleet_session.problem)
     try:
-        session = targets.current(world, known.session)
+        session = targets.current(world, fleet_session.session)
         if not session.is_open:
-            return SessionStatus(known.session, known.pool, session.status)
-        involved = [member for _, member in targets.involved(world, known.session)]
+            return SessionStatus(fleet_session.session, fleet_session.pool, session.status)
+        involved = [member for _, member in targets.involved(world, fleet_session.session)]
     except FlowError as error:
-        return SessionStatus(known.session, known.pool, "unreadable", error.message)
+        return SessionStatus(fleet_session.session, fleet_session.pool, "unreadable", error.message)
     asking = ((member, targets.open_question(member)) for member in involved)
-    found = next(((member, question) for member, question in asking if question is not None), None)
-    if found is not None:
-        member, question = found
-        return SessionStatus(known.session, known.pool, "needs you", f"{member.id}: {question.text}")
+    waiting = next(((member, question) for member, question in asking if question is not None), None)
+    if waiting is not None:
+        member, question = waiting
+        return SessionStatus(
+            fleet_session.session, fleet_session.pool, "needs you", f"{member.id}: {question.text}"
+        )
     is_running = any(member.id in at_work for member in involved)
     state = "running" if is_running else "queued"
-    return SessionStatus(known.session, known.pool, state, f"step {session.step}")
+    return SessionStatus(fleet_session.session, fleet_session.pool, state, f"step {session.step}")

@@ -1,4 +1,4 @@
-"""What agents have to do for a session: its own steps, and the dispatches of the current one, at any depth."""
+"""The work of agents for a session: its own steps, and the dispatches of the current one, at any depth."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def ready(world: World, session_id: str) -> Iterator[Target]:
     for target, session in involved(world, session_id):
         if waits_for_user(session):
             continue
-        left = [dispatch for dispatch in session.dispatches if not dispatch.ended]
-        if not left:
+        unfinished = [dispatch for dispatch in session.dispatches if not dispatch.ended]
+        if not unfinished:
             yield target
-        for dispatch in left:
+        for dispatch in unfinished:
             if dispatch.child is None or dispatch.status != CLAIMED:
                 yield Target(session.id, dispatch.id)
 
@@ -79,7 +79,7 @@ def open_question(session: Session) -> AskedQuestion | None:
 
 
 def waits(session: Session) -> bool:
-    """Return whether the session waits for the user or for sub-agents that nobody has started."""
+    """Return whether the session waits for the user or for unfinished sub-agents."""
     pending = any(dispatch.status in {PENDING, CLAIMED} for dispatch in session.dispatches)
     return waits_for_user(session) or pending
 
@@ -87,6 +87,6 @@ def waits(session: Session) -> bool:
 def dispatch_of(world: World, target: Target) -> Dispatched | None:
     """Return the dispatch of a target as it is now; `None` if the session has left its step."""
     session = current(world, target.session)
-    if not session.is_open or not any(known.id == target.dispatch for known in session.dispatches):
+    if not session.is_open or not any(dispatch.id == target.dispatch for dispatch in session.dispatches):
         return None
     return find_dispatch(session, target.dispatch)

@@ -1,4 +1,4 @@
-"""A worker: runs the jobs of its pool, says that it is alive, and takes care of workers that no longer do."""
+"""A worker: runs the jobs of its pool, sends heartbeats, and recovers the jobs of workers that were lost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 class Worker:
     """A process that runs jobs of *pool* in the project folder of the fleet's environment.
 
-    *say* gets a line for each run. After `run` has returned, threads of it may still wait: the process must end.
+    *say* gets a line for each run. After `run` has returned, its threads may still wait: the process must end.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Worker:
         self._stop.set()
 
     def run(self) -> None:
-        """Run jobs until `stop` is called; `WorkerReplacedError` if the others no longer count on this worker."""
+        """Run jobs until `stop` is called; `WorkerReplacedError` if other workers took over its jobs."""
         fleet, pool = self._fleet, self._pool
         fleet.records.register(self.id, pool.name, self._machine, os.getpid(), pool.slots)
         fleet.jobs.listen(pool, self.id, self._run_job)
@@ -94,21 +94,21 @@ class Worker:
             )
 
     def _beat(self) -> bool:
-        """Say that this worker is alive, and in turn recover the jobs of those that are not.
+        """Send a heartbeat. If it is this worker's turn, recover the jobs of lost workers.
 
-        Return whether the others count on this worker.
+        Return `False` if the others have declared this worker lost.
         """
         records, pool = self._fleet.records, self._pool.name
         if not records.beat(self.id):
             return False
-        heard, self._heard_at = self._heard_at, time.monotonic()
-        if self._heard_at - heard > self._lost_seconds / 2:
-            return True  # the database was away: the others had no chance to say that they are alive
+        last_beat, self._heard_at = self._heard_at, time.monotonic()
+        if self._heard_at - last_beat > self._lost_seconds / 2:
+            return True  # the database was away, so the others could not send heartbeats either
         if records.take_turn(f"{pool} recovery", self._lost_seconds / 2):
             for lost in records.lose_workers(pool, self._lost_seconds):
                 self._say(f"{lost.id} on {lost.machine} is lost")
             alive = {worker.id for worker in records.workers()}
-            jobs = self._fleet.jobs.resume(pool, unless_of=alive)
+            jobs = self._fleet.jobs.resume(pool, except_workers=alive)
             if jobs:
                 self._say(f"queued again: {', '.join(jobs)}")
         return True
@@ -135,13 +135,13 @@ class Worker:
             self._running.discard(session)
 
     def _end(self) -> None:
-        """Let the runs be recorded, and put their jobs back into the queue."""
+        """Wait until the runs are recorded, and put their jobs back into the queue."""
         self._stop.set()
         deadline = time.monotonic() + _STOP_SECONDS
         while self._running and time.monotonic() < deadline:
             time.sleep(0.05)
         self._fleet.jobs.stop_listening()
-        self._fleet.jobs.resume(self._pool.name, of=self.id)
+        self._fleet.jobs.resume(self._pool.name, only_worker=self.id)
         self._fleet.records.end_worker(self.id, "stopped")
 
     def _run_job(self, job: str, key: str, worktree: bool) -> None:
@@ -160,28 +160,28 @@ class Worker:
         earlier = [run for run in self._patient(lambda: fleet.records.runs(target.key)) if run.job == job]
         if any(run.outcome not in REOPENED for run in earlier):
             return True  # its worker was lost after it had recorded the end
-        before = self._patient(lambda: fleet.records.open_start(job))
-        if before is not None:
-            self._record(_without_agent(before, RunOutcome.WORKER_LOST))
+        lost_start = self._patient(lambda: fleet.records.open_start(job))
+        if lost_start is not None:
+            self._record(_without_agent(lost_start, RunOutcome.WORKER_LOST))
             losses = 1 + sum(run.outcome is RunOutcome.WORKER_LOST for run in earlier)
             if losses > pool.attempts:
                 note = f"its worker was lost {times(losses)}"
-                self._record(_without_agent(before, RunOutcome.REFUSED, note))
+                self._record(_without_agent(lost_start, RunOutcome.REFUSED, note))
                 return True
         run = str(uuid.uuid4())
         start = Start(run, job, target.key, pool.name, self.id, pool.job_cost)
         if not self._may_start(start):
             return False
-        began = self._patient(fleet.records.now)
+        started_at = self._patient(fleet.records.now)
         self._say(f"{job}: started ({run})")
-        done = self._attempt(job, run, target, fence=before is not None, worktree=worktree)
+        done = self._attempt(job, run, target, fence=lost_start is not None, worktree=worktree)
         summary = done.summary
         record = AgentRun(
             *start[:5],
             machine=self._machine,
             command=done.command,
             outcome=done.outcome,
-            started_at=began,
+            started_at=started_at,
             exit_status=done.ended.status if done.ended else None,
             cost=summary.cost if summary else None,
             tokens=summary.tokens if summary else None,
@@ -197,19 +197,21 @@ class Worker:
 
     def _attempt(self, job: str, run: str, target: Target, *, fence: bool, worktree: bool) -> Attempt:
         fleet = self._fleet
-        world, here = fleet.world(run), fleet.environment
-        environ: dict[str, str] = {**here.environ}
+        world, environment = fleet.world(run), fleet.environment
+        environ: dict[str, str] = {**environment.environ}
         folder = self._project
         try:
             if worktree:
                 folder = worktree_of(
                     self._project, os.path.join(fleet.folder, "worktrees"), target.key, environ
                 )
-                environ["FLOW_STORE"] = here.database.complete_address if here.database else here.store_path
-            require_approved(self._project, here.state, worktree=folder if worktree else "")
-            ours = self._patient(lambda: fleet.records.started_by(target.key))
-            holders = {short_id(known) for known in ours}
-            taken = self._patient(lambda: attempt.take(world, target, ours=holders, fence=fence))
+                environ["FLOW_STORE"] = (
+                    environment.database.complete_address if environment.database else environment.store_path
+                )
+            require_approved(self._project, environment.state, worktree=folder if worktree else "")
+            run_ids = self._patient(lambda: fleet.records.started_by(target.key))
+            holders = {short_id(run_id) for run_id in run_ids}
+            taken = self._patient(lambda: attempt.take(world, target, holders=holders, fence=fence))
             return attempt.run(
                 world,
                 taken,
@@ -230,16 +232,16 @@ class Worker:
 
     def _may_start(self, start: Start) -> bool:
         """Wait until the pool may start the run; return `False` if the worker stops first."""
-        said = ""
+        last_reason = ""
         while not self._stop.is_set():
             state = self._patient(
                 lambda: self._fleet.records.start(start, daily_budget=self._pool.daily_budget)
             )
             if state is None:
                 return True
-            if state.reason != said:
+            if state.reason != last_reason:
                 self._say(f"{start.job}: waits, because pool {start.pool} is paused: {state.reason}")
-                said = state.reason
+                last_reason = state.reason
             self._stop.wait(BEAT_SECONDS)
         return False
 

@@ -69,6 +69,6 @@ def test_a_pool_can_have_a_message_of_its_own() -> None:
 )
 def test_a_pool_with_a_wrong_value_is_refused_with_the_place(table: object, problem: str) -> None:
     with pytest.raises(DocumentError) as refused:
-        configured_pool("claude", {"claude": table}, place="config.toml")
+        configured_pool("claude", {"claude": table}, path="config.toml")
 
     assert refused.value.message == f"config.toml: pool `claude` {problem}"
