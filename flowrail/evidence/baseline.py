@@ -1,4 +1,4 @@
-"""Baselines: what a step's evidence is compared with, taken when the step is entered."""
+"""Baselines: the state of files that a step's evidence is compared with, taken when the step is entered."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def take(
     *,
     at: str,
 ) -> Baseline:
-    """Return what the files of *checks* are like now.
+    """Return the baseline of *checks*: the state of their files now.
 
-    Files that cannot be read have no digest: their check will say why.
+    Files that cannot be read have no digest, and their check reports why.
     """
-    known: dict[str, str] = {}
+    digests: dict[str, str] = {}
     state: git_state.GitState | None = None
     for check in checks:
         try:
             if check.git is not None:
                 state = git_state.current(folder, environ)
             elif check.changed:
-                known.setdefault(named_path(check, folder, values), "")
-                known.update(project_files.digests(folder, paths_of(check, folder, values)))
+                digests.setdefault(named_path(check, folder, values), "")
+                digests.update(project_files.digests(folder, paths_of(check, folder, values)))
         except UnreadableError:
             continue
-    taken = Baseline(at, os.path.realpath(folder), machine_name(), digests_text(known))
+    baseline = Baseline(at, os.path.realpath(folder), machine_name(), digests_text(digests))
     if state is None:
-        return taken
-    return taken._replace(commit=state.commit, dirty=digests_text(state.dirty))
+        return baseline
+    return baseline._replace(commit=state.commit, dirty=digests_text(state.dirty))
 
 
 def named_path(check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> str:
@@ -59,7 +59,7 @@ def paths_of(check: EvidenceCheck, folder: str, values: Mapping[str, object]) ->
 def relative(path: str, folder: str, values: Mapping[str, object]) -> str:
     """Return *path* with its placeholders filled, relative to *folder*.
 
-    A fact may say anything, so a path that is neither in the project nor among the session's working files is refused.
+    A fact can have any value, so a path that is neither in the project nor among the session's working files is refused.
     """
     filled = os.path.normpath(os.path.join(folder, fill(path, values))) if path else ""
     work = os.path.normpath(os.path.join(folder, str(values.get("work") or os.curdir)))

@@ -33,12 +33,12 @@ def cited_lines(text: str) -> list[CitedLine]:
     The file has a folder or an extension (`app/run:3`, `app.py:3`), or is a name such as `Makefile`. A host with a
     port (`localhost:8080`, `https://host:80/`) and a word before a number are not citations.
     """
-    found = dict.fromkeys(
+    citations = dict.fromkeys(
         CitedLine(match["file"], int(match["last"] or match["first"]))
         for match in _CITATION.finditer(text)
         if "/" in match["file"] or "." in match["file"].strip(".") or match["file"] in _NAMES
     )
-    return list(found)
+    return list(citations)
 
 
 def missing(folder: str, cited: Iterable[CitedLine]) -> list[str]:

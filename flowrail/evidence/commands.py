@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"""[A-Za-z0-9_@%+=:,./ "'-]*\Z""")
 
 
 class Execution(NamedTuple):
-    """What came of running a command. ``exit_status`` is `None` if it was killed or could not start."""
+    """The result of running a command. ``exit_status`` is `None` if it was killed or could not start."""
 
     verdict: Verdict
     exit_status: int | None
@@ -76,8 +76,8 @@ def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execut
     digest = sha256_hex(done.output)
     if done.status is None:
         return Execution(Verdict.ERROR, None, done.seconds, digest, text, done.problem)
-    verdict, why = judge(check, done.status, text)
-    return Execution(verdict, done.status, done.seconds, digest, text, why)
+    verdict, problem = judge(check, done.status, text)
+    return Execution(verdict, done.status, done.seconds, digest, text, problem)
 
 
 def end_of(text: str) -> str:

@@ -23,7 +23,7 @@ _CHANGE = re.compile(
     rb"^(?:--- .*\n\+\+\+ .*\n@@ -|diff --git .*\n(?:(?:new|deleted) file|old) mode |diff --git .*\nsimilarity index )",
     re.MULTILINE,
 )
-"""How a change begins. git skips text without it, and does not say so if another diff has it."""
+"""How a change begins. git silently skips a diff without it if another diff has one."""
 _HUNK = re.compile(r"patch failed: (?P<file>.*):(?P<line>\d+)\Z")
 _NO_SETTINGS_OF_THE_USER = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 _OUTSIDE = b"#"
@@ -39,7 +39,7 @@ class _Block(NamedTuple):
 
 
 class _RefusedError(Exception):
-    """git does not accept the diffs; the text says why."""
+    """git does not accept the diffs; the text is the reason."""
 
 
 def problem(markdown: bytes, folder: str, environ: Mapping[str, str]) -> str:
@@ -97,17 +97,17 @@ class _Patch:
             head.write(b"ref: refs/heads/main\n")
 
     def problem(self) -> str:
-        every = len(self.diffs)
+        total = len(self.diffs)
         try:
             for name in self._names():
                 self._require_file(name)
         except _RefusedError as refused:
             return str(refused)
-        if not self._refusal(every):
+        if not self._refusal(total):
             return ""
-        number = 1 + bisect.bisect_left(range(1, every), True, key=lambda count: bool(self._refusal(count)))
-        place = f"the diff in line {self.diffs[number - 1].first + 1} ({number} of {every})"
-        return f"{place} does not apply: {self._refusal(number)}"
+        number = 1 + bisect.bisect_left(range(1, total), True, key=lambda count: bool(self._refusal(count)))
+        label = f"the diff in line {self.diffs[number - 1].first + 1} ({number} of {total})"
+        return f"{label} does not apply: {self._refusal(number)}"
 
     def _names(self) -> set[bytes]:
         """Return the files that the diffs change, create, delete, rename or copy."""
@@ -118,15 +118,15 @@ class _Patch:
     def _require_file(self, name: bytes) -> None:
         """Refuse a folder, which git takes for a submodule and does not compare, and a file that takes too long to read."""
         with suppress(OSError, ValueError):
-            about = os.lstat(os.path.join(os.fsencode(self.folder), name))
+            status = os.lstat(os.path.join(os.fsencode(self.folder), name))
             shown = shortened(name.decode("utf-8", "replace"))
-            if stat.S_ISDIR(about.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 raise _RefusedError(f"{shown} is a folder")
-            if about.st_size > LARGEST_FILE:
+            if status.st_size > LARGEST_FILE:
                 raise UnreadableError(f"{shown} has more than {LARGEST_FILE // 1024 // 1024} MB")
 
     def _refusal(self, count: int) -> str:
-        """Return what git says against the first *count* diffs; empty if they apply."""
+        """Return why git refuses the first *count* diffs; empty if they apply."""
         self._write(count)
         try:
             self._apply("--check")
@@ -154,8 +154,8 @@ class _Patch:
 
     def _complaint(self, errors: str) -> str:
         lines = errors.replace(f"{self.file}:", "line ").splitlines()
-        said = [line.partition(": ")[2] for line in lines if line.startswith(("error: ", "fatal: "))]
-        hunk = _HUNK.match(said[0]) if said else None
+        messages = [line.partition(": ")[2] for line in lines if line.startswith(("error: ", "fatal: "))]
+        hunk = _HUNK.match(messages[0]) if messages else None
         if hunk is not None:
             return shortened(f"the lines of its hunk `@@ -{hunk['line']}` are not in {hunk['file']}")
-        return shortened("; ".join(said) or "git gives no reason")
+        return shortened("; ".join(messages) or "git gives no reason")

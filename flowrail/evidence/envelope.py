@@ -33,7 +33,7 @@ class KeyUnusableError(UsageError):
     code = "KEY_UNUSABLE"
 
 
-def private_key(pem: bytes, place: str) -> Ed25519PrivateKey:
+def private_key(pem: bytes, path: str) -> Ed25519PrivateKey:
     """Return the private key in *pem*."""
     try:
         key = load_pem_private_key(pem, password=None)
@@ -41,13 +41,13 @@ def private_key(pem: bytes, place: str) -> Ed25519PrivateKey:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyUnusableError(
-            f"{place} contains no Ed25519 private key without a password",
-            hint=f"make one: openssl genpkey -algorithm ed25519 -out {place}",
+            f"{path} contains no Ed25519 private key without a password",
+            hint=f"make one: openssl genpkey -algorithm ed25519 -out {path}",
         )
     return key
 
 
-def public_key(pem: bytes, place: str) -> Ed25519PublicKey:
+def public_key(pem: bytes, path: str) -> Ed25519PublicKey:
     """Return the public key in *pem*."""
     try:
         key = load_pem_public_key(pem)
@@ -55,8 +55,8 @@ def public_key(pem: bytes, place: str) -> Ed25519PublicKey:
         key = None
     if not isinstance(key, Ed25519PublicKey):
         raise KeyUnusableError(
-            f"{place} contains no Ed25519 public key",
-            hint=f"write it from the private key: openssl pkey -in KEY -pubout -out {place}",
+            f"{path} contains no Ed25519 public key",
+            hint=f"write it from the private key: openssl pkey -in KEY -pubout -out {path}",
         )
     return key
 
@@ -100,11 +100,11 @@ def verified(envelope: object, key: Ed25519PublicKey) -> dict[str, Any]:
 def _parts(envelope: object) -> tuple[bytes, list[bytes]]:
     if not isinstance(envelope, dict) or envelope["payloadType"] != PAYLOAD_TYPE:
         raise TypeError
-    signatures = [base64.b64decode(each["sig"], validate=True) for each in envelope["signatures"]]
+    signatures = [base64.b64decode(signature["sig"], validate=True) for signature in envelope["signatures"]]
     return base64.b64decode(envelope["payload"], validate=True), signatures
 
 
 def _encoded(payload: bytes) -> bytes:
-    """Return what is signed, the pre-authentication encoding of DSSE."""
+    """Return the bytes that are signed: the pre-authentication encoding of DSSE."""
     kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)

@@ -31,14 +31,14 @@ _NO_BASELINE = "a person decides: `flow evidence waive`, or `flow session rewind
 
 
 class Records(NamedTuple):
-    """What the session has on record: whether the review was submitted, and the findings that are open."""
+    """The records of the session: whether the review was submitted, and which findings are open."""
 
     submitted: bool = False
     open_findings: tuple[str, ...] = ()
 
 
 class Context(NamedTuple):
-    """What checks are evaluated against. ``values`` fill placeholders."""
+    """The session, files and values with which checks are evaluated. ``values`` fill placeholders."""
 
     evidence: StepEvidence
     values: Mapping[str, object]
@@ -64,7 +64,7 @@ class Context(NamedTuple):
 
 
 class _Finding(NamedTuple):
-    """What a check of one kind came to. What was looked at is identified by ``state``, by default from ``files``."""
+    """The result of one kind of check. ``state`` identifies the content that was checked, by default from ``files``."""
 
     verdict: Verdict
     found: str
@@ -81,13 +81,13 @@ def evaluate(checks: Iterable[EvidenceCheck], context: Context) -> tuple[Evidenc
 
 
 def state_of_run(check: EvidenceCheck, folder: str, values: Mapping[str, object], revision: int) -> str:
-    """Return what identifies the files that the command of *check* depends on; empty if no file matches `reads`."""
+    """Return a digest of the files that the command of *check* depends on; empty if no file matches `reads`."""
     if not check.reads:
         return f"revision {revision}"
-    found: set[str] = set()
+    paths: set[str] = set()
     for pattern in check.reads:
-        found.update(project_files.matching(folder, relative(pattern, folder, values)))
-    return project_files.state_of(project_files.digests(folder, found)) if found else ""
+        paths.update(project_files.matching(folder, relative(pattern, folder, values)))
+    return project_files.state_of(project_files.digests(folder, paths)) if paths else ""
 
 
 def _shown(path: str, context: Context) -> str:
@@ -129,19 +129,26 @@ def _result(check: EvidenceCheck, context: Context) -> EvidenceResult:
 
 
 def _confirmed(result: EvidenceResult, context: Context) -> EvidenceResult:
-    """Return *result* with what a person said of it. An approval counts only for what the person saw."""
-    said = next((each for each in context.evidence.confirmations if each.check == result.check), None)
-    if said is not None and said.waived:
-        return result._replace(waived=True, reason=said.reason, by=said.by)
-    if said is not None and said.state == result.state and result.state:
+    """Return *result* with a person's approval or waiver. An approval counts only for the content that the person saw."""
+    confirmation = next(
+        (entry for entry in context.evidence.confirmations if entry.check == result.check), None
+    )
+    if confirmation is not None and confirmation.waived:
+        return result._replace(waived=True, reason=confirmation.reason, by=confirmation.by)
+    if confirmation is not None and confirmation.state == result.state and result.state:
         is_run = result.kind == "run"
         verdict = Verdict.PASS if is_run else result.verdict
-        found = f"approved by {said.by}" if is_run else result.found
+        found = f"approved by {confirmation.by}" if is_run else result.found
         return result._replace(
-            verdict=verdict, level=Level.APPROVED, found=found, reason=said.reason, by=said.by, remedy=""
+            verdict=verdict,
+            level=Level.APPROVED,
+            found=found,
+            reason=confirmation.reason,
+            by=confirmation.by,
+            remedy="",
         )
     if result.verdict == Verdict.PASS and result.lowest_level == Level.APPROVED:
-        stale = ", but what it looks at has changed since it was approved" if said is not None else ""
+        stale = ", but what it looks at has changed since it was approved" if confirmation is not None else ""
         return result._replace(
             found=f"{result.found}, not approved by a person{stale}",
             remedy=f"a person runs: {context.command('approve', result.check)}",
@@ -154,17 +161,17 @@ def _file(check: EvidenceCheck, context: Context) -> _Finding:
     data = project_files.read(context.folder, path)
     if data is None:
         return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
-    known = {path: sha256_hex(data)}
-    problem = _problem_in(check, path, data, known[path], context)
+    digests = {path: sha256_hex(data)}
+    problem = _problem_in(check, path, data, digests[path], context)
     if problem:
-        return _Finding(Verdict.FAIL, *problem, known)
-    return _Finding(Verdict.PASS, "it matches" if check.json else count(len(data), "byte"), "", known)
+        return _Finding(Verdict.FAIL, *problem, digests)
+    return _Finding(Verdict.PASS, "it matches" if check.json else count(len(data), "byte"), "", digests)
 
 
 def _problem_in(
     check: EvidenceCheck, path: str, data: bytes, digest: str, context: Context
 ) -> tuple[str, str] | None:
-    """Return what is wrong with one file and what to do, if anything is."""
+    """Return the problem of a file and its remedy, or `None`."""
     unchanged = _unchanged(check, path, digest, context)
     if unchanged:
         return unchanged
@@ -186,7 +193,7 @@ def _problem_in(
 
 
 def _unchanged(check: EvidenceCheck, path: str, digest: str, context: Context) -> tuple[str, str] | None:
-    """Return that a file has not changed and what to do, if the check wants it changed."""
+    """Return the problem of an unchanged file and its remedy, if the check demands a change."""
     if not check.changed:
         return None
     before = context.baseline(check).digests
@@ -198,7 +205,7 @@ def _unchanged(check: EvidenceCheck, path: str, digest: str, context: Context) -
 
 
 def _problem_of_citations(path: str, data: bytes, folder: str) -> tuple[str, str] | None:
-    """Return what is wrong with the citations in one file and what to do, if anything is."""
+    """Return the problem of the citations in a file and its remedy, or `None`."""
     cited = citations.cited_lines(data.decode("utf-8", "replace"))
     if not cited:
         return f"{path} cites no code", f"cite code in {path} as FILE:LINE, from the project root"
@@ -216,20 +223,20 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
     paths = paths_of(check, context.folder, context.values)
     if not paths:
         return _Finding(Verdict.EMPTY, "no matching file", "write the files")
-    known: dict[str, str] = {}
+    digests: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
     for path in paths:
         data = project_files.read(context.folder, path) or b""
-        known[path] = sha256_hex(data)
-        problem = _problem_in(check, path, data, known[path], context)
+        digests[path] = sha256_hex(data)
+        problem = _problem_in(check, path, data, digests[path], context)
         problems += [problem] if problem else []
     good = len(paths) - len(problems)
     if good >= check.at_least and (check.changed or not problems):
-        return _Finding(Verdict.PASS, count(good, "file"), "", known)
+        return _Finding(Verdict.PASS, count(good, "file"), "", digests)
     if problems:
-        return _Finding(Verdict.FAIL, joined([found for found, _ in problems]), problems[0][1], known)
+        return _Finding(Verdict.FAIL, joined([text for text, _ in problems]), problems[0][1], digests)
     return _Finding(
-        Verdict.FAIL, count(good, "file"), f"write {count(check.at_least - good, 'more file')}", known
+        Verdict.FAIL, count(good, "file"), f"write {count(check.at_least - good, 'more file')}", digests
     )
 
 
@@ -244,10 +251,12 @@ def _git(check: EvidenceCheck, context: Context) -> _Finding:
     before = git_state.GitState(baseline.commit, baseline.dirty_digests)
     changed = git_state.changed_since(context.folder, before, context.environ)
     patterns = [relative(pattern, context.folder, context.values) for pattern in check.git.within]
-    others = git_state.outside(changed, patterns) if patterns else []
-    if others:
+    unexpected = git_state.outside(changed, patterns) if patterns else []
+    if unexpected:
         allowed = joined(patterns)
-        return _Finding(Verdict.FAIL, f"also changed: {joined(others)}", f"change only {allowed}", changed)
+        return _Finding(
+            Verdict.FAIL, f"also changed: {joined(unexpected)}", f"change only {allowed}", changed
+        )
     too_few = check.git.changed_at_least - len(changed)
     if too_few > 0:
         remedy = f"change {count(too_few, 'more file')}" + (f" in {joined(patterns)}" if patterns else "")

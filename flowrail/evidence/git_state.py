@@ -1,6 +1,6 @@
-"""What changed in a git working tree since a step was entered, compared by content and not by time.
+"""The changes in a git working tree since a step was entered, compared by content and not by time.
 
-git says which files differ, without the filters and diff programs that the repository configures.
+git lists the files that differ, without the filters and diff programs that the repository configures.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _without_filters(folder: str, environ: Mapping[str, str]) -> list[str]:
 
 
 def _digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
-    """Return the digest of each path; of a link, that of where it leads."""
+    """Return the digest of each path. A link has the digest of its target path."""
     return {path: _link_digest(folder, path) or project_files.digest(folder, path) for path in paths}
 
 
@@ -106,5 +106,5 @@ def _ask(folder: str, environ: Mapping[str, str], *words: str) -> bytes:
 
 def outside(paths: Iterable[str], patterns: Iterable[str]) -> list[str]:
     """Return the *paths* that none of *patterns* matches."""
-    wanted = [*patterns]
-    return [path for path in paths if not any(project_files.fits(path, pattern) for pattern in wanted)]
+    allowed = [*patterns]
+    return [path for path in paths if not any(project_files.fits(path, pattern) for pattern in allowed)]

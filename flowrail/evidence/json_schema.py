@@ -33,14 +33,14 @@ def _mismatches(value: Any, schema: dict[str, object]) -> list[str]:
     try:
         validator_class.check_schema(schema)
         validator = validator_class(schema, registry=referencing.Registry())
-        found = []
+        mismatches = []
         for error in validator.iter_errors(value):
-            place = "/".join(str(part) for part in error.absolute_path)
-            found.append(f"{place or 'the document'}: {error.message[:_LONGEST]}")
-            if len(found) == MOST_PROBLEMS:
+            path = "/".join(str(part) for part in error.absolute_path)
+            mismatches.append(f"{path or 'the document'}: {error.message[:_LONGEST]}")
+            if len(mismatches) == MOST_PROBLEMS:
                 break
     except jsonschema.SchemaError as error:
         raise UnreadableError(f"the schema is invalid: {error.message[:_LONGEST]}") from None
     except (referencing.exceptions.Unresolvable, RecursionError) as error:
         raise UnreadableError(f"the schema cannot be used: {str(error)[:_LONGEST]}") from None
-    return found
+    return mismatches

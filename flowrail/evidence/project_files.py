@@ -22,11 +22,11 @@ _WILD = re.compile(r"[*?\[]")
 
 
 class UnreadableError(Exception):
-    """A check cannot be evaluated; the text says why."""
+    """A check cannot be evaluated; the text is the reason."""
 
 
 def resolve(folder: str, path: str) -> str:
-    """Return the real path of *path* in *folder*; `UnreadableError` if it is outside, be it through a link.
+    """Return the real path of *path* in *folder*; `UnreadableError` if it is outside, also through a link.
 
     A working file of the session may be elsewhere: its path begins with `..`, and it must be in the folder that is named.
     """
@@ -47,11 +47,11 @@ def read(folder: str, path: str) -> bytes | None:
     except OSError as error:
         raise UnreadableError(f"{path} cannot be read ({error.strerror})") from None
     with open(fd, "rb") as file:
-        about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             return None
-        data = file.read(LARGEST_FILE + 1) if about.st_size <= LARGEST_FILE else b""
-    if about.st_size > LARGEST_FILE or len(data) > LARGEST_FILE:
+        data = file.read(LARGEST_FILE + 1) if status.st_size <= LARGEST_FILE else b""
+    if status.st_size > LARGEST_FILE or len(data) > LARGEST_FILE:
         raise UnreadableError(f"{path} has more than {LARGEST_FILE // 1024 // 1024} MB")
     return data
 
@@ -78,8 +78,8 @@ def state_of(values: Mapping[str, str]) -> str:
 def matching(folder: str, pattern: str) -> list[str]:
     """Return the files that *pattern* matches, in order, as paths relative to *folder*.
 
-    As in a shell, wildcards match no hidden file and enter no hidden folder. They enter no folder of caches either, and
-    follow no link.
+    As in a shell, wildcards match no hidden file and enter no hidden folder. They do not
+    enter cache folders or follow links.
     """
     if not _WILD.search(pattern):
         return [pattern] if os.path.isfile(resolve(folder, pattern)) else []
@@ -89,7 +89,7 @@ def matching(folder: str, pattern: str) -> list[str]:
     resolve(folder, start)
     hidden = any(segment.startswith(".") for segment in segments[wild:])
     deepest = MOST_ENTRIES if "**" in segments else len(segments) - 1
-    found: list[str] = []
+    paths: list[str] = []
     left = MOST_ENTRIES
     for above, folders, names in os.walk(os.path.join(folder, start)):
         left -= len(folders) + len(names)
@@ -104,10 +104,10 @@ def matching(folder: str, pattern: str) -> list[str]:
         for name in names:
             path = "/".join([*inside, name])
             if (hidden or not name.startswith(".")) and fits(path, pattern) and _is_regular(above, name):
-                found.append(path)
-    if len(found) > MOST_FILES:
+                paths.append(path)
+    if len(paths) > MOST_FILES:
         raise UnreadableError(f"{pattern} matches more than {MOST_FILES} files")
-    return sorted(found)
+    return sorted(paths)
 
 
 def _is_regular(folder: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""In-toto statements about the steps of a session: what was claimed, and what was checked.
+"""In-toto statements about the steps of a session: their claims and their checks.
 
 There is one statement for each step that the session left. A step that demanded evidence, from its own agent or from
 those that it dispatched, has the predicate `test-result`, any other one `link`. The subjects are the record in the
@@ -73,7 +73,7 @@ def _test_result(record: Record, move: Move, demanded: list[EvidenceResult]) -> 
 
 
 def _check(result: EvidenceResult) -> dict[str, object]:
-    known = {
+    fields = {
         "id": result.check,
         "kind": result.kind,
         "level": result.level,
@@ -89,7 +89,7 @@ def _check(result: EvidenceResult) -> dict[str, object]:
         "by": result.by,
     }
     return {
-        name: value for name, value in known.items() if value is not False and value not in ("", None, [])
+        name: value for name, value in fields.items() if value is not False and value not in ("", None, [])
     }
 
 
