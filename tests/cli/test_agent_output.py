@@ -22,13 +22,13 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
     flow("finish", begun["session"], "d0-1", "--cancel")
 
     for words in (["resume"], ["status"], ["step", "lead/one", "--session"]):
-        here = told(*words, child["session"])
+        resumed = told(*words, child["session"])
         out = flow(*words, child["session"]).out
 
-        assert here["next"] == []
-        assert here["ask_command"] is None
-        assert (here["status"], here["resumed"]) == ("active", True)
-        (only,) = here["actions"]
+        assert resumed["next"] == []
+        assert resumed["ask_command"] is None
+        assert (resumed["status"], resumed["resumed"]) == ("active", True)
+        (only,) = resumed["actions"]
         assert only.startswith(
             f"Session `{child['session']}` lost its dispatch `d0-1` of `{begun['session']}`: "
         )

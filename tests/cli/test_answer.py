@@ -44,14 +44,14 @@ def test_an_answer_is_taken_as_it_is_printed() -> None:
     put_lead()
     child = told("claim", told("start", "lead")["session"], "d0-1")["session"]
     labels = ["Y\u200bes", "Yes", "葛\U000e0100"]
-    asked = [{"id": "go", "header": "H", "text": "Go?", "options": [{"label": each} for each in labels]}]
+    asked = [{"id": "go", "header": "H", "text": "Go?", "options": [{"label": label} for label in labels]}]
     flow("ask", child, "-", stdin=json.dumps(asked).encode())
     lines = [line for line in flow("resume", child, "--format", "text").out.splitlines() if "go=" in line]
 
-    kept = [told(*shlex.split(line)[1:])["questions"][0]["answer"] for line in lines[-1:]]
+    chosen = [told(*shlex.split(line)[1:])["questions"][0]["answer"] for line in lines[-1:]]
 
     assert [shlex.split(line)[3] for line in lines] == ["go=Y⟨U+200B⟩es", "go=Yes", "go=葛⟨U+E0100⟩"]
-    assert kept == [["葛\U000e0100"]]
+    assert chosen == [["葛\U000e0100"]]
 
 
 def test_an_answer_prints_the_next_command_in_at_most_three_lines(begun: Any) -> None:
@@ -108,7 +108,7 @@ def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -
         for name in ("one", "two")
     ]
     flow("ask", child, "-", stdin=json.dumps(questions).encode())
-    assert {each["id"] for each in told("resume", begun["session"])["questions"]} == {"one", "two"}
+    assert {question["id"] for question in told("resume", begun["session"])["questions"]} == {"one", "two"}
 
     first = flow("answer", child, "two=A").out
     second = flow("answer", child, "one=other:neither").out
@@ -118,7 +118,7 @@ def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -
     assert len(lines) == 3
     assert lines[-1] == f"flow resume {child} --store {Path.cwd() / '.flow'}"
     again = told(*lines[-1].split()[1:])
-    assert {each["id"]: each["answer"] for each in again["questions"]} == {
+    assert {question["id"]: question["answer"] for question in again["questions"]} == {
         "one": ["other:neither"],
         "two": ["A"],
     }
@@ -137,10 +137,10 @@ def test_a_deadline_answers_by_itself() -> None:
 
     time.sleep(0.3)
 
-    here = told("resume", begun["session"])
-    assert [each["answer"] for each in here["questions"]] == [["No"], ["Docs"]]
-    assert here["status"] == "active"
-    after = told(*here["next"][0]["command"].split()[1:])
+    shown = told("resume", begun["session"])
+    assert [question["answer"] for question in shown["questions"]] == [["No"], ["Docs"]]
+    assert shown["status"] == "active"
+    after = told(*shown["next"][0]["command"].split()[1:])
     assert (after["step"]["id"], after["step"]["attempt"], after["status"]) == ("plan", 2, "waiting")
 
 

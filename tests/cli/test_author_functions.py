@@ -27,11 +27,11 @@ def test_in_a_thread_a_function_is_called_without_an_alarm() -> None:
     assert done == ["first"]
 
 
-def say(what: str) -> None:
+def say(text: str) -> None:
     """Print as an author's code would, and as a program that it starts would."""
-    sys.stdout.write(f"{what}\n")
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-    os.write(1, f"{what} below\n".encode())
+    os.write(1, f"{text} below\n".encode())
 
 
 def test_what_is_printed_before_the_answer_is_kept_apart(capfd: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ def builder(name: str = "builder") -> str:
 
 
 def bundled(*words: str) -> list[str]:
-    return [each["skill"] for each in told("discover", *words)["bundled"]]
+    return [skill["skill"] for skill in told("discover", *words)["bundled"]]
 
 
 def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
@@ -31,9 +31,9 @@ def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
 
     data, out = told("discover", "--category", "implementation"), flow("discover").out
 
-    assert [each["skill"] for each in data["candidates"]] == ["builder"]
-    assert {"planner", "refactor"} <= {each["skill"] for each in data["bundled"]}
-    assert {(each["scope"], each["score"]) for each in data["bundled"]} == {("bundled", 60)}
+    assert [skill["skill"] for skill in data["candidates"]] == ["builder"]
+    assert {"planner", "refactor"} <= {skill["skill"] for skill in data["bundled"]}
+    assert {(skill["scope"], skill["score"]) for skill in data["bundled"]} == {("bundled", 60)}
     assert data["counts"]["skills"] == 1
     assert out.index("1. builder") < out.index("Bundled skills") < out.index("more with")
     assert len(bundled()) > len(bundled("--top", "2")) == 2
@@ -42,30 +42,30 @@ def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
 def test_menus_and_targets_share_the_cache_of_the_session() -> None:
     put(home_skills(), "reader")
     put_skill("small", where=home_skills())
-    here = told("start", "small")["session"]
-    kept = sessions_folder() / here / menu_cache.FILE
+    session_id = told("start", "small")["session"]
+    cache = sessions_folder() / session_id / menu_cache.FILE
 
-    first = told("handoff", "targets", "--session", here)
+    first = told("handoff", "targets", "--session", session_id)
     put(home_skills(), "later")
-    ranked = told("handoff", "targets", "--session", here, "--problem-type", "strategic")
-    menu = told("discover", "--session", here)
+    ranked = told("handoff", "targets", "--session", session_id, "--problem-type", "strategic")
+    menu = told("discover", "--session", session_id)
 
     assert (first["cache"]["used"], ranked["cache"]["used"], menu["cache"]["used"]) == (False, True, True)
     assert first["scorer"] == "none"
     assert {c["score"] for c in first["candidates"]} == {None}
     assert "later" not in [c["skill"] for c in ranked["candidates"]]
     assert [c["skill"] for c in menu["candidates"]] == ["reader"]
-    assert "relevance_score: 3" in kept.read_text()
-    assert told("resume", here)
-    assert "later" in [c["skill"] for c in told("handoff", "targets", "--session", here)["candidates"]]
+    assert "relevance_score: 3" in cache.read_text()
+    assert told("resume", session_id)
+    assert "later" in [c["skill"] for c in told("handoff", "targets", "--session", session_id)["candidates"]]
 
 
 # --- what became of handoffs before ---------------------------------------------------------------
 
 
 def parts(skill: str, *words: str) -> dict[str, int]:
-    found = [*told(*words)["candidates"], *told(*words).get("bundled", [])]
-    (candidate,) = [each for each in found if each["skill"] == skill]
+    offered = [*told(*words)["candidates"], *told(*words).get("bundled", [])]
+    (candidate,) = [item for item in offered if item["skill"] == skill]
     return {part["rule"]: part["points"] for part in candidate["parts"]}
 
 
@@ -73,12 +73,12 @@ def test_a_received_handoff_counts_for_its_target_and_its_session_has_a_problem_
     for name in ("digger", "other"):
         target(name)
     ours("builder", SMALL)
-    here = session()
+    session_id = session()
     asked = ["--category", "research"]
     assert parts("digger", "discover", *asked)["history"] == 0
-    send("other", here)
-    receive(send("digger", here))
-    taken = receive(send("builder", here)).data["session"]
+    send("other", session_id)
+    receive(send("digger", session_id))
+    taken = receive(send("builder", session_id)).data["session"]
 
     for words in (["discover", *asked], ["handoff", "targets", *asked]):
         assert parts("digger", *words)["history"] == 10

@@ -23,7 +23,7 @@ def start(skill: str = "lead", *words: str) -> dict[str, object]:
 
 def commands(answer: dict[str, object]) -> list[list[str]]:
     dispatches: list[dict[str, str]] = answer["dispatches"]  # type: ignore[assignment]
-    return [each["command"].split()[1:] for each in dispatches]
+    return [dispatch["command"].split()[1:] for dispatch in dispatches]
 
 
 def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
@@ -40,7 +40,7 @@ def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
     assert [line.split()[5] for line in data["finish"]] == ["--token", "--token"]
     assert data["answered"] == []
     held = told("resume", str(begun["session"]))["dispatches"]
-    assert [each["holder"] for each in held][1] == "ann"
+    assert [dispatch["holder"] for dispatch in held][1] == "ann"
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -54,7 +54,13 @@ def test_nothing_in_a_prompt_passes_for_more_than_text(item: str) -> None:
 
     root = ET.fromstring(flow(*commands(begun)[0]).out)  # noqa: S314 - our own output
 
-    assert [each.tag for each in root] == ["current_action", "how", "next", "question_format", "ask_command"]
+    assert [element.tag for element in root] == [
+        "current_action",
+        "how",
+        "next",
+        "question_format",
+        "ask_command",
+    ]
     assert len(root[0]) == 0
     assert [case.get("outcome") for case in root.iterfind("next/case")] == ["ok", "fail"]
     for case in root.iterfind("next/case"):
@@ -74,12 +80,12 @@ steps:
 """
 
 
-@pytest.mark.parametrize(("run", "given"), [("lead/one", "area: x"), ("problem-analysis", "topic: x")])
+@pytest.mark.parametrize(("run", "variables"), [("lead/one", "area: x"), ("problem-analysis", "topic: x")])
 def test_another_skill_of_the_same_project_is_found_from_any_folder(
-    run: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: str, variables: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_lead()
-    put_skill("beside", BESIDE.replace("RUN", run).replace("VARS", given))
+    put_skill("beside", BESIDE.replace("RUN", run).replace("VARS", variables))
     begun = told("start", "beside")
     monkeypatch.chdir(tmp_path)
 

@@ -75,8 +75,8 @@ def test_skills_are_completed() -> None:
         "check",
     ):
         offered = completed(f"flow {command} ")
-        assert {each.partition("/")[0] for each in offered} == {*BUNDLED, "asking", "small"}
-        assert [each for each in offered if each in names] == names
+        assert {word.partition("/")[0] for word in offered} == {*BUNDLED, "asking", "small"}
+        assert [word for word in offered if word in names] == names
     assert completed("flow step sm") == ["small", "small/look"]
     assert completed("flow check small as") == ["asking"]
 
@@ -121,8 +121,8 @@ def test_completion_runs_nothing() -> None:
     plain = put_skill("plain", where=home_skills())
     told("step", "plain")
     (plain / "workflow.yaml").rename(plain / "workflow.py")
-    for each in (folder, plain):
-        (each / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{HANDLER}")
+    for root in (folder, plain):
+        (root / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{HANDLER}")
 
     for line in ("flow step ", "flow step py ", "flow skill preview py ", "flow step plain ", "flow resume "):
         completed(line)

@@ -24,7 +24,7 @@ steps:
 
 def turned(session: str) -> list[dict[str, Any]]:
     """Return the moves on record, each checked against the one before it."""
-    return [each for each in told("history", session)["steps"] if each["kind"] == "move"]
+    return [record for record in told("history", session)["steps"] if record["kind"] == "move"]
 
 
 @pytest.mark.every_store
@@ -38,9 +38,9 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
     def step(name: int) -> None:
         done = 0
         while done < steps:
-            here = told("resume", session)
+            shown = told("resume", session)
             words = ["step", "round", "ok", "-s", f"by=p{name}n{done}", "--session", session]
-            ran = flow(*words, "--expect", str(here["revision"]), "--wait", "60", "--json")
+            ran = flow(*words, "--expect", str(shown["revision"]), "--wait", "60", "--json")
             if ran.status == 0:
                 assert not ran.data["replayed"]
                 done += 1
@@ -58,7 +58,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
 
     together([*(lambda name=name: step(name) for name in range(many)), lambda: read(0)])
 
-    facts = [each["facts"]["by"] for each in turned(session)]
+    facts = [record["facts"]["by"] for record in turned(session)]
     assert len(facts) == many * steps
     assert set(facts) == {f"p{name}n{done}" for name in range(many) for done in range(steps)}
     assert told("resume", session)["revision"] == many * steps
@@ -68,15 +68,15 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
 @pytest.mark.every_store
 def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() -> None:
     put_skill("round", ROUND)
-    here = told("step", "round")
-    words = [*here["next"][0]["command"].split()[1:], "-s", "by=anyone"]
+    begun = told("step", "round")
+    words = [*begun["next"][0]["command"].split()[1:], "-s", "by=anyone"]
 
     def report() -> None:
         assert told(*words, "--wait", "60")["revision"] == 1
 
     together([report] * 6)
 
-    assert len(turned(here["session"])) == 1
+    assert len(turned(begun["session"])) == 1
     assert refused(*words[:-1], "by=other")[1]["code"] == "REVISION_CONFLICT"
 
 

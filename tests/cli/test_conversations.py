@@ -146,7 +146,7 @@ def test_taking_over_is_on_record_and_the_former_owner_is_refused() -> None:
 
     shown = within(B, "resume", session, "--take-over")
 
-    assert [way["outcome"] for way in shown["next"]] == ["ok"]
+    assert [transition["outcome"] for transition in shown["next"]] == ["ok"]
     record = told("history", session)["steps"][-1]
     assert (record["kind"], record["conversation"], record["note"]) == (
         "take-over",

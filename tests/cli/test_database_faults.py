@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,36 +45,38 @@ def words_of(command: str) -> list[str]:
     return command.split()[1:]
 
 
-def reported(here: Any, by: str) -> list[str]:
-    return [*words_of(here["next"][0]["command"]), "-s", f"by={by}", "--session", here["session"]]
+def reported(shown: Any, by: str) -> list[str]:
+    return [*words_of(shown["next"][0]["command"]), "-s", f"by={by}", "--session", shown["session"]]
 
 
 def facts(session_id: str) -> list[str]:
-    return [each["facts"]["by"] for each in told("history", session_id)["steps"] if each["kind"] == "move"]
+    return [
+        record["facts"]["by"] for record in told("history", session_id)["steps"] if record["kind"] == "move"
+    ]
 
 
 @databases
 @every(3)
 def test_a_report_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride: int) -> None:
     put_skill("round", ROUND)
-    here = told("step", "round")
+    shown = told("step", "round")
     moved_before = set()
     at = 1
 
     while True:
-        words = reported(here, f"n{at}")
+        words = reported(shown, f"n{at}")
         killed = killed_at_statement(words, at)
-        moved_before.add(told("resume", here["session"])["revision"] - here["revision"])
+        moved_before.add(told("resume", shown["session"])["revision"] - shown["revision"])
         after = told(*words)
-        assert after["revision"] == here["revision"] + 1
-        here, at = after, at + stride
+        assert after["revision"] == shown["revision"] + 1
+        shown, at = after, at + stride
         if not killed:
             break
 
     assert at > 5 * stride
     assert moved_before == {0, 1}
-    assert facts(here["session"]) == [f"n{number}" for number in range(1, at, stride)]
-    assert told("session", "verify", here["session"])["ok"]
+    assert facts(shown["session"]) == [f"n{number}" for number in range(1, at, stride)]
+    assert told("session", "verify", shown["session"])["ok"]
 
 
 @databases
@@ -106,11 +109,11 @@ def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
     stride: int, postgresql: Server
 ) -> None:
     put_skill("round", ROUND)
-    here = told("step", "round")
+    shown = told("step", "round")
     at, statuses, struck = 1, set(), True
 
     while struck:
-        words = reported(here, f"n{at}")
+        words = reported(shown, f"n{at}")
         with at_moment(at, lambda _: postgresql.drop_connections(os.environ["FLOW_STORE"])) as left:
             ran = flow(*words, "--json")
         struck = left[0] <= 0
@@ -122,12 +125,12 @@ def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
         database.close_all()  # the next command is another process
         after = told(*words)
         assert after["replayed"] or ran.status
-        assert after["revision"] == here["revision"] + 1
-        here, at = after, at + stride
+        assert after["revision"] == shown["revision"] + 1
+        shown, at = after, at + stride
 
     assert statuses == {0, 3}
-    assert facts(here["session"]) == [f"n{number}" for number in range(1, at, stride)]
-    assert told("session", "verify", here["session"])["ok"]
+    assert facts(shown["session"]) == [f"n{number}" for number in range(1, at, stride)]
+    assert told("session", "verify", shown["session"])["ok"]
 
 
 @pytest.fixture
@@ -148,27 +151,27 @@ def test_a_server_that_restarts_in_the_middle_loses_no_acknowledged_step(
     sessions = [told("start", "round")["session"] for _ in range(many)]
 
     def work(session_id: str) -> None:
-        here = told("resume", session_id)
+        shown = told("resume", session_id)
         for number in range(steps):
-            words = reported(here, f"n{number}")
+            words = reported(shown, f"n{number}")
             deadline = time.monotonic() + 60
             while (ran := flow(*words, "--json")).status:
                 assert ran.error["code"] == "DATABASE_FAILED", ran
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-            here = ran.data
+            shown = ran.data
 
     def restart() -> None:
         for part in (1, 2):
             middle = part * many * steps // 3
-            while sum(told("resume", each)["revision"] for each in sessions) < middle:
+            while sum(told("resume", session_id)["revision"] for session_id in sessions) < middle:
                 time.sleep(0.02)
             server.stop("immediate")
             server.start()
 
     database.close_all()
-    together([*(lambda each=each: work(each) for each in sessions), restart])
+    together([*(partial(work, session_id) for session_id in sessions), restart])
 
-    for each in sessions:
-        assert facts(each) == [f"n{number}" for number in range(steps)]
-        assert told("session", "verify", each)["ok"]
+    for session_id in sessions:
+        assert facts(session_id) == [f"n{number}" for number in range(steps)]
+        assert told("session", "verify", session_id)["ok"]

@@ -85,14 +85,14 @@ def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
     put_skill("small", text)
     page = Path("page.md")
     page.write_text("<!-- flow:steps small -->\nas it was\n<!-- /flow:steps -->\n")
-    kept = page.read_text()
+    before = page.read_text()
 
     assert flow("diagram", "small", "--format", "svg").status == 1
-    status, told = refused("diagram", "--inject", "page.md")
+    status, error = refused("diagram", "--inject", "page.md")
     assert status == 1
-    assert told["code"] == "INVALID_WORKFLOW"
-    assert told["message"].startswith("page.md:1: workflow `small` has ")
-    assert page.read_text() == kept
+    assert error["code"] == "INVALID_WORKFLOW"
+    assert error["message"].startswith("page.md:1: workflow `small` has ")
+    assert page.read_text() == before
 
 
 def test_more_arrows_than_mermaid_draws_are_told_of() -> None:

@@ -33,7 +33,7 @@ def builder(name: str = "builder", *more: str) -> str:
 
 
 def names(*words: str) -> list[str]:
-    return [each["skill"] for each in told("discover", *words)["candidates"]]
+    return [candidate["skill"] for candidate in told("discover", *words)["candidates"]]
 
 
 # --- the menu -------------------------------------------------------------------------------------
@@ -89,12 +89,12 @@ def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passe
     assert f"    broken: the file does not begin with `---` ({broken}:1)" in out
     assert "  NO_HANDOFF: declare handoff metadata if the skill should take over work" in out
     assert "    closed: it declares no handoff metadata" in out
-    assert [(each["skill"], each["fits"]) for each in data["candidates"]] == [
+    assert [(candidate["skill"], candidate["fits"]) for candidate in data["candidates"]] == [
         ("both", True),
         ("builder", False),
     ]
     assert data["candidates"][1]["misses"] == ["its categories are implementation, architecture"]
-    assert [each["hidden_by"] for each in data["hidden"]] == [str(near)]
+    assert [skill["hidden_by"] for skill in data["hidden"]] == [str(near)]
 
 
 def test_why_tells_places_score_and_where_each_field_was_read() -> None:
@@ -143,10 +143,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_to
 
 
-def kept(session: str) -> menu_cache.CachedMenu:
-    found = menu_cache.read(str(sessions_folder() / session))
-    assert found
-    return found
+def cached_menu(session: str) -> menu_cache.CachedMenu:
+    cached = menu_cache.read(str(sessions_folder() / session))
+    assert cached
+    return cached
 
 
 def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> None:
@@ -154,8 +154,8 @@ def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> No
 
     assert (first["cache"]["used"], first["cache"]["reason"]) == (False, "no cache was found")
     assert Path(first["cache"]["path"]) == sessions_folder() / session / "available-workflows.yaml"
-    assert [c.skill for c in kept(session).candidates][:2] == ["builder", "reader"]
-    assert kept(session).scores == {}
+    assert [c.skill for c in cached_menu(session).candidates][:2] == ["builder", "reader"]
+    assert cached_menu(session).scores == {}
     put(home_skills(), "later")  # not found while the cache is valid: nothing is scanned
     clock(29)
     again = told("discover", "--session", session)
@@ -179,7 +179,7 @@ def test_it_is_found_anew_when_its_time_is_over_or_on_request(
     out = flow("discover", "--session", session, *words).out
 
     assert f"Searched again, because {reason}; cached for this session in " in out
-    assert abs(kept(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
+    assert abs(cached_menu(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
 
 
 def test_an_error_in_a_declaration_is_shown_with_its_line() -> None:
@@ -201,7 +201,9 @@ def test_an_error_in_a_declaration_is_shown_with_its_line() -> None:
         name: flow("check", str(path.parent), "--json").data["findings"]
         for name, path in (("broken", broken), ("loose", loose), ("old", old))
     }
-    examined = {(found["severity"], found["code"]) for found in flow("doctor", "--json").data["findings"]}
+    examined = {
+        (finding["severity"], finding["code"]) for finding in flow("doctor", "--json").data["findings"]
+    }
 
     assert "broken: `metadata.handoff` cannot be read: " in out
     assert f"({broken}:5)" in out

@@ -39,17 +39,17 @@ def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def findings(*words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = flow("doctor", *words, "--json").data["findings"]
-    return found
+    reported: list[dict[str, Any]] = flow("doctor", *words, "--json").data["findings"]
+    return reported
 
 
 def codes(*words: str) -> list[str]:
-    return [each["code"] for each in findings(*words)]
+    return [finding["code"] for finding in findings(*words)]
 
 
-def one(code: str) -> dict[str, Any]:
-    (found,) = [each for each in findings() if each["code"] == code]
-    return found
+def only(code: str) -> dict[str, Any]:
+    (match,) = [finding for finding in findings() if finding["code"] == code]
+    return match
 
 
 def clean(name: str) -> str:
@@ -91,7 +91,7 @@ def test_the_json_has_sections_and_findings() -> None:
     assert data["sections"]["skills"]["accepting"] == 1
     assert data["sections"]["installation"]["version"] == __version__
     assert {"name", "installed"} == set(data["sections"]["installation"]["requires"][0])
-    assert [each["origin"] for each in data["sections"]["locations"]["locations"]] == [
+    assert [location["origin"] for location in data["sections"]["locations"]["locations"]] == [
         "cwd",
         "cwd",
         "home",
@@ -127,10 +127,10 @@ def test_a_requirement_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPat
     required = ["click>=8", "nosuch-thing>=2", "extra-one>=1; extra == 'x'"]
     monkeypatch.setattr(metadata, "requires", lambda _: required)
 
-    (found,) = findings()
+    (finding,) = findings()
 
-    assert (found["code"], found["severity"]) == ("REQUIREMENT_MISSING", "error")
-    assert found["message"] == "nosuch-thing is not installed"
+    assert (finding["code"], finding["severity"]) == ("REQUIREMENT_MISSING", "error")
+    assert finding["message"] == "nosuch-thing is not installed"
 
 
 # --- skills ---------------------------------------------------------------------------------------
@@ -140,11 +140,11 @@ def test_what_keeps_a_skill_from_working_is_wrong() -> None:
     put(home_skills(), "none", "no frontmatter")
     put(home_skills(), "nocat", head("nocat", 'handoff: {accepts_from: ["*"]}'))
 
-    found = {each["code"]: each for each in findings()}
+    by_code = {finding["code"]: finding for finding in findings()}
 
-    assert found["NO_FRONTMATTER"]["severity"] == found["NO_CATEGORIES"]["severity"] == "error"
-    assert found["NO_FRONTMATTER"]["remedy"].startswith("begin the file with `---`")
-    assert found["NO_FRONTMATTER"]["place"].endswith("/none/SKILL.md:1")
+    assert by_code["NO_FRONTMATTER"]["severity"] == by_code["NO_CATEGORIES"]["severity"] == "error"
+    assert by_code["NO_FRONTMATTER"]["remedy"].startswith("begin the file with `---`")
+    assert by_code["NO_FRONTMATTER"]["place"].endswith("/none/SKILL.md:1")
     assert flow("doctor").status == 1
 
 
@@ -165,9 +165,11 @@ def test_the_registry_is_checked_where_there_is_one() -> None:
     registry = home_skills().parent / "handoff-registry.yaml"
     registry.write_text("version: '1.0'\nworkflows: []\n")
 
-    assert [(each["code"], each["severity"]) for each in findings()] == [("REGISTRY_MISSES", "warning")]
+    assert [(finding["code"], finding["severity"]) for finding in findings()] == [
+        ("REGISTRY_MISSES", "warning")
+    ]
     registry.write_text("[")
-    assert one("REGISTRY_UNREADABLE")["severity"] == "error"
+    assert only("REGISTRY_UNREADABLE")["severity"] == "error"
 
 
 def test_mistakes_in_workflows_are_told_with_their_place_and_nothing_is_run() -> None:
@@ -175,10 +177,10 @@ def test_mistakes_in_workflows_are_told_with_their_place_and_nothing_is_run() ->
     folder = put_skill("small", "name: NAME\nsteps: []\n", where=home_skills())
     put_python("py", before=f"open({str(canary)!r}, 'w')\n", where=home_skills())
 
-    found = one("FR114")
+    finding = only("FR114")
 
-    assert (found["severity"], found["section"]) == ("error", "workflows")
-    assert found["place"].startswith(f"{folder}/workflow.yaml")
+    assert (finding["severity"], finding["section"]) == ("error", "workflows")
+    assert finding["place"].startswith(f"{folder}/workflow.yaml")
     assert not canary.exists()
 
 
@@ -197,7 +199,7 @@ def test_sessions_are_counted_and_broken_ones_named() -> None:
     ran = flow("doctor")
 
     assert "  .flow: 2 open, 1 ended, 0 foreign, 1 broken\n" in ran.out
-    assert one("SESSION_BROKEN")["place"] == broken
+    assert only("SESSION_BROKEN")["place"] == broken
     assert ran.status == 1
 
 
@@ -219,7 +221,7 @@ def test_a_key_that_is_none_is_wrong() -> None:
     told("start", "decision-critic")
     (Path.home() / ".local/state/flowrail/key").write_text("x")
 
-    assert [each["code"] for each in findings() if each["severity"] == "error"] == ["KEY_BROKEN"]
+    assert [finding["code"] for finding in findings() if finding["severity"] == "error"] == ["KEY_BROKEN"]
     assert "SESSION_FOREIGN" in codes()
 
 
@@ -229,10 +231,12 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
     (Path.cwd() / "dead").symlink_to("nowhere")
 
     for store in ("file", "file/below", "link", "dead/below"):
-        (found,) = findings("--store", store)
-        assert (found["code"], found["severity"]) == ("STORE_UNUSABLE", "error")
-        assert found["message"].endswith(("is not a folder", "cannot be reached: No such file or directory"))
-        assert "--store" in found["remedy"]
+        (finding,) = findings("--store", store)
+        assert (finding["code"], finding["severity"]) == ("STORE_UNUSABLE", "error")
+        assert finding["message"].endswith(
+            ("is not a folder", "cannot be reached: No such file or directory")
+        )
+        assert "--store" in finding["remedy"]
 
 
 # --- trust ----------------------------------------------------------------------------------------
@@ -242,18 +246,18 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
     folder = put_python("py")
     put_skill("plain")
 
-    found = one("NOT_TRUSTED")
+    finding = only("NOT_TRUSTED")
 
-    assert (found["severity"], found["place"]) == ("warning", str(folder))
-    assert "`py` is not approved" in found["message"]
-    assert found["remedy"] == "a person runs: flow skill trust py"
+    assert (finding["severity"], finding["place"]) == ("warning", str(folder))
+    assert "`py` is not approved" in finding["message"]
+    assert finding["remedy"] == "a person runs: flow skill trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
     assert "that need approval: 1 approved\n" in flow("doctor").out
     (folder / "workflow.py").write_text("x = 1\n")
-    assert "changed since it was approved" in one("NOT_TRUSTED")["message"]
+    assert "changed since it was approved" in only("NOT_TRUSTED")["message"]
     (folder / "link").symlink_to("/")
-    assert "cannot be approved" in one("NOT_TRUSTED")["message"]
+    assert "cannot be approved" in only("NOT_TRUSTED")["message"]
 
 
 # --- what is told ---------------------------------------------------------------------------------
@@ -262,10 +266,10 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
 def test_another_program_of_that_name_is_told(on_path: Path) -> None:
     on_path.write_text("#!/bin/sh\n# checks types\n")
 
-    found = one("FLOW_MAY_BE_ANOTHER")
+    finding = only("FLOW_MAY_BE_ANOTHER")
 
-    assert (found["severity"], found["place"]) == ("warning", str(on_path))
-    assert f"`flow {__version__}`" in found["remedy"]
+    assert (finding["severity"], finding["place"]) == ("warning", str(on_path))
+    assert f"`flow {__version__}`" in finding["remedy"]
 
 
 def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,9 @@ def add(session: str, *words: str, stdin: bytes = b"") -> Any:
 
 
 def test_a_finding_is_recorded_with_all_that_belongs_to_it(session: str) -> None:
-    found = add(session, "--severity", "must", "--text", "wrong", "--place", "a.py:3", "--item", "a")
+    added = add(session, "--severity", "must", "--text", "wrong", "--place", "a.py:3", "--item", "a")
 
-    assert {key: found[key] for key in ("session", "id", "severity", "text", "place", "item", "version")} == {
+    assert {key: added[key] for key in ("session", "id", "severity", "text", "place", "item", "version")} == {
         "session": session,
         "id": "F1",
         "severity": "MUST",
@@ -34,7 +34,7 @@ def test_a_finding_is_recorded_with_all_that_belongs_to_it(session: str) -> None
         "item": "a",
         "version": 1,
     }
-    assert (found["open"], found["review"], found["round"]) == (True, "review", 1)
+    assert (added["open"], added["review"], added["round"]) == (True, "review", 1)
     assert flow("finding", "add", session, "--severity", "COULD", "--text", "x").out == (
         f"F2 COULD recorded in {session}, where the gate decides\n"
     )
@@ -58,7 +58,7 @@ def test_findings_are_listed(session: str) -> None:
     listed = told("finding", "list", session)["findings"]
     out = flow("finding", "list", session).out
 
-    assert [(each["id"], each["open"], each["resolution"]) for each in listed] == [
+    assert [(finding["id"], finding["open"], finding["resolution"]) for finding in listed] == [
         ("F1", True, None),
         ("F2", False, "not so"),
         ("F3", True, None),

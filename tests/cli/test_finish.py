@@ -32,9 +32,9 @@ def test_a_result_is_taken_and_the_lines_to_answer_with_are_printed(begun: Any) 
     assert following.startswith(
         f"NEXT for the agent that launched this one: flow resume {begun['session']} --store "
     )
-    here = told("status", begun["session"])
-    assert here["dispatches"][0]["result"] == {"found": "a <b>", "n": "2"}
-    assert here["join"]["succeeded"] == 1
+    status = told("status", begun["session"])
+    assert status["dispatches"][0]["result"] == {"found": "a <b>", "n": "2"}
+    assert status["join"]["succeeded"] == 1
 
 
 def test_work_is_called_off_without_a_token(begun: Any) -> None:

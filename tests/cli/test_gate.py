@@ -27,15 +27,21 @@ class Agent:
 
     def __init__(self, workflow: str = LOOP) -> None:
         put_skill("loop", workflow)
-        self.here: Any = told("start", "loop")
-        self.session = self.here["session"]
+        self.printed: Any = told("start", "loop")
+        self.session = self.printed["session"]
 
     def run(self, line: str) -> Any:
-        self.here = told(*shlex.split(line)[1:])
-        return self.here
+        self.printed = told(*shlex.split(line)[1:])
+        return self.printed
 
     def report(self, outcome: str) -> Any:
-        return self.run(next(way["command"] for way in self.here["next"] if way["outcome"] == outcome))
+        return self.run(
+            next(
+                transition["command"]
+                for transition in self.printed["next"]
+                if transition["outcome"] == outcome
+            )
+        )
 
     def find(self, severity: str = "MUST") -> None:
         told("finding", "add", self.session, "--severity", severity, "--text", f"a {severity}")
@@ -48,15 +54,15 @@ class Agent:
 
     def until_asked(self) -> int:
         rounds = 0
-        while self.here["status"] != "waiting":
+        while self.printed["status"] != "waiting":
             self.to_gate("MUST")
             rounds += 1
             self.report("done")
         return rounds
 
     def answer(self, label: str) -> Any:
-        (question,) = self.here["questions"]
-        self.run(next(each["command"] for each in question["options"] if each["label"] == label))
+        (question,) = self.printed["questions"]
+        self.run(next(option["command"] for option in question["options"] if option["label"] == label))
         return self.report("done")
 
     def shown(self, form: str = "xml") -> str:
@@ -77,8 +83,8 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
             in shown
         )
         assert "Decide." in shown
-    assert agent.here["actions"][0].startswith("<state_banner")
-    assert agent.here["loop"] == {
+    assert agent.printed["actions"][0].startswith("<state_banner")
+    assert agent.printed["loop"] == {
         "gate": "gate",
         "name": "Quality",
         "round": 1,
@@ -90,7 +96,9 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         "unreviewed": False,
         "only_changes": False,
     }
-    assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]
+    assert [(transition["outcome"], transition["to"]) for transition in agent.printed["next"]] == [
+        ("done", "work")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +141,6 @@ def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:
     for form in ("xml", "text"):
         assert "The review failed and recorded no findings" in agent.shown(form)
         assert "Back to: Do the work. Then it is reviewed again." in agent.shown(form)
-    assert [(way["outcome"], way["to"]) for way in at_gate["next"]] == [("done", "work")]
+    assert [(transition["outcome"], transition["to"]) for transition in at_gate["next"]] == [("done", "work")]
     assert agent.report("done")["step"]["id"] == "work"
     assert "Fix what stopped the review." in agent.shown()

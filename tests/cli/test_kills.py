@@ -28,10 +28,10 @@ def test_a_start_that_is_killed_does_not_block_the_next_one(stride: int) -> None
     put_skill("small")
 
     for death in killed_at_calls(["step", "small"], stride):
-        here = told("step", "small")
-        assert (here["revision"], here["step"]["id"]) == (0, "first")
+        shown = told("step", "small")
+        assert (shown["revision"], shown["step"]["id"]) == (0, "first")
         listed = told("sessions", "--all")["sessions"]
-        assert [each["error"] for each in listed] == [None]
+        assert [session["error"] for session in listed] == [None]
         assert (Path.cwd() / ".flow" / ".gitignore").read_text() == "*\n"
         shutil.rmtree(Path.cwd() / ".flow")
         if death % 3:
@@ -42,8 +42,8 @@ def test_a_start_that_is_killed_does_not_block_the_next_one(stride: int) -> None
 def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
     put_skill("small")
     command = told("step", "small")["next"][0]["command"].split()[1:]
-    kept = Path.cwd() / "kept"
-    shutil.copytree(Path.cwd() / ".flow", kept)
+    backup = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", backup)
 
     outcomes = []
     for _ in killed_at_calls(command, stride):
@@ -57,7 +57,7 @@ def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
         assert told(*ran.data["next"][0]["command"].split()[1:])["status"] == "completed"
         outcomes.append((before["revision"], "incomplete record" in ran.err))
         shutil.rmtree(Path.cwd() / ".flow")
-        shutil.copytree(kept, Path.cwd() / ".flow")
+        shutil.copytree(backup, Path.cwd() / ".flow")
 
     if stride == 1:
         assert set(outcomes) == {(0, False), (0, True), (1, False)}
@@ -67,9 +67,9 @@ def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
 @pytest.mark.parametrize("room", [0, 10, 600])
 def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
     put_skill("small")
-    here = told("step", "small")
-    command = here["next"][0]["command"].split()[1:]
-    folder = sessions_folder() / here["session"]
+    shown = told("step", "small")
+    command = shown["next"][0]["command"].split()[1:]
+    folder = sessions_folder() / shown["session"]
     (folder / "lock").touch(0o600)
     journal = folder / "journal.jsonl"
     before = journal.read_bytes()
@@ -81,7 +81,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
     assert ran.status == 3
     assert ran.error["code"] == "WRITE_FAILED"
     assert journal.read_bytes() == before
-    assert sorted(each.name for each in folder.iterdir()) == [
+    assert sorted(file.name for file in folder.iterdir()) == [
         "definition.json",
         "journal.jsonl",
         "lock",
@@ -95,17 +95,17 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
 
 def test_a_line_that_was_never_finished_is_cut_and_told_once() -> None:
     put_skill("small", SMALL)
-    here = told("step", "small")
-    journal = sessions_folder() / here["session"] / "journal.jsonl"
+    shown = told("step", "small")
+    journal = sessions_folder() / shown["session"] / "journal.jsonl"
     with journal.open("ab") as file:
         file.write(b'{"seq":1,"kind":"mo')
     before = bytes_below(sessions_folder())
 
     assert flow("step", "small").err == ""
     assert bytes_below(sessions_folder()) == before
-    ran = flow(*here["next"][0]["command"].split()[1:])
+    ran = flow(*shown["next"][0]["command"].split()[1:])
 
     assert ran.status == 0
     assert ran.err == "flow: removed 19 bytes of an incomplete record left by an interrupted write\n"
     assert flow("step", "small", "ok").err == ""
-    assert len(told("history", here["session"])["steps"]) == 3
+    assert len(told("history", shown["session"])["steps"]) == 3

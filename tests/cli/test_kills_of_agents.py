@@ -25,12 +25,12 @@ def words(line: str) -> list[str]:
 @contextmanager
 def as_before() -> Iterator[None]:
     """Put the store back as it was."""
-    kept = Path.cwd() / "kept"
-    if not kept.exists():
-        shutil.copytree(Path.cwd() / ".flow", kept)
+    backup = Path.cwd() / "kept"
+    if not backup.exists():
+        shutil.copytree(Path.cwd() / ".flow", backup)
     yield
     shutil.rmtree(Path.cwd() / ".flow")
-    shutil.copytree(kept, Path.cwd() / ".flow")
+    shutil.copytree(backup, Path.cwd() / ".flow")
 
 
 def deaths(command: Sequence[str], stride: int) -> Iterator[None]:
@@ -48,17 +48,17 @@ def test_a_claim_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
     seen = set()
 
     for _ in deaths(command, stride):
-        here = told("resume", begun["session"])["dispatches"][0]
-        seen.add(here["status"])
-        child = told(*words(here["resume"] or here["command"]))
+        dispatch = told("resume", begun["session"])["dispatches"][0]
+        seen.add(dispatch["status"])
+        child = told(*words(dispatch["resume"] or dispatch["command"]))
         second = told(*words(child["next"][0]["command"]))
         assert "RESULT completed" in told(*words(second["next"][0]["command"]), "-s", "found=x")["actions"][1]
         after = told("resume", begun["session"])
         assert (after["join"]["succeeded"], after["dispatches"][0]["child"]) == (1, child["session"])
-        for each in told("sessions", "--all")["sessions"]:
-            assert each["error"] is None
-            if each["session"] not in {begun["session"], child["session"]}:  # begun, and never handed over
-                lost = flow("step", "lead/one", "ok", "--session", each["session"], "--json")
+        for listed in told("sessions", "--all")["sessions"]:
+            assert listed["error"] is None
+            if listed["session"] not in {begun["session"], child["session"]}:  # begun, and never handed over
+                lost = flow("step", "lead/one", "ok", "--session", listed["session"], "--json")
                 assert (lost.status, lost.error["code"]) == (4, "DISPATCH_GONE")
 
     assert stride > 1 or seen == {"pending", "claimed"}
@@ -75,9 +75,9 @@ def test_the_last_report_of_an_agent_counts_once_if_it_is_killed(stride: int) ->
     for _ in deaths(command, stride):
         seen.add(told("resume", begun["session"])["join"]["succeeded"])
         assert "RESULT completed" in told(*command)["actions"][1]
-        here = told("resume", begun["session"])
-        assert here["dispatches"][0]["result"] == {"found": "x"}
-        assert told(*words(here["next"][0]["command"]))["step"]["id"] == "tell"
+        resumed = told("resume", begun["session"])
+        assert resumed["dispatches"][0]["result"] == {"found": "x"}
+        assert told(*words(resumed["next"][0]["command"]))["step"]["id"] == "tell"
         assert flow("session", "verify").status == 0
 
     assert stride > 1 or seen == {0, 1}

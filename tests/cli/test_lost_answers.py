@@ -63,11 +63,11 @@ def test_whatever_is_told_its_loss_is_told(words: list[str]) -> None:
 @pytest.mark.parametrize("how", [pytest.param("2>/dev/full", marks=needs_full), "2>&-"])
 def test_where_talk_cannot_be_written_the_answer_is(how: str) -> None:
     put_skill("small")
-    here = told("step", "small")
-    with (sessions_folder() / here["session"] / "journal.jsonl").open("ab") as file:
+    shown = told("step", "small")
+    with (sessions_folder() / shown["session"] / "journal.jsonl").open("ab") as file:
         file.write(b"torn")  # there is something to tell
 
-    status, out, _ = redirected([*here["next"][0]["command"].split()[1:], "--json"], how)
+    status, out, _ = redirected([*shown["next"][0]["command"].split()[1:], "--json"], how)
 
     assert status == 0
     assert '"revision": 1' in out

@@ -15,9 +15,9 @@ def _skill() -> None:
 def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
     previewed = told("skill", "preview", "loop", "--step", "2")
 
-    assert [(each["workflow"], each["vars"], each["command"]) for each in previewed["dispatches"]] == [
-        ("loop/one", {"area": "all"}, None)
-    ]
+    assert [
+        (dispatch["workflow"], dispatch["vars"], dispatch["command"]) for dispatch in previewed["dispatches"]
+    ] == [("loop/one", {"area": "all"}, None)]
     assert "flow claim" not in flow("skill", "preview", "loop", "2").out
 
 
@@ -47,8 +47,8 @@ def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str
     previewed = told("skill", "preview", "loop", *words)
 
     assert previewed["loop"]["mode"] == mode
-    assert {way["to"] for way in previewed["next"]} == {to}
-    assert {way["command"] for way in previewed["next"]} == {None}
+    assert {transition["to"] for transition in previewed["next"]} == {to}
+    assert {transition["command"] for transition in previewed["next"]} == {None}
     assert previewed["findings"] == []
     for form in ("xml", "text"):
         assert f'mode="{mode}"' in flow("skill", "preview", "loop", *words, "--format", form).out

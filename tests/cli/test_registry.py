@@ -63,7 +63,7 @@ def test_each_workflow_is_shown_with_who_said_what() -> None:
         "  from the registry: name, summary, accepts_from, categories, schema_version, tags, description\n"
         "  from the defaults: trigger\n"
     )
-    assert [(each["skill"], each["standing"]) for each in data["workflows"]] == [
+    assert [(workflow["skill"], workflow["standing"]) for workflow in data["workflows"]] == [
         ("reader", "offered"),
         ("far", "remote"),
     ]
@@ -106,11 +106,11 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
         '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n'
     )
 
-    kept = flow("registry", "sync")
+    synced = flow("registry", "sync")
     replaced = flow("registry", "sync", "--replace", "reader.categories", "--replace", "description")
 
     gone = "Kept, though the skill is gone: gone. Remove the entry, or fix its `skill_path`.\n"
-    assert kept.out == (
+    assert synced.out == (
         f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
         "Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):\n"
         "  reader.description: Older; the skill declares Digs deeper\n"

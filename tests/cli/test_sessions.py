@@ -43,7 +43,7 @@ def test_open_sessions_are_listed_newest_first() -> None:
 
     listed = told("sessions")["sessions"]
 
-    assert [each["session"] for each in listed] == [second["session"], first["session"]]
+    assert [session["session"] for session in listed] == [second["session"], first["session"]]
     assert listed[1] == {
         "session": first["session"],
         "skill": "small",
@@ -105,17 +105,17 @@ def test_history_tells_each_record() -> None:
 
     steps = told("history", session)["steps"]
 
-    assert [each["seq"] for each in steps] == [0, 1, 2, 3, 4]
-    assert [each["kind"] for each in steps] == ["start", "move", "move", "move", "abandon"]
-    assert [each["revision"] for each in steps] == [0, 1, 2, 3, 3]
-    assert [each["to"] for each in steps] == ["look", "look", "look", "tell", "tell"]
-    assert [each["outcome"] for each in steps] == [None, "iterate", "iterate", "iterate", None]
-    assert [each["capped"] for each in steps] == [False, False, False, True, False]
+    assert [step["seq"] for step in steps] == [0, 1, 2, 3, 4]
+    assert [step["kind"] for step in steps] == ["start", "move", "move", "move", "abandon"]
+    assert [step["revision"] for step in steps] == [0, 1, 2, 3, 3]
+    assert [step["to"] for step in steps] == ["look", "look", "look", "tell", "tell"]
+    assert [step["outcome"] for step in steps] == [None, "iterate", "iterate", "iterate", None]
+    assert [step["capped"] for step in steps] == [False, False, False, True, False]
     assert steps[1]["facts"] == {"sure": "low", "where": ["a"]}
     assert steps[1]["seconds"] >= 0
     assert steps[4]["note"] == {"reason": "enough\nof it"}
     assert steps[4]["status"] == "abandoned"
-    assert len({each["hash"] for each in steps}) == 5
+    assert len({step["hash"] for step in steps}) == 5
     text = flow("history", session).out
     assert text.splitlines()[0].split() == ["rev", "at", "by", "step", "outcome", "to", "took"]
     assert "done sure=low where=a → iterate" in text
@@ -158,7 +158,7 @@ def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> No
     text = flow("history", session)
 
     assert (ran.status, text.status) == (3, 3)
-    assert [each["revision"] for each in ran.data["steps"]] == [0]
+    assert [step["revision"] for step in ran.data["steps"]] == [0]
     assert ran.error["code"] == "JOURNAL_DAMAGED"
     assert ran.error["hint"].endswith(
         f"continue from what is shown above: flow session fork {session} --at 0"

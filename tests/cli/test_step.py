@@ -26,9 +26,9 @@ def skills() -> None:
     put_skill("asking", ASKING)
 
 
-def next_words(here: dict[str, Any], way: int = 0) -> list[str]:
+def next_words(shown: dict[str, Any], number: int = 0) -> list[str]:
     """Return the arguments of a printed command."""
-    return str(here["next"][way]["command"]).split()[1:]
+    return str(shown["next"][number]["command"]).split()[1:]
 
 
 # --- showing ------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _ids() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("given", "message", "hint"),
+    ("words", "message", "hint"),
     [
         (
             ["-s", "sur=high", "-s", "where=a"],
@@ -114,11 +114,11 @@ def _ids() -> list[str]:
         ([], "step `look`: `sure` is missing; `where` is missing", ""),
     ],
 )
-def test_facts_that_do_not_fit_are_refused(given: list[str], message: str, hint: str) -> None:
+def test_facts_that_do_not_fit_are_refused(words: list[str], message: str, hint: str) -> None:
     told("step", "asking")
     Path("f").write_text('{"sure": "low"}')
 
-    status, error = refused("step", "asking", "done", *given)
+    status, error = refused("step", "asking", "done", *words)
 
     assert (status, error["message"]) == (2, message)
     assert hint in error["hint"]
@@ -142,14 +142,14 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
 
 
 def test_a_report_after_the_end_is_refused() -> None:
-    here = told("step", "small")
-    told(*next_words(here, 1))
+    ended = told("step", "small")
+    told(*next_words(ended, 1))
 
-    status, error = refused("step", "small", "ok", "--session", here["session"])
+    status, error = refused("step", "small", "ok", "--session", ended["session"])
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
-    assert error["message"] == f"session `{here['session']}` is failed"
-    assert error["hint"] == f"show how it ended: flow resume {here['session']}"
+    assert error["message"] == f"session `{ended['session']}` is failed"
+    assert error["hint"] == f"show how it ended: flow resume {ended['session']}"
 
 
 @pytest.mark.parametrize(
@@ -220,21 +220,21 @@ def test_the_same_report_again_is_answered_as_before() -> None:
     ],
 )
 def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step: int) -> None:
-    here = told("step", "asking")
+    begun = told("step", "asking")
     moved = told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
     before = bytes_below(sessions_folder(), but={"lock"})
 
-    status, error = refused("step", "asking", *words, "--session", here["session"], "--expect", str(step))
+    status, error = refused("step", "asking", *words, "--session", begun["session"], "--expect", str(step))
 
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
-    at = told("history", here["session"])["steps"][-1]["at"]
+    at = told("history", begun["session"])["steps"][-1]["at"]
     assert error["message"] == (
-        f'session `{here["session"]}` ("nothing") is at revision 1, not {step}; '
+        f'session `{begun["session"]}` ("nothing") is at revision 1, not {step}; '
         f"`done` was reported for step `look` at {at}"
     )
-    assert error["hint"] == f"see its state: flow resume {here['session']}"
+    assert error["hint"] == f"see its state: flow resume {begun['session']}"
     details = {
-        "session": here["session"],
+        "session": begun["session"],
         "revision": 1,
         "expected": step,
         "outcome": "done",
@@ -256,17 +256,17 @@ def test_every_printed_command_names_the_store(
     import shlex
 
     store = Path.cwd() / name
-    here = told("step", "small", "--store", name)
+    answer = told("step", "small", "--store", name)
     monkeypatch.chdir(tmp_path)
     commands = []
 
-    while here["next"]:
-        commands += [way["command"] for way in here["next"]]
-        here = told(*shlex.split(here["next"][0]["command"])[1:])
+    while answer["next"]:
+        commands += [transition["command"] for transition in answer["next"]]
+        answer = told(*shlex.split(answer["next"][0]["command"])[1:])
 
-    assert here["status"] == "completed"
+    assert answer["status"] == "completed"
     assert all(command.endswith(f" --store {shlex.quote(str(store))}") for command in commands)
-    assert (store / "sessions" / here["session"]).is_dir()
+    assert (store / "sessions" / answer["session"]).is_dir()
     assert not (tmp_path / ".flow").exists()
 
 

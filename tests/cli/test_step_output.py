@@ -61,7 +61,7 @@ def go(line: str) -> str:
 def at_review() -> str:
     """Take a session to its review and return what is printed there."""
     begun = read(go("flow start reviewed"))
-    back = [end(each.command, 0) for each in begun.work]
+    back = [end(dispatch.command, 0) for dispatch in begun.work]
     return go(read(go(back[-1])).cases[0].command)
 
 
@@ -69,17 +69,17 @@ def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_comma
     put()
     begun = read(go("flow start reviewed"))
 
-    back = [end(each.command, 1) for each in begun.work]
+    back = [end(dispatch.command, 1) for dispatch in begun.work]
     out = go(back[-1])
 
     again = read(out)
     assert "A failed dispatch is still needed" in out
     assert not again.cases
-    assert [each.command for each in again.work] == [each.command for each in begun.work]
+    assert [dispatch.command for dispatch in again.work] == [dispatch.command for dispatch in begun.work]
     assert "because" in out
     for form in ("text", "json"):
         assert begun.work[0].command in flow(*back[-1].split()[1:], "--format", form).out
-    assert [each["again"] for each in told(*back[-1].split()[1:])["dispatches"]] == [True, True]
+    assert [dispatch["again"] for dispatch in told(*back[-1].split()[1:])["dispatches"]] == [True, True]
     managed = read(go(end(again.work[0].command, 0))).work[0]
     assert (managed.status, managed.outcome) == ("done", "")
 

@@ -43,14 +43,14 @@ def test_nothing_is_left_to_flush_when_the_answer_is_printed(prepare: object) ->
 
 def test_a_report_that_is_killed_at_a_system_call_counts_if_it_was_acknowledged() -> None:
     words = report()
-    store, kept = Path(".flow").absolute(), Path("kept").absolute()
-    shutil.copytree(store, kept)
+    store, backup = Path(".flow").absolute(), Path("kept").absolute()
+    shutil.copytree(store, backup)
     calls = [call for call in traced(words).calls if is_answer(call) or str(store) in call.path]
     counts = []
 
     for call in calls:
         shutil.rmtree(store)
-        shutil.copytree(kept, store)
+        shutil.copytree(backup, store)
         ran = traced(words, f"{call.name}:signal=KILL:when={call.number}")
         revision = told("status", words[words.index("--session") + 1])["revision"]
         assert ran.status == -9, call

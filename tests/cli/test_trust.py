@@ -58,17 +58,17 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
 
 
 def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_shown() -> None:
-    place = Path.cwd() / "my skills"
-    folder = put_canary(where=place)
+    root = Path.cwd() / "my skills"
+    folder = put_canary(where=root)
 
     status, error = refused("step", "py", "--root", "my skills")
-    assert (status, error["hint"]) == (7, f"a person runs: flow skill trust py --root '{place}'")
-    words = ["skill", "trust", "py", "--root", str(place)]
+    assert (status, error["hint"]) == (7, f"a person runs: flow skill trust py --root '{root}'")
+    words = ["skill", "trust", "py", "--root", str(root)]
     unasked = process(*words, before="import os; os.setsid()")
     assert (unasked.status, unasked.err.splitlines()[1].strip()) == (7, error["hint"])
 
     ran = flow(*words, "--digest", snapshot(str(folder)).digest)
-    assert f"to withdraw the approval: flow skill untrust py --root '{place}'" in ran.out
+    assert f"to withdraw the approval: flow skill untrust py --root '{root}'" in ran.out
     assert told("step", "py", "--root", "my skills")["source"] == "extra"
 
 
@@ -108,7 +108,10 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
     assert f"skill `{name}` of this project overrides " in error["message"]
     assert [
-        each["source"] for item in told("list")["skills"] if item["name"] == name for each in item["hides"]
+        hidden["source"]
+        for item in told("list")["skills"]
+        if item["name"] == name
+        for hidden in item["hides"]
     ] == [behind]
     allow(name)
     assert told("step", name)["source"] == "project"
@@ -177,22 +180,22 @@ def test_without_a_terminal_nobody_can_be_asked() -> None:
 def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
     put_python("py")
 
-    said, ended = at_a_terminal(["skill", "trust", "py"], answer)
+    screen, ended = at_a_terminal(["skill", "trust", "py"], answer)
 
-    assert "Allow skill py to run its code as you? Type yes: " in said
-    assert ended == status, said
+    assert "Allow skill py to run its code as you? Type yes: " in screen
+    assert ended == status, screen
     assert (flow("step", "py").status == 0) == (status == 0)
 
 
 def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> None:
     folder = put_python("py")
 
-    said, ended = at_a_terminal(
+    screen, ended = at_a_terminal(
         ["skill", "trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
     )
 
     assert ended == 7
-    assert f"folder {folder}" in said
+    assert f"folder {folder}" in screen
 
 
 def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:
@@ -241,7 +244,7 @@ def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str)
     allowed(name)
     assert flow("skill", "untrust", name).out.count("\n") == 1
     assert refused("skill", "untrust", name)[1]["code"] == "UNKNOWN_SKILL"
-    said, ended = at_a_terminal(["skill", "trust", name], "yes")
+    screen, ended = at_a_terminal(["skill", "trust", name], "yes")
     assert ended == 2
-    assert "Type yes: " not in said
-    assert "Traceback" not in said
+    assert "Type yes: " not in screen
+    assert "Traceback" not in screen

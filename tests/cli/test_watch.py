@@ -106,13 +106,13 @@ def test_with_many_sessions_every_group_is_on_the_screen() -> None:
 
 
 def test_one_session_is_watched_alone() -> None:
-    watched, other = started("one"), started("two")
+    watched, unwatched = started("one"), started("two")
 
     with watching(watched) as screen:
         shown = screen.wait_for("Running (1)")
 
     assert "release: one" in shown
-    assert other not in shown
+    assert unwatched not in shown
     assert flow("watch", "release-zzzzzz").status == 2
 
 

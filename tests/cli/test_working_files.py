@@ -80,14 +80,14 @@ def test_a_session_in_a_database_says_on_which_machine_its_files_are(
     assert flow("store", "init", address).status == 0
     monkeypatch.setenv("FLOW_STORE", address)
     session = told("start", "noted")["session"]
-    here = os.uname()
+    machine = os.uname()
     Path(f".flow/sessions/{session}/work/notes.md").write_text("# Notes\n")
     at_home = flow("resume", session)
 
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="another"))
     elsewhere = flow("resume", session)
 
-    where = f"the working files of this session are on {here.nodename}, in .flow/sessions/{session}/work"
+    where = f"the working files of this session are on {machine.nodename}, in .flow/sessions/{session}/work"
     assert where not in at_home.err
     assert where in elsewhere.err
     assert flow("session", "verify", session).status == 0
@@ -126,8 +126,8 @@ def test_working_files_that_were_copied_from_another_machine_are_recognised(
 def test_a_workflow_can_keep_its_working_files_in_the_project() -> None:
     put_skill("noted", f"work_folder: research/$session\n{NOTED}")
     session = told("start", "noted")["session"]
-    other = Path("research/kept.md")
-    other.write_text("mine")
+    existing = Path("research/kept.md")
+    existing.write_text("mine")
 
     shown = told("step", "noted")
     Path(f"research/{session}/notes.md").write_text("# Notes\n")
@@ -138,7 +138,7 @@ def test_a_workflow_can_keep_its_working_files_in_the_project() -> None:
     assert shown["actions"][0] == f"Write `research/{session}/notes.md`."
     assert Path(f"research/{fork['session']}/notes.md").read_text() == "# Notes\n"
     assert not Path("research", session).exists()
-    assert other.read_text() == "mine"
+    assert existing.read_text() == "mine"
 
 
 def test_the_users_configuration_comes_first() -> None:

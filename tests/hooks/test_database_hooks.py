@@ -51,12 +51,12 @@ def test_an_agent_is_kept_working_on_its_own_session_three_times_before_it_moves
 @databases
 def test_a_conversation_is_reminded_of_its_own_sessions_and_of_no_others() -> None:
     own = within(A, "start", "small")["session"]
-    other = within(B, "start", "small")["session"]
+    foreign = within(B, "start", "small")["session"]
 
     text = begin()
 
     assert f"flow resume {own}" in text
-    assert other not in text
+    assert foreign not in text
     within(A, "step", "small", "ok")
     within(A, "step", "small", "ok")
     assert "finished just now" in begin()

@@ -75,9 +75,9 @@ KEYS = (
 
 
 @pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize("what", MALFORMED)
-def test_what_is_no_input_is_answered_with_nothing(what: str, event: str, session: Path) -> None:
-    assert hook(event, MALFORMED[what]) == {}
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_input_is_answered_with_nothing(name: str, event: str, session: Path) -> None:
+    assert hook(event, MALFORMED[name]) == {}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
@@ -90,32 +90,32 @@ def test_what_is_no_input_is_answered_with_nothing(what: str, event: str, sessio
         ),
     )
 )
-def test_any_object_is_answered(said: dict[str, Any]) -> None:
+def test_any_object_is_answered(hook_input: dict[str, Any]) -> None:
     for event in EVENTS:
-        hook(event, said)
+        hook(event, hook_input)
 
 
 def test_in_order_hooks_speak(session: Path) -> None:
     assert answers() == SPEAKING
 
 
-def damage(path: Path, what: str) -> None:
-    if what == "gone":
+def damage(path: Path, kind: str) -> None:
+    if kind == "gone":
         path.unlink()
-    elif what == "empty":
+    elif kind == "empty":
         path.write_bytes(b"")
-    elif what == "cut":
+    elif kind == "cut":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    elif what == "changed":
+    elif kind == "changed":
         path.write_bytes(path.read_bytes().replace(b"strict", b"loosen"))
-    elif what == "folder":
+    elif kind == "folder":
         path.unlink()
         path.mkdir()
-    elif what == "link":
+    elif kind == "link":
         shutil.copy(path, path.with_suffix(".real"))
         path.unlink()
         path.symlink_to(path.with_suffix(".real"))
-    elif what == "pipe":
+    elif kind == "pipe":
         path.unlink()
         os.mkfifo(path)
 
@@ -123,14 +123,14 @@ def damage(path: Path, what: str) -> None:
 DAMAGES = ("gone", "empty", "cut", "changed", "folder", "link", "pipe")
 
 
-@pytest.mark.parametrize("what", DAMAGES)
+@pytest.mark.parametrize("kind", DAMAGES)
 @pytest.mark.parametrize("name", ["journal.jsonl", "session.json", "definition.json"])
 def test_a_damaged_session_is_ignored_and_a_damaged_definition_forbids_nothing(
-    name: str, what: str, session: Path
+    name: str, kind: str, session: Path
 ) -> None:
-    damage(session / name, what)
+    damage(session / name, kind)
 
-    definition = {**SPEAKING, "pre-tool-use": what == "changed"}
+    definition = {**SPEAKING, "pre-tool-use": kind == "changed"}
     assert answers() == (definition if name == "definition.json" else SILENT)
 
 
@@ -160,7 +160,7 @@ def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("flowrail.hooks.decisions._WAIT", 0.01)
-    with locked(str(session / "lock"), wait=1, what="it"):
+    with locked(str(session / "lock"), wait=1, what="the session"):
         assert hook("stop", SAID["stop"]("stop")) == {}
 
     assert hook("stop", SAID["stop"]("stop"))
@@ -168,14 +168,14 @@ def test_where_the_session_is_held_by_another_nobody_waits_long(
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_process_answers_whatever_its_streams_are(event: str, session: Path) -> None:
-    said = json.dumps(SAID[event](event))
-    ran = process("hook", event, stdin=said)
+    hook_input = json.dumps(SAID[event](event))
+    ran = process("hook", event, stdin=hook_input)
     assert (ran.status, ran.err) == (0, "")
     assert bool(ran.data) == SPEAKING[event]
     for close in ("0", "1", "2"):
         words = [sys.executable, "-c", f"import os; os.close({close})\n{ENTRY}", "hook", event]
         done = subprocess.run(
-            words, input=said, env=dict(os.environ), capture_output=True, text=True, check=False
+            words, input=hook_input, env=dict(os.environ), capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
 

@@ -36,9 +36,12 @@ def begin(session: str = A, source: str = "startup", **more: Any) -> str:
 
 
 def use(tool: str, session: str = A, **more: Any) -> str:
-    given = more.pop("tool_input", {"file_path": "a.py"})
+    tool_input = more.pop("tool_input", {"file_path": "a.py"})
     return denied(
-        hook("pre-tool-use", claude_code("pre-tool-use", session, tool_name=tool, tool_input=given, **more))
+        hook(
+            "pre-tool-use",
+            claude_code("pre-tool-use", session, tool_name=tool, tool_input=tool_input, **more),
+        )
     )
 
 
@@ -92,7 +95,7 @@ def test_holding_is_on_record_and_moves_nothing() -> None:
     stop()
 
     records = told("history", session)["steps"]
-    assert [(each["kind"], each["revision"], each["note"]) for each in records] == [
+    assert [(record["kind"], record["revision"], record["note"]) for record in records] == [
         ("start", 0, {}),
         ("held", 0, {"times": 1}),
         ("held", 0, {"times": 2}),
@@ -155,11 +158,11 @@ def test_a_file_is_forbidden_by_whatever_way_it_is_reached_and_wherever_sessions
         monkeypatch.setenv("FLOW_STORE", str(tmp_path / "store" / "x"))
     put_skill("narrow", FORBIDDING.replace("[Edit,", "['Edit(src/**)',"))
     start("narrow")
-    here, link = Path.cwd(), tmp_path / "link"
-    link.symlink_to(here)
+    project, link = Path.cwd(), tmp_path / "link"
+    link.symlink_to(project)
 
-    for cwd in (here, link):
-        for path in (here / "src/a.py", link / "src/a.py", "src/a.py"):
+    for cwd in (project, link):
+        for path in (project / "src/a.py", link / "src/a.py", "src/a.py"):
             assert "`Edit(src/**)`" in use("Edit", cwd=str(cwd), tool_input={"file_path": str(path)})
         assert use("Edit", cwd=str(cwd), tool_input={"file_path": "other/a.py"}) == ""
         assert use("Edit", cwd=str(cwd), tool_input={"file_path": "other/a\0.py"}) == ""
@@ -174,9 +177,9 @@ class TestAgentsThatWorkForOthers:
 
     def claimed(self, number: int = 0) -> tuple[str, str]:
         """Return a parent and a child that its conversation claimed."""
-        here = within(A, "step", "lead")
-        child = within(A, *here["dispatches"][number]["command"].split()[1:])
-        return here["session"], child["session"]
+        shown = within(A, "step", "lead")
+        child = within(A, *shown["dispatches"][number]["command"].split()[1:])
+        return shown["session"], child["session"]
 
     def subagent_stop(self, agent: str = "a1b2c3d", **more: Any) -> str:
         return reason(hook("subagent-stop", claude_code("subagent-stop", agent_id=agent, **more)))
@@ -208,9 +211,9 @@ class TestAgentsThatWorkForOthers:
         transcript.write_text(f"flow step lead/one ok --session {child}\n" * 3)
 
         assert self.subagent_stop(agent_transcript_path=str(transcript)) == ""
-        said = claude_code("subagent-stop")
-        del said["agent_id"]
-        assert hook("subagent-stop", said) == {}
+        hook_input = claude_code("subagent-stop")
+        del hook_input["agent_id"]
+        assert hook("subagent-stop", hook_input) == {}
 
     @pytest.mark.every_store
     def test_one_that_works_from_a_prompt_is_kept_working_until_it_reports(self) -> None:
@@ -228,9 +231,9 @@ class TestAgentsThatWorkForOthers:
         assert self.subagent_stop("one") == ""
 
     def test_one_with_a_conversation_of_its_own_is_known_by_it(self) -> None:
-        here = within(A, "step", "lead")
+        shown = within(A, "step", "lead")
         first, second = (
-            within(name, *here["dispatches"][at]["command"].split()[1:])["session"]
+            within(name, *shown["dispatches"][at]["command"].split()[1:])["session"]
             for at, name in enumerate((B, "c"))
         )
 
@@ -329,7 +332,7 @@ def test_a_conversation_that_ended_leaves_its_sessions_to_others() -> None:
 
     assert "Belongs to no conversation." in begin(B)
     assert stop(B) == ""
-    assert [each["kind"] for each in told("history", session)["steps"]] == ["start", "released"]
+    assert [record["kind"] for record in told("history", session)["steps"]] == ["start", "released"]
     assert "the conversation ended" in flow("history", session).out
     assert within(B, "step", "small", "ok", "--session", session)["revision"] == 1
     assert stop(B)
@@ -369,7 +372,9 @@ def test_a_shell_that_is_not_told_its_conversation_is_told_by_the_start(
     begin(A)
     begin(B)
 
-    assert file.read_text().splitlines() == [f"export FLOW_HOST_SESSION={each}" for each in (A, B)]
+    assert file.read_text().splitlines() == [
+        f"export FLOW_HOST_SESSION={conversation}" for conversation in (A, B)
+    ]
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", A)
     begin(A)
     assert len(file.read_text().splitlines()) == 2

@@ -13,11 +13,11 @@ from support.simulated_hosts import ForgetfulHost, Host
 
 def records() -> Counter[tuple[str, str, int]]:
     """Count the records of every session by kind and revision."""
-    found: Counter[tuple[str, str, int]] = Counter()
+    counts: Counter[tuple[str, str, int]] = Counter()
     for session in told("sessions", "--all")["sessions"]:
-        for each in told("history", session["session"])["steps"]:
-            found[session["session"], each["kind"], each["revision"]] += 1
-    return found
+        for record in told("history", session["session"])["steps"]:
+            counts[session["session"], record["kind"], record["revision"]] += 1
+    return counts
 
 
 def walk(host: Host, skill: str) -> None:
@@ -51,7 +51,9 @@ def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> No
     walk(host, "planner")
 
     children = [
-        each["session"] for each in told("sessions", "--all")["sessions"] if each["session"] != host.mine
+        session["session"]
+        for session in told("sessions", "--all")["sessions"]
+        if session["session"] != host.mine
     ]
     assert {session for session, *_ in host.held} == {host.mine, *children}
     assert max(records()[key] for key in records() if key[1] == "held") <= 3
@@ -74,11 +76,14 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills:
         except BaseException as fault:  # noqa: BLE001 - told below, where the test sees it
             faults.append(fault)
 
-    threads = [threading.Thread(target=converse, args=each) for each in zip(hosts, lines, strict=True)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(timeout=120)
+    threads = [
+        threading.Thread(target=converse, args=conversation)
+        for conversation in zip(hosts, lines, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
 
     assert not faults, faults
     mine, theirs = ({session for session, *_ in host.held} for host in hosts)

@@ -31,7 +31,7 @@ def built(tmp_path: Path) -> Path:
 def problems(schema: str, value: object) -> list[str]:
     jsonschema: Any = pytest.importorskip("jsonschema", reason="jsonschema comes with the extra `mcp`")
     checker = jsonschema.Draft202012Validator(json.loads((SCHEMAS / schema).read_text()))
-    return [each.message for each in checker.iter_errors(value)]
+    return [error.message for error in checker.iter_errors(value)]
 
 
 @pytest.mark.parametrize("schema", FILES)
@@ -53,9 +53,9 @@ def test_names_versions_and_paths_agree(built: Path) -> None:
 def test_its_skills_are_the_bundled_cards(built: Path) -> None:
     skills = built / "plugins" / "flowrail" / "skills"
 
-    assert sorted(each.name for each in skills.iterdir()) == sorted(BUNDLED)
+    assert sorted(folder.name for folder in skills.iterdir()) == sorted(BUNDLED)
     for name in BUNDLED:
-        assert [each.name for each in (skills / name).iterdir()] == ["SKILL.md"]
+        assert [file.name for file in (skills / name).iterdir()] == ["SKILL.md"]
         text = (skills / name / "SKILL.md").read_bytes()
         assert text == (Path(bundled_folder()) / name / "SKILL.md").read_bytes()
         head = yaml_text.load(text.decode().split("---\n")[1], source=name).value
@@ -65,18 +65,18 @@ def test_its_skills_are_the_bundled_cards(built: Path) -> None:
 
 
 def test_it_is_written_twice_with_the_same_bytes_and_over_nothing_else(built: Path, tmp_path: Path) -> None:
-    first = {each: each.read_bytes() for each in built.rglob("*") if each.is_file()}
+    first = {path: path.read_bytes() for path in built.rglob("*") if path.is_file()}
     told("hook", "plugin", str(built))
-    assert {each: each.read_bytes() for each in built.rglob("*") if each.is_file()} == first
-    other = tmp_path / "other"
-    other.mkdir()
-    told("hook", "plugin", str(other))
+    assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == first
+    folder = tmp_path / "other"
+    folder.mkdir()
+    told("hook", "plugin", str(folder))
     for spoil in ("{}", "[]", "{", '{"name": "mine"}'):
-        (other / ".claude-plugin" / "marketplace.json").write_text(spoil)
-        with unchanged(other):
-            ran = flow("hook", "plugin", str(other), "--json")
+        (folder / ".claude-plugin" / "marketplace.json").write_text(spoil)
+        with unchanged(folder):
+            ran = flow("hook", "plugin", str(folder), "--json")
         assert (ran.status, ran.error["code"]) == (4, "NOT_OUR_FOLDER")
-    ran = flow("hook", "plugin", str(other / ".claude-plugin" / "marketplace.json"), "--json")
+    ran = flow("hook", "plugin", str(folder / ".claude-plugin" / "marketplace.json"), "--json")
     assert ran.error["code"] == "NOT_OUR_FOLDER"
 
 

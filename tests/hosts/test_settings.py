@@ -106,8 +106,8 @@ def test_adding_hooks_can_be_undone(value: Any, permissions: bool) -> None:
 def _not_empty(settings: Any) -> Any:
     """Return *settings* without empty lists of hooks and rules: they mean nothing to a host."""
     events = {name: groups for name, groups in settings.get("hooks", {}).items() if groups}
-    rules = {name: each for name, each in settings.get("permissions", {}).items() if each}
-    others = {key: each for key, each in settings.items() if key not in {"hooks", "permissions"}}
+    rules = {name: values for name, values in settings.get("permissions", {}).items() if values}
+    others = {key: value for key, value in settings.items() if key not in {"hooks", "permissions"}}
     return others | ({"hooks": events} if events else {}) | ({"permissions": rules} if rules else {})
 
 
@@ -177,7 +177,7 @@ def test_codex_has_a_file_of_its_own() -> None:
     assert json.loads(Path(".codex/hooks.json").read_text()) == {"hooks": hooks()}
     told("hook", "install", "--host", "codex", "--to", "home", "--permissions")
     assert "permissions" not in (Path(os.environ["HOME"]) / ".codex/hooks.json").read_text()
-    assert [each["code"] for each in findings()] == ["HOOKS_TWICE"]
+    assert [finding["code"] for finding in findings()] == ["HOOKS_TWICE"]
     told("hook", "uninstall", "--host", "codex")
     assert not Path(".codex/hooks.json").exists()
     assert findings() == []
@@ -191,9 +191,9 @@ def test_the_doctor_knows_what_is_missing() -> None:
     assert str(PROJECT) in flow("doctor").out
     text = PROJECT.read_text()
     PROJECT.write_text(text.replace('"SubagentStop"', '"Other"'))
-    (found,) = [each for each in flow("doctor", "--json").data["findings"] if each["section"] == "hooks"]
-    assert (found["code"], found["severity"]) == ("HOOKS_MISSING", "warning")
-    assert "subagent-stop" in found["message"]
+    (finding,) = [item for item in flow("doctor", "--json").data["findings"] if item["section"] == "hooks"]
+    assert (finding["code"], finding["severity"]) == ("HOOKS_MISSING", "warning")
+    assert "subagent-stop" in finding["message"]
 
 
 def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) -> None:

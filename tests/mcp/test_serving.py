@@ -45,13 +45,13 @@ def tools() -> Iterator[Tools]:
 def test_it_offers_the_verbs_each_well_described(tools: Tools) -> None:
     offered = tools.ask("list_tools").tools
 
-    assert [each.name for each in offered] == VERBS
-    for each in offered:
-        assert 40 < len(each.description) < 400
-        assert each.input_schema["additionalProperties"] is False
-        for argument in each.input_schema["properties"].values():
+    assert [tool.name for tool in offered] == VERBS
+    for tool in offered:
+        assert 40 < len(tool.description) < 400
+        assert tool.input_schema["additionalProperties"] is False
+        for argument in tool.input_schema["properties"].values():
             assert argument["description"].endswith(".")
-    reading = {each.name for each in offered if each.annotations.read_only_hint}
+    reading = {tool.name for tool in offered if tool.annotations.read_only_hint}
     assert reading == {"status", "discover"}
     assert "`flow VERB …` is the tool VERB" in str(tools.client.instructions)
 
@@ -65,8 +65,8 @@ def test_a_step_is_told_as_a_command_tells_it_with_calls_beside_the_commands(too
         "arguments": {"skill": "small", "outcome": "ok", "session": by_tool["session"], "expect": 0},
     }
     assert by_tool["notes"] == []
-    for each in by_tool["next"]:
-        del each["call"]
+    for transition in by_tool["next"]:
+        del transition["call"]
     for key in by_command.keys() - {"resumed", "briefing"}:
         assert by_tool[key] == by_command[key], key
     again = tools.told("step", skill="small")
@@ -93,10 +93,10 @@ def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
     for where in (["src"], '["src"]', "src"):
         begun = tools.told("start", skill="asking", params={"topic": "a b", "size": 4})
         assert begun["params"] == {"topic": "a b", "size": 4}
-        here = tools.told(
+        shown = tools.told(
             "step", session=begun["session"], outcome="done", facts={"sure": "high", "where": where}
         )
-        assert here["step"]["id"] == "tell"
+        assert shown["step"]["id"] == "tell"
         assert told("history", begun["session"])["steps"][-1]["facts"] == {"sure": "high", "where": ["src"]}
     begun = tools.told("start", skill="asking", params={"size": "5"})
     assert begun["params"]["size"] == 5
@@ -222,9 +222,9 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
 def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
     put_skill("small")
     with served("--store", str(tmp_path / "kept")) as tools:
-        here = tools.told("start", skill="small")
-        assert here["next"][0]["call"]["arguments"]["session"] == here["session"]
-        assert ToolTeam(tools).run(as_command("step", {"session": here["session"]})).status == "completed"
+        begun = tools.told("start", skill="small")
+        assert begun["next"][0]["call"]["arguments"]["session"] == begun["session"]
+        assert ToolTeam(tools).run(as_command("step", {"session": begun["session"]})).status == "completed"
     assert len(list(sessions_folder(tmp_path / "kept").glob("small-*"))) == 1
     project = os.getcwd()
     os.chdir(tmp_path)
@@ -305,9 +305,9 @@ steps:
 
 def params_of(tools: Tools, skill: str) -> dict[str, Any]:
     """Return what a skill has to be given."""
-    found = next(each for each in tools.told("discover")["skills"] if each["name"] == skill)
+    described = next(listed for listed in tools.told("discover")["skills"] if listed["name"] == skill)
     return {
-        each["name"]: each["example"] if each.get("example") is not None else "x"
-        for each in found["params"]
-        if each.get("required")
+        param["name"]: param["example"] if param.get("example") is not None else "x"
+        for param in described["params"]
+        if param.get("required")
     }

@@ -141,11 +141,11 @@ def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab)
 def violations(tab: Tab, axe: Path) -> list[object]:
     """Return the accessibility problems of the shown page."""
     tab.run(f"{axe.read_text(encoding='utf-8')};0")
-    found: list[object] = tab.run(
+    violations: list[object] = tab.run(
         f"axe.run(document, {{runOnly: {RULES}}}).then(made => made.violations.map(each =>"
         "[each.id, each.nodes.map(node => node.html)]))"
     )
-    return found
+    return violations
 
 
 def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) -> None:

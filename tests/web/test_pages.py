@@ -281,12 +281,12 @@ def test_a_person_waives_evidence_on_the_page() -> None:
 
 def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:
     session = waiting_for_approval()
-    said = {"revision": 0, "check": "package", "reason": "fine", "state": ""}
+    body = {"revision": 0, "check": "package", "reason": "fine", "state": ""}
 
     with website() as site:
         site.enter()
         page = site.request(f"/sessions/{session}").text
-        refused = [site.change(f"/sessions/{session}/{verb}", said) for verb in ("approve", "waive")]
+        refused = [site.change(f"/sessions/{session}/{verb}", body) for verb in ("approve", "waive")]
 
     assert [(answer.status, answer.data["code"]) for answer in refused] == [(403, "NOT_TRUSTED")] * 2
     assert f"flow evidence approve {session} package --reason REASON" in page
