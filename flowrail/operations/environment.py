@@ -234,7 +234,7 @@ class World(NamedTuple):
 
 
 def world_of(environment: Environment, *, wait: float) -> World:
-    """Return what sessions need. A call waits *wait* seconds for a session that another process holds."""
+    """Return the world of operations on sessions. A call waits *wait* seconds for a session that another process holds."""
     return World(
         store=environment.store,
         roots=environment.roots,

@@ -267,7 +267,7 @@ class SessionStore:
             return findings.resolve_finding(self._world, session.id, finding, note)[1]
 
     def rewind(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
-        """Take the session back to an earlier revision. The journal keeps what happened since."""
+        """Take the session back to an earlier revision. The journal keeps the later records."""
         with _for_python():
             expect = session.revision
             return self._view(

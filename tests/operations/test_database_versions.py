@@ -1,4 +1,4 @@
-"""Databases with tables of another version: refused with what to do, or upgraded with everything in them."""
+"""Databases with tables of another version are refused with a remedy, or upgraded with their content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Execute = Callable[[str], list[Any]]
 def execute(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Execute]:
-    """A database with a session in it, as the store. Returns what runs SQL in it."""
+    """Use a database with a session as the store. Return a function that runs SQL in it."""
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path / 'flow.db'}"
     else:

@@ -137,10 +137,10 @@ def test_commands_of_the_projects_own_store_do_not_name_it() -> None:
     put_skill("small")
 
     own = open_store(".flow").start("small")
-    other = open_store("elsewhere").start("small")
+    started = open_store("elsewhere").start("small")
 
     assert "--store" not in str(own.next[0].command)
-    assert str(Path.cwd() / "elsewhere") in str(other.next[0].command)
+    assert str(Path.cwd() / "elsewhere") in str(started.next[0].command)
 
 
 def test_a_workflow_is_loaded_by_its_folder_or_its_name() -> None:
@@ -258,10 +258,10 @@ def test_agents_run_workflows_of_the_program() -> None:
 
     child = store.claim(session, session.dispatches[0].id)
     question = Question("which", "Which", "Which one?", options=[Option("This"), Option("That")])
-    asked = store.ask(child, [question])
-    store.answer(asked, {"which": "This"})
+    waiting = store.ask(child, [question])
+    store.answer(waiting, {"which": "This"})
 
-    assert asked.status == "waiting"
+    assert waiting.status == "waiting"
     assert child.instructions.startswith("Look.")  # type: ignore[union-attr]
     assert store.report(child, "ok").status == "completed"  # type: ignore[arg-type]
     assert store.report(store.resume(session), "ok").status == "completed"
@@ -278,7 +278,7 @@ def test_a_loaded_workflow_whose_files_changed_is_refused() -> None:
         open_store().start(workflow)
 
 
-# --- the rest of what commands do
+# --- the other operations
 
 
 def test_work_is_claimed_finished_and_cancelled() -> None:
@@ -300,10 +300,10 @@ def test_findings_are_recorded_and_resolved() -> None:
     store = open_store()
     session = store.start("small")
 
-    found = store.add_finding(session, "must", "It leaks.", place="a.py:1")
-    resolved = store.resolve_finding(session, found.id, "closed it")
+    finding = store.add_finding(session, "must", "It leaks.", place="a.py:1")
+    resolved = store.resolve_finding(session, finding.id, "closed it")
 
-    assert (found.id, found.severity, found.place, found.is_open) == ("F1", "MUST", "a.py:1", True)
+    assert (finding.id, finding.severity, finding.place, finding.is_open) == ("F1", "MUST", "a.py:1", True)
     assert not resolved.is_open
     assert store.resume(session).findings == (resolved,)
     assert hash(store.resume(session)) == hash(session)
@@ -378,8 +378,8 @@ def test_a_sub_agent_asks_the_user() -> None:
     waiting = store.ask(handed, [question])
     answered = store.answer(waiting, {"which": "This"})
 
-    assert [asked.text for asked in waiting.questions] == ["Which one?"]
-    assert [asked.answer for asked in answered.questions] == [("This",)]
+    assert [question.text for question in waiting.questions] == ["Which one?"]
+    assert [question.answer for question in answered.questions] == [("This",)]
 
 
 def test_a_store_can_be_a_database() -> None:

@@ -33,7 +33,7 @@ class KnownWork(NamedTuple):
 
 
 def known_work(store: Store, session_id: str | None, problem_type: str | None) -> KnownWork:
-    """Return what is known about the work of a session, or about work without one."""
+    """Return the known facts about the work of a session, or about work without one."""
     session = store.read(session_id).session if session_id else None
     chain = chain_of(session) if session else ()
     return KnownWork(
@@ -42,7 +42,7 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
-    """Return what is known about the work of *session*, or `None`.
+    """Return the known facts about the work of *session*, or `None`.
 
     The problem type is *problem_type* if given, otherwise the reported one, otherwise that of the received handoff.
     """

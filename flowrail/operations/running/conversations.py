@@ -67,7 +67,7 @@ def belongs_to_other(world: World, record: Record) -> bool:
 
 
 def ownership_note(before: Session, after: Session) -> RecordNote:
-    """Return what the journal notes if *after* belongs to another conversation than *before*."""
+    """Return the journal's note if *after* belongs to another conversation than *before*, otherwise an empty one."""
     if before.host is None or after.host is None or before.host.id == after.host.id:
         return {}
     return {"taken_over_from": before.host.id}

@@ -30,7 +30,7 @@ def add_finding(
 ) -> tuple[str, RecordedFinding]:
     """Record a finding where it counts: in the nearest session above that has a gate, or in this one.
 
-    With the *token* of a dispatch of *session_id*, only while that token holds it.
+    With the *token* of a dispatch of *session_id*, the token must be that of its current holder.
     """
     with _review_of(world, session_id, token) as (change, workflow, finder):
         now = world.now()

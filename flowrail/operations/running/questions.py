@@ -45,7 +45,7 @@ def ask(
 ) -> PendingQuestions:
     """Record an agent's questions to the user. Its session waits until they are answered.
 
-    With the *token* of a dispatch, only while that token holds it.
+    With the *token* of a dispatch, the token must be that of its current holder.
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     with world.store.change(session_id, wait=world.wait) as change:

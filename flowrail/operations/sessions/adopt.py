@@ -26,7 +26,7 @@ NO_INSTRUCTIONS = "FR115"
 
 
 class AdoptionResult(NamedTuple):
-    """An adopted session: who started it and when, the number of its records, and what it runs."""
+    """An adopted session: who started it and when, the number of its records, and the workflow that it runs."""
 
     kept: Record
     begun_by: str

@@ -42,7 +42,7 @@ def outlook(
     maps: Mapping[str, str] = Frozen(),
     params: Mapping[str, object] = Frozen(),
 ) -> MigrationPlan:
-    """Return what migrating the session would do, without changing anything."""
+    """Return the plan of a migration of the session; nothing changes."""
     return _outlook(world, world.store.read(session_id).session, maps, params)[0]
 
 

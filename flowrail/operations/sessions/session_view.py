@@ -50,7 +50,7 @@ class RepeatedStep(NamedTuple):
 class SessionPage(NamedTuple):
     """A session at one of its records.
 
-    ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is what the agent
+    ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is the text that the agent
     read after that record; if it is `None`, ``why_no_text`` is the reason. ``repeated`` are the steps that explain why the
     session loops. ``checks`` are the results of evidence so far, each with its step.
     """

@@ -1,4 +1,4 @@
-"""Preview what an agent would read at a step, without a session, and print resources."""
+"""Preview the text that an agent reads at a step, without a session, and print resources."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def free() -> Team:
 # --- claiming
 
 
-def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_good(team: Team) -> None:
+def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_valid(team: Team) -> None:
     before = team.told()
 
     children = [team.child(number) for number in (1, 2, 3)]
@@ -41,7 +41,9 @@ def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_good(team
 
     after = team.told()
     assert (before.revision, after.revision) == (0, 0)
-    assert [way.command for way in after.next] == [way.command for way in before.next]
+    assert [transition.command for transition in after.next] == [
+        transition.command for transition in before.next
+    ]
     assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
 
 
@@ -87,7 +89,7 @@ def test_a_failed_one_is_claimed_again(team: Team) -> None:
         team.claim(1)
 
 
-def test_the_same_is_handed_to_an_agent_that_stands_in(free: Team) -> None:
+def test_the_same_assignment_is_given_to_a_replacing_agent(free: Team) -> None:
     handed = free.handed(1, "ann")
     free.clock.forward(300)
 
@@ -150,7 +152,7 @@ def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
         dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=late)
 
 
-def test_a_result_after_the_lease_counts_as_long_as_nobody_else_has_it(free: Team) -> None:
+def test_a_result_after_the_lease_counts_if_no_other_agent_has_claimed_it(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
     free.clock.forward(10_000)
 
@@ -170,15 +172,15 @@ def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> Non
 
 
 def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
-    told = team.work(team.child(2), found='it\'s <b> & "so"\n')
+    result = team.work(team.child(2), found='it\'s <b> & "so"\n')
 
-    said = as_text.render(told).splitlines()[-3:]
-    assert told.status == "completed"
-    assert "word for word" in as_text.render(told)
-    assert said[0].startswith("RESULT completed: session lead-one-")
-    assert said[0].endswith(", dispatch d0-2")
-    assert said[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
-    assert said[2] == (
+    lines = as_text.render(result).splitlines()[-3:]
+    assert result.status == "completed"
+    assert "word for word" in as_text.render(result)
+    assert lines[0].startswith("RESULT completed: session lead-one-")
+    assert lines[0].endswith(", dispatch d0-2")
+    assert lines[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
+    assert lines[2] == (
         f"NEXT for the agent that launched this one: flow resume {team.id} --store {team.world.store.path}"
     )
 
@@ -201,12 +203,12 @@ def test_losers_are_called_off_and_refused() -> None:
     assert team.statuses() == ["ok", "cancelled", "pending"]
 
 
-def test_a_join_that_cannot_be_met_any_more_leaves_the_other_ways(free: Team) -> None:
+def test_a_join_that_cannot_be_met_any_more_leaves_the_other_transitions(free: Team) -> None:
     for number in (1, 2, 3):
         handed = free.handed(number)
         dispatched_work.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
 
-    assert [way.outcome for way in free.told().next] == ["fail"]
+    assert [transition.outcome for transition in free.told().next] == ["fail"]
     with pytest.raises(JoinPendingError):
         free.report("ok")
     assert free.report("fail").status == "failed"
@@ -237,11 +239,15 @@ def test_a_dispatch_in_place_of_a_handler_works_from_end_to_end() -> None:
     put_skill("py", PYTHON, where=home_skills(), file="workflow.py", texts={"workflows/one.yaml": ONE})
     team = Team("py")
 
-    assert [(each.agent, each.workflow) for each in team.told().dispatches] == [("explore", "py/one")]
-    assert {way.outcome for way in team.told().next} == {"ok", "fail"}
+    assert [(dispatch.agent, dispatch.workflow) for dispatch in team.told().dispatches] == [
+        ("explore", "py/one")
+    ]
+    assert {transition.outcome for transition in team.told().next} == {"ok", "fail"}
     team.work(team.child(1))
-    told = team.report("ok")
-    assert [(each.agent, each.workflow) for each in told.dispatches] == [("technical-writer", None)]
+    guidance = team.report("ok")
+    assert [(dispatch.agent, dispatch.workflow) for dispatch in guidance.dispatches] == [
+        ("technical-writer", None)
+    ]
     handed = team.handed(1)
     assert handed.prompt == "Write it up."
     dispatched_work.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
@@ -257,16 +263,18 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     team.report("ok")
     child = team.child(1)
 
-    home, finding = findings.add_finding(team.world, child, severity="MUST", text="wrong", place="a.py:1")
+    session_id, finding = findings.add_finding(
+        team.world, child, severity="MUST", text="wrong", place="a.py:1"
+    )
     team.work(child)
-    told = team.report("ok")
+    guidance = team.report("ok")
 
-    assert (home, finding.by, finding.review) == (team.id, child, "review")
-    assert told.loop is not None
-    assert (told.loop.mode, told.loop.blocking) == ("failed", ("F1",))
+    assert (session_id, finding.by, finding.review) == (team.id, child, "review")
+    assert guidance.loop is not None
+    assert (guidance.loop.mode, guidance.loop.blocking) == ("failed", ("F1",))
     assert findings.list_findings(team.world, child) == (team.id, (finding,))
     sent_back = team.report("done")
-    assert (sent_back.step.id, [each.id for each in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
+    assert (sent_back.step.id, [finding.id for finding in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
     assert sent_back.loop is not None
     assert sent_back.loop.mode == "fix"
     findings.resolve_finding(team.world, team.id, "F1", "fixed")

@@ -45,14 +45,14 @@ def test_an_end_counts_even_if_its_record_in_the_parent_is_lost(team: Team, erro
     assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
 
 
-def test_an_end_while_somebody_holds_the_session_above_waits_for_nobody(team: Team) -> None:
+def test_an_end_does_not_wait_for_the_lock_of_the_parent(team: Team) -> None:
     child = team.child(1)
     team.report("ok", child)
 
     with team.world.store.change(team.id):
-        told = team.report("ok", child, found="it")
+        guidance = team.report("ok", child, found="it")
 
-    assert told.status == "completed"
+    assert guidance.status == "completed"
     assert team.statuses()[0] == "ok"
 
 
@@ -84,11 +84,11 @@ def test_agents_of_agents_keep_a_lease_alive() -> None:
     for _ in range(2):
         team.clock.forward(590)
         team.report("ok", grandchild)
-    team.clock.forward(590)  # and half an hour after its last step, it has what its own agent brought
+    team.clock.forward(590)  # half an hour after its own last step; its agent has reported since
 
     parent = team.world.store.read(team.id).session
     assert team.told().dispatches[0].expires_at == "2026-11-18T12:29:40.000Z"
-    assert [each.id for each in agents_at_work(team.world.store, parent)] == [child]
+    assert [agent.id for agent in agents_at_work(team.world.store, parent)] == [child]
     with pytest.raises(DispatchGoneError):
         team.claim(1)
     assert reconciled(team.world.store, parent) != parent
@@ -101,4 +101,4 @@ def test_what_an_agent_did_is_kept_when_the_step_is_left(team: Team) -> None:
 
     move = next(record for record in team.world.store.records(team.id) if record.kind == "move")
 
-    assert [each["result"] for each in move.note["dispatches"]] == [{"found": n} for n in "123"]
+    assert [dispatch["result"] for dispatch in move.note["dispatches"]] == [{"found": n} for n in "123"]

@@ -1,4 +1,4 @@
-"""A report takes one straight path: every expensive part of it happens once."""
+"""A report does each of its expensive parts once."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("named", [True, False])
 def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], named: bool) -> None:
     put_skill("small")
-    here = SessionCall().world
-    session = steps.begin(here, "small").guidance.session
+    world = SessionCall().world
+    session = steps.begin(world, "small").guidance.session
     calls.clear()
 
-    answer = steps.report(here, "small", "ok", session_id=session if named else None, expect=0)
+    answer = steps.report(world, "small", "ok", session_id=session if named else None, expect=0)
 
     assert answer.guidance.revision == 1
     assert calls == {"opened": 1, "from_plain": 1, "guide": 1, "fsync": 1}
@@ -79,13 +79,13 @@ def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], name
 
 def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
     put_skill("small")
-    here = SessionCall().world
+    world = SessionCall().world
     for _ in range(2):
-        steps.abandon(here, steps.begin(here, "small").guidance.session)
-    session = steps.begin(here, "small").guidance.session
+        steps.abandon(world, steps.begin(world, "small").guidance.session)
+    session = steps.begin(world, "small").guidance.session
     calls.clear()
 
-    answer = steps.report(here, "small", "ok")
+    answer = steps.report(world, "small", "ok")
 
     assert (answer.guidance.session, answer.guidance.revision) == (session, 1)
     assert calls["opened"] == 1
@@ -93,11 +93,11 @@ def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
 
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
-    here = SessionCall().world
-    session = steps.begin(here, "small").guidance.session
+    world = SessionCall().world
+    session = steps.begin(world, "small").guidance.session
     calls.clear()
 
-    steps.resume(here, session)
+    steps.resume(world, session)
 
     assert calls == {"opened": 1, "from_plain": 1, "guide": 1}
 
@@ -108,10 +108,10 @@ def test_a_report_calls_each_function_of_the_author_once(
     log = tmp_path / "calls"
     monkeypatch.setenv("CALLS", str(log))
     put_skill("authored", AUTHORED, where=home_skills(), file="workflow.py")
-    here = SessionCall().world
-    steps.begin(here, "authored")
+    world = SessionCall().world
+    steps.begin(world, "authored")
     log.write_text("")
 
-    steps.report(here, "authored", "done")
+    steps.report(world, "authored", "done")
 
     assert log.read_text().split() == ["handler", "title"]

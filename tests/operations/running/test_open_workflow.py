@@ -37,8 +37,8 @@ def folder() -> Path:
 def at_second() -> dict[str, Any]:
     """Begin a session of `loop` and take it to its second step."""
     told("step", "loop")
-    here: dict[str, Any] = told("step", "loop", "ok")
-    return here
+    answer: dict[str, Any] = told("step", "loop", "ok")
+    return answer
 
 
 def edit(folder: Path, old: str, new: str) -> None:
@@ -48,8 +48,8 @@ def edit(folder: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_other_texts_are_told_and_nothing_else_changes(folder: Path) -> None:
-    here = at_second()
+def test_changed_texts_are_shown_and_nothing_else_changes(folder: Path) -> None:
+    before = at_second()
     (folder / "steps" / "second.md").write_text("Do it otherwise.\n")
     edit(folder, "title: Second", "title: Another title, phase: late")
 
@@ -58,7 +58,7 @@ def test_other_texts_are_told_and_nothing_else_changes(folder: Path) -> None:
     assert ran.err == ""
     assert ran.data["actions"] == ["Do it otherwise."]
     assert (ran.data["step"]["title"], ran.data["step"]["phase"]) == ("Another title", "late")
-    assert (ran.data["revision"], ran.data["next"]) == (here["revision"], here["next"])
+    assert (ran.data["revision"], ran.data["next"]) == (before["revision"], before["next"])
 
 
 ELSEWHERE = [
@@ -75,7 +75,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize(("old", "new"), ELSEWHERE)
-def test_a_change_elsewhere_is_told_and_goes_on(folder: Path, old: str, new: str) -> None:
+def test_a_change_elsewhere_is_reported_and_the_session_continues(folder: Path, old: str, new: str) -> None:
     at_second()
     edit(folder, old, new)
 
@@ -86,8 +86,8 @@ def test_a_change_elsewhere_is_told_and_goes_on(folder: Path, old: str, new: str
         "flow: the workflow `loop` changed elsewhere; this step and its transitions are the same\n"
     )
     assert flow("step", "loop").err == ""
-    ways = [way["outcome"] for way in told("step", "loop")["next"]]
-    assert ways == (["ok", "fail"] if "fail: null" in new else ["ok"])
+    outcomes = [transition["outcome"] for transition in told("step", "loop")["next"]]
+    assert outcomes == (["ok", "fail"] if "fail: null" in new else ["ok"])
 
 
 def rename_second(folder: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_step_that_is_gone_stops_the_session(folder: Path) -> None:
         ("limit: 3", "limit: 3, reports: {sure: {type: boolean}}"),
     ],
 )
-def test_other_ways_on_stop_the_session(folder: Path, old: str, new: str) -> None:
+def test_other_transitions_stop_the_session(folder: Path, old: str, new: str) -> None:
     session = at_second()["session"]
     edit(folder, old, new)
 
@@ -139,7 +139,7 @@ def test_other_ways_on_stop_the_session(folder: Path, old: str, new: str) -> Non
     assert error["hint"] == f"see the changes: flow session migrate {session} --plan"
 
 
-def test_a_session_of_a_deleted_skill_goes_on_from_its_copy(folder: Path) -> None:
+def test_a_session_of_a_deleted_skill_continues_from_its_copy(folder: Path) -> None:
     session = at_second()["session"]
     shutil.rmtree(folder)
 
@@ -196,8 +196,8 @@ def test_a_skill_that_was_spoilt_stops_the_session(folder: Path, spoil: Callable
 def spoil_definition(**changes: object) -> None:
     (folder,) = sessions_folder().iterdir()
     path = folder / "definition.json"
-    kept = {**json.loads(path.read_text()), **changes}
-    path.write_text(json.dumps({key: value for key, value in kept.items() if value is not None}))
+    definition = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({key: value for key, value in definition.items() if value is not None}))
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,7 @@ def spoil_definition(**changes: object) -> None:
     [{key: None} for key in ("source", "folder", "file", "texts", "files", "functions", "workflow")]
     + [{"files": []}, {"workflow": {}}, {"workflow": {"name": "x", "steps": [3]}}, {"folder": 3}],
 )
-def test_a_spoilt_copy_of_the_definition_is_told_and_is_no_crash(
-    folder: Path, changes: dict[str, object]
-) -> None:
+def test_a_damaged_copy_of_the_definition_is_reported(folder: Path, changes: dict[str, object]) -> None:
     session = at_second()["session"]
     spoil_definition(**changes)
 
@@ -246,25 +244,25 @@ def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_chang
 
 def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
     put_skill("small")
-    here = told("step", "small")
-    other = put_skill(
+    before = told("step", "small")
+    nearer = put_skill(
         "small", SMALL.replace("Do the first", "Do another"), where=Path.cwd() / "b/.claude/skills"
     )
 
-    os.chdir(other.parents[2])
+    os.chdir(nearer.parents[2])
 
-    assert told(*here["next"][0]["command"].split()[1:])["step"]["id"] == "second"
+    assert told(*before["next"][0]["command"].split()[1:])["step"]["id"] == "second"
 
 
 def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
     folder = put_skill("small", where=Path.cwd() / "more")
     told("step", "small", "--root", "more")
-    here = SessionCall().world
+    world = SessionCall().world
     (path,) = sessions_folder().iterdir()
-    kept = here.store.read(path.name)
+    stored = world.store.read(path.name)
     (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")
 
-    opened = open_session(here, kept.session)
+    opened = open_session(world, stored.session)
 
     assert opened.changed
     assert told("step", "small", "ok")["source"] == "extra"

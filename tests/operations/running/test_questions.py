@@ -25,19 +25,24 @@ def team() -> Team:
 def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team) -> None:
     child = team.child(1)
 
-    put = team.ask(child)
+    pending = team.ask(child)
 
     store = team.world.store.path
-    assert str(put.answer) == f"flow answer {child} db=OPTION --store {store}"
-    assert str(put.resume) == f"flow resume {child} --store {store}"
+    assert str(pending.answer) == f"flow answer {child} db=OPTION --store {store}"
+    assert str(pending.resume) == f"flow resume {child} --store {store}"
     above = team.told()
-    (asked,) = above.questions
-    assert (asked.id, asked.session, asked.header, asked.text) == ("db", child, "Store", "Which db?")
-    assert [str(option.command) for option in asked.options] == [
+    (question,) = above.questions
+    assert (question.id, question.session, question.header, question.text) == (
+        "db",
+        child,
+        "Store",
+        "Which db?",
+    )
+    assert [str(option.command) for option in question.options] == [
         f"flow answer {child} db=Redis --store {store}",
         f"flow answer {child} db=Postgres --store {store}",
     ]
-    assert all("the user's answer to `db`" in way.waits_for for way in above.next)
+    assert all("the user's answer to `db`" in transition.waits_for for transition in above.next)
     assert team.told(child).status == "waiting"
 
 
@@ -51,13 +56,13 @@ def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
     team.ask(answer.guidance.session)
 
     for session in (child, team.id):
-        assert [each.session for each in team.told(session).questions] == [answer.guidance.session]
+        assert [question.session for question in team.told(session).questions] == [answer.guidance.session]
     team.clock.forward(100_000)
     with pytest.raises(DispatchGoneError):
         team.claim(1)  # its own agent waits for the user, so it is held
 
 
-def test_while_an_agent_waits_for_the_user_its_work_is_nobody_elses(team: Team) -> None:
+def test_while_an_agent_waits_for_the_user_no_other_agent_can_claim_its_work(team: Team) -> None:
     child = team.child(1, "ann")
     team.ask(child)
     team.clock.forward(100_000)
@@ -74,7 +79,7 @@ def test_while_an_agent_waits_for_the_user_its_work_is_nobody_elses(team: Team) 
     assert team.child(1, "bob") != child
 
 
-def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team) -> None:
+def test_an_answered_question_may_be_asked_again_and_others_beside_it(team: Team) -> None:
     child = team.child(1)
     team.ask(child)
     team.answer(child, "db=Redis")
@@ -82,7 +87,10 @@ def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team)
     team.ask(child, options=(Option("A"), Option("B")))
     team.ask(child, "host")
 
-    assert [(each.id, each.answer) for each in team.told(child).questions] == [("db", None), ("host", None)]
+    assert [(question.id, question.answer) for question in team.told(child).questions] == [
+        ("db", None),
+        ("host", None),
+    ]
 
 
 @pytest.mark.every_store
@@ -129,9 +137,9 @@ def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:
 
     team.ask(team.id)
     assert team.told().status == "waiting"
-    told = team.answer(team.id, "db=other:neither of them")
+    guidance = team.answer(team.id, "db=other:neither of them")
 
-    line = told.dispatches[0].resume
+    line = guidance.dispatches[0].resume
     assert line is not None
     assert line.options["token"] == handed.dispatch.token
     again = team.handed(1, "ann", token=handed.dispatch.token)
@@ -139,18 +147,18 @@ def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:
 
 
 def test_the_limit_of_an_agents_loop_is_a_question_for_the_top() -> None:
-    one = (
+    workflow = (
         "name: NAME/one\nparams: {area: {type: string}}\nsteps:\n"
         "  - {id: first, title: First, actions: [Do.], limit: 1, next: {ok: null, fail: first}}\n"
     )
-    put_lead(one=one)
+    put_lead(one=workflow)
     team = Team()
     child = team.child(1)
 
     team.report("fail", child)
 
-    (asked,) = team.told().questions
-    accept = next(option for option in asked.options if option.outcome == "accept-the-risk")
+    (question,) = team.told().questions
+    accept = next(option for option in question.options if option.outcome == "accept-the-risk")
     store = team.world.store.path
     assert str(accept.command) == (
         f"flow answer {child} 'limit=Accept the risk' "

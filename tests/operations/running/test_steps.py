@@ -1,4 +1,4 @@
-"""A run on disk, verb by verb, as a program would use it."""
+"""The operations on sessions in a folder, as a program calls them."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from flowrail.operations.running.conversations import summaries
 
 
 @pytest.fixture
-def here() -> World:
+def world() -> World:
     put_skill("small")
     put_skill("asking", ASKING)
     moments = iter(range(1_000))
     return SessionCall().world._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
 
 
-def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> None:
+def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: World) -> None:
     put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
     put_skill("a-b")
-    begun = {address: steps.begin(here, address).guidance for address in ("a", "a/b", "a-b")}
+    begun = {address: steps.begin(world, address).guidance for address in ("a", "a/b", "a-b")}
 
     for address, guidance in begun.items():
-        assert steps.step_again(here, address).guidance.session == guidance.session
+        assert steps.step_again(world, address).guidance.session == guidance.session
         assert str(guidance.next[0].command).startswith(f"flow step {address} ok --session ")
 
 
-def test_a_start_that_was_interrupted_never_was(here: World) -> None:
+def test_a_start_that_was_interrupted_never_was(world: World) -> None:
     for torn in (None, b"", b'{"seq":0,'):
-        folder = Path(here.store.folder(here.store.new_id("small")))
+        folder = Path(world.store.folder(world.store.new_id("small")))
         folder.mkdir(parents=True)
         if torn is not None:
             (folder / "journal.jsonl").write_bytes(torn)
 
-    assert summaries(here.store, every=True) == []
-    assert not steps.step_again(here, "small").guidance.resumed
-    assert len(summaries(here.store, every=True)) == 1
+    assert summaries(world.store, every=True) == []
+    assert not steps.step_again(world, "small").guidance.resumed
+    assert len(summaries(world.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
-        steps.resume(here, folder.name)
+        steps.resume(world, folder.name)

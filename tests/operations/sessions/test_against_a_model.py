@@ -1,4 +1,4 @@
-"""The whole store against a model in memory: anything in any order, on a disk that fails, by writers that die."""
+"""The whole store against a model in memory: any operations in any order, with a failing disk and dying writers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from flowrail.operations.sessions import timeline
 from flowrail.operations.sessions.verify import verify
 from flowrail.storage.ownership import Owner
 
-WAYS: dict[str, dict[str, str | None]] = {
+TRANSITIONS: dict[str, dict[str, str | None]] = {
     "first": {"ok": "second", "iterate": "first", "fail": None},
     "second": {"ok": "first", "skip": None},
 }
@@ -66,7 +66,7 @@ class Standing:
 
 @dataclass
 class Model:
-    """What a session is to be."""
+    """The expected state of a session."""
 
     now: Standing
     came: dict[int, Standing]
@@ -100,7 +100,7 @@ on_one = precondition(lambda self: bool(self.models))
 
 
 class StoreAgainstModel(RuleBasedStateMachine):
-    """Verbs on sessions, and what befalls their files."""
+    """Operations on sessions, and damage to their files."""
 
     @initialize()
     def a_project(self) -> None:
@@ -118,25 +118,25 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "folder"):
             for session in self.models:
-                found = verify(self.world.store, session)
-                assert found.problems == (), found
+                result = verify(self.world.store, session)
+                assert result.problems == (), result
             shutil.rmtree(self.folder)
 
     def picked(self, number: int) -> str:
         names = list(self.models)
         return names[number % len(names)]
 
-    # --- what it is held against
+    # --- comparisons with the model
 
-    def stands(self, session: str) -> Standing:
+    def state_of(self, session: str) -> Standing:
         return standing(self.world.store.read(session).session)
 
     def agrees(self, session: str) -> None:
         model = self.models[session]
-        assert self.stands(session) == model.now
-        told = running_steps.look(self.world, session).guidance
-        assert (told.revision, told.status) == (model.now.revision, model.now.status)
-        assert told.resumed is model.is_open
+        assert self.state_of(session) == model.now
+        guidance = running_steps.look(self.world, session).guidance
+        assert (guidance.revision, guidance.status) == (model.now.revision, model.now.status)
+        assert guidance.resumed is model.is_open
         records = list(self.world.store.records(session))
         assert [record.kind for record in records] == model.kinds
         assert [standing(record.session) for record in records] == model.records
@@ -144,12 +144,12 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def changes(
         self, session: str, after: Model, fault: Fault | None, do: Callable[[], object]
     ) -> object | None:
-        """Do what leads to *after*; disturbed, it may have happened if it died, and has not if it was refused."""
+        """Call *do*, which leads to *after*. After a death it may have happened; after a refusal it has not."""
         try:
             with disturbed(fault):
                 done = do()
         except DiedError:
-            if self.stands(session) != self.models[session].now or self.count(session) > len(
+            if self.state_of(session) != self.models[session].now or self.count(session) > len(
                 self.models[session].kinds
             ):
                 self.models[session] = after
@@ -167,14 +167,14 @@ class StoreAgainstModel(RuleBasedStateMachine):
         return sum(1 for _ in self.world.store.records(session))
 
     def made(self, model: Model, fault: Fault | None, make: Callable[[], Answer]) -> None:
-        """Start a session; after a disturbance it exists completely or not at all."""
+        """Start a session; with a fault it exists completely or not at all."""
         before = set(self.world.store.ids()) if os.path.isdir(self.world.store.path) else set()
         try:
             with disturbed(fault):
                 make()
         except (DiedError, StorageError):
             assert fault is not None
-        found = []
+        started = []
         for session in set(self.world.store.ids()) - before:
             try:
                 self.world.store.read(session)
@@ -183,8 +183,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 continue  # its beginning was interrupted
             self.models[session] = model
             self.agrees(session)
-            found.append(session)
-        assert len(found) == 1 or fault is not None
+            started.append(session)
+        assert len(started) == 1 or fault is not None
 
     # --- verbs
 
@@ -202,9 +202,9 @@ class StoreAgainstModel(RuleBasedStateMachine):
     )
     def report(self, pick: int, outcome: str, note: str, apart: int | None, fault: Fault | None) -> None:
         session = self.picked(pick)
-        model, said = self.models[session], NOTES[note]
+        model, value = self.models[session], NOTES[note]
         expect = None if apart is None else max(0, model.now.revision + apart)
-        facts = {"note": said} if said is not None else {}
+        facts = {"note": value} if value is not None else {}
 
         def do() -> Answer:
             return running_steps.report(
@@ -212,7 +212,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
             )
 
         if expect is not None and expect != model.now.revision:
-            if model.last == (outcome, said) and expect == model.now.revision - 1:
+            if model.last == (outcome, value) and expect == model.now.revision - 1:
                 answer = do().guidance
                 assert (answer.replayed, answer.revision, answer.status) == (
                     True,
@@ -222,15 +222,15 @@ class StoreAgainstModel(RuleBasedStateMachine):
             else:
                 with pytest.raises(RevisionConflictError):
                     do()
-        elif not model.is_open or outcome not in WAYS[str(model.now.step)]:
+        elif not model.is_open or outcome not in TRANSITIONS[str(model.now.step)]:
             with pytest.raises(ConflictError):
                 do()
         else:
-            to = WAYS[str(model.now.step)][outcome]
+            to = TRANSITIONS[str(model.now.step)][outcome]
             status = "active" if to else "failed" if outcome == "fail" else "completed"
-            noted = said if said is not None else model.now.note
+            noted = value if value is not None else model.now.note
             after = model.with_record(
-                "move", Standing(model.now.revision + 1, to, status, noted), (outcome, said)
+                "move", Standing(model.now.revision + 1, to, status, noted), (outcome, value)
             )
             answer_of = self.changes(session, after, fault, do)
             if isinstance(answer_of, Answer):
@@ -254,13 +254,13 @@ class StoreAgainstModel(RuleBasedStateMachine):
         session = self.picked(pick)
         model = self.models[session]
         revision = model.now.revision - back
-        then = model.came.get(revision)
-        if then is None or then.step is None:
+        earlier = model.came.get(revision)
+        if earlier is None or earlier.step is None:
             with pytest.raises(FlowError) as caught:
-                timeline.rewind(self.world, session, max(revision, 0) if then else 999)
-            assert caught.value.code == ("UNKNOWN_REVISION" if then is None else "ENDED_THERE")
+                timeline.rewind(self.world, session, max(revision, 0) if earlier else 999)
+            assert caught.value.code == ("UNKNOWN_REVISION" if earlier is None else "ENDED_THERE")
         else:
-            now = Standing(model.now.revision + 1, then.step, "active", then.note)
+            now = Standing(model.now.revision + 1, earlier.step, "active", earlier.note)
             after = model.with_record("rewind", now, None)
             self.changes(session, after, fault, lambda: timeline.rewind(self.world, session, revision))
         self.agrees(session)
@@ -270,20 +270,20 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def fork(self, pick: int, back: int) -> None:
         session = self.picked(pick)
         model = self.models[session]
-        then = model.came.get(model.now.revision - back)
-        if then is None or then.step is None:
+        earlier = model.came.get(model.now.revision - back)
+        if earlier is None or earlier.step is None:
             return
         self.made(
-            begun(then.step, then.revision, then.note, "fork"),
+            begun(earlier.step, earlier.revision, earlier.note, "fork"),
             None,
-            lambda: timeline.fork(self.world, session, then.revision),
+            lambda: timeline.fork(self.world, session, earlier.revision),
         )
         self.models[session] = model.with_record("fork", model.now, model.last)
         self.agrees(session)
 
     @rule(fault=faults)
     def prune(self, fault: Fault | None) -> None:
-        """Put away all that ended, long afterwards."""
+        """Delete all sessions that have ended, long afterwards."""
         ended = {name for name, model in self.models.items() if not model.is_open}
         self.clock += 100 * session_prune.DAY
         try:
@@ -293,20 +293,20 @@ class StoreAgainstModel(RuleBasedStateMachine):
             assert gone == ended
         except (DiedError, StorageError):
             assert fault is not None
-        left = set(self.world.store.ids())
-        assert set(self.models) - left <= ended
-        for name in set(self.models) - left:
+        remaining = set(self.world.store.ids())
+        assert set(self.models) - remaining <= ended
+        for name in set(self.models) - remaining:
             del self.models[name]
         session_prune.prune(self.world, older_than=30)
         for name in ended & set(self.models):
             del self.models[name]
 
-    # --- what befalls files
+    # --- damage to files
 
     @on_one
     @rule(pick=picks, torn=st.binary(min_size=1, max_size=300).filter(lambda data: b"\n" not in data))
     def tear(self, pick: int, torn: bytes) -> None:
-        """Leave the beginning of a record that was never finished."""
+        """Append the beginning of a record, as an interrupted write leaves it."""
         session = self.picked(pick)
         with open(os.path.join(self.world.store.folder(session), "journal.jsonl"), "ab") as file:
             file.write(torn)
@@ -339,8 +339,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
     @invariant()
     def the_list_is_that_of_the_open_ones(self) -> None:
         if hasattr(self, "models") and os.path.isdir(self.world.store.path):
-            listed = {each.id: each for each in summaries(self.world.store)}
-            assert not [each.problem for each in listed.values() if each.problem]
+            listed = {summary.id: summary for summary in summaries(self.world.store)}
+            assert not [summary.problem for summary in listed.values() if summary.problem]
             assert {name for name, model in self.models.items() if model.is_open} <= set(listed)
             assert not {name for name, model in self.models.items() if not model.is_open} & set(listed)
 

@@ -1,4 +1,4 @@
-"""A workflow is edited under a running session: what that means is shown, done and put on record."""
+"""A workflow changes under a running session: the consequences are shown, applied and recorded."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ def records(session: str) -> list[dict[str, Any]]:
 
 def migrated(session: str, *words: str) -> dict[str, Any]:
     """Migrate a session and return what was done, with its step and its revision."""
-    here = told("session", "migrate", session, *words)
+    answer = told("session", "migrate", session, *words)
     return {
-        **here["migration"],
-        "step": here["step"]["id"] if here["step"] else None,
-        "revision": here["revision"],
-        "params": here["params"],
-        "next": here["next"],
+        **answer["migration"],
+        "step": answer["step"]["id"] if answer["step"] else None,
+        "revision": answer["revision"],
+        "params": answer["params"],
+        "next": answer["next"],
     }
 
 
 def changes(plan: dict[str, Any]) -> dict[str, str]:
-    return {each["step"]: each["change"] for each in plan["steps"]}
+    return {step["step"]: step["change"] for step in plan["steps"]}
 
 
-# --- the five ways
+# --- verdicts
 
 
-def test_more_ways_on_are_compatible_and_commands_stay_good(session: str) -> None:
+def test_more_transitions_are_compatible_and_commands_stay_valid(session: str) -> None:
     command = told("resume", session)["next"][0]["command"].split()[1:]
     edited(LOOP.replace("iterate: second}", "iterate: second, fail: null}"))
     assert refused("resume", session)[1]["code"] == "DEFINITION_CHANGED"
@@ -80,7 +80,11 @@ def test_more_ways_on_are_compatible_and_commands_stay_good(session: str) -> Non
     done = migrated(session)
 
     assert (done["verdict"], done["revision"], done["moves"]) == ("compatible", 2, False)
-    assert [way["outcome"] for way in told("resume", session)["next"]] == ["ok", "fail", "iterate"]
+    assert [transition["outcome"] for transition in told("resume", session)["next"]] == [
+        "ok",
+        "fail",
+        "iterate",
+    ]
     assert told(*command)["step"]["id"] == "third"
     assert flow("session", "verify", session).status == 0
 
@@ -97,8 +101,12 @@ def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: s
 
     assert (done["verdict"], done["at"], done["to"]) == ("renamed", "second", "middle")
     assert (done["revision"], done["step"]) == (2, "middle")
-    here = told("resume", session)
-    assert (here["step"]["id"], here["step"]["attempt"], here["actions"]) == ("middle", 2, ["Do the middle."])
+    answer = told("resume", session)
+    assert (answer["step"]["id"], answer["step"]["attempt"], answer["actions"]) == (
+        "middle",
+        2,
+        ["Do the middle."],
+    )
     assert told(*again)["replayed"]
     assert told(*command)["step"]["id"] == "third"
     last = records(session)[-2]
@@ -146,14 +154,14 @@ def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -
     assert flow("session", "verify", session).status == 0
 
 
-# --- other ways on
+# --- other transitions
 
 
 CHANGED = LOOP.replace("limit: 3, next: {ok: third, iterate: second}", "next: {ok: third, fail: null}")
 
 
 @pytest.mark.every_store
-def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -> None:
+def test_other_transitions_must_be_accepted_and_commands_conflict(session: str) -> None:
     command = told("resume", session)["next"][0]["command"].split()[1:]
     edited(CHANGED)
 
@@ -191,7 +199,7 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-# --- what is asked for wrongly
+# --- wrong arguments
 
 
 @pytest.mark.parametrize(
@@ -228,11 +236,11 @@ def test_a_new_parameter_that_is_required_has_to_be_given(session: str) -> None:
     assert told("resume", session)["params"] == {"size": 4, "topic": "x"}
 
 
-# --- what the session keeps, and where the skill is
+# --- the stored definition and the location of the skill
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"workflow": {"steps": 3}}'])
-def test_a_damaged_definition_is_written_anew(session: str, content: str) -> None:
+def test_a_damaged_definition_is_written_again(session: str, content: str) -> None:
     path = sessions_folder() / session / "definition.json"
     path.write_text(content)
     status, error = refused("resume", session)

@@ -1,4 +1,4 @@
-"""Old sessions are put away; what anybody still needs stays."""
+"""Old sessions are deleted; those that are still needed stay."""
 
 from __future__ import annotations
 
@@ -60,16 +60,18 @@ def ended(how: str = "completed") -> str:
     return session
 
 
-def there() -> set[str]:
+def stored_sessions() -> set[str]:
     return {path.name for path in sessions_folder().iterdir() if not path.name.startswith(".")}
 
 
 def gone(*words: str) -> set[str]:
-    return {str(each["session"]) for each in told("session", "prune", *words)["sessions"]}
+    return {str(session["session"]) for session in told("session", "prune", *words)["sessions"]}
 
 
 def stays(*words: str) -> dict[str, str]:
-    return {str(each["session"]): str(each["why"]) for each in told("session", "prune", *words)["kept"]}
+    return {
+        str(session["session"]): str(session["why"]) for session in told("session", "prune", *words)["kept"]
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +88,7 @@ def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
         young = ended()
 
         assert gone() == old
-        assert there() == {standing, young}
+        assert stored_sessions() == {standing, young}
         assert told("session", "verify")["ok"]
 
 
@@ -108,7 +110,9 @@ def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
     with after(MUCH_LATER):
         did = told("session", "prune")
     assert would["dry_run"] is True
-    assert [each["session"] for each in would["sessions"]] == [each["session"] for each in did["sessions"]]
+    assert [session["session"] for session in would["sessions"]] == [
+        session["session"] for session in did["sessions"]
+    ]
     assert text.splitlines()[-1] == "1 session would go, 0 stay"
 
 
@@ -128,14 +132,14 @@ def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
 
 
 def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> None:
-    here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
-    sent = told(*SEND, "--session", here)
-    told("session", "abandon", here)
+    session = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
+    sent = told(*SEND, "--session", session)
+    told("session", "abandon", session)
 
     with after(0.5):
-        assert stays("--older-than", "0.1") == {here: "it has an open handoff"}
+        assert stays("--older-than", "0.1") == {session: "it has an open handoff"}
         told("handoff", "cancel", sent["handoff"])
-        assert gone("--older-than", "0.1") == {here}
+        assert gone("--older-than", "0.1") == {session}
 
 
 def test_a_session_that_cannot_be_read_or_is_foreign_stays(
@@ -163,17 +167,17 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
     assert gone("--older-than", "0", "--status", "never begun") == set()
     with after(LATER):
         assert gone("--status", "never begun", "--older-than", "1") == {"small-zzzzzz"}
-    assert there() == {session}
+    assert stored_sessions() == {session}
 
 
-def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
+def test_a_locked_session_stays_after_a_short_wait() -> None:
     session = ended()
 
     with after(MUCH_LATER), SessionCall().world.store.change(session):
         (why,) = stays("--wait", "0").values()
 
     assert why.startswith(f"session `{session}` is held by process {os.getpid()}")
-    assert there() == {session}
+    assert stored_sessions() == {session}
 
 
 def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next(tmp_path: Path) -> None:
@@ -213,8 +217,8 @@ def test_a_child_that_lost_its_work_has_ended() -> None:
     told("finish", parent, "d0-1", "--cancel")
     second = told("claim", parent, "d0-1")["session"]
 
-    listed = {each["session"]: each for each in told("sessions")["sessions"]}
-    assert {name: each["lost"] for name, each in listed.items()} == {
+    listed = {session["session"]: session for session in told("sessions")["sessions"]}
+    assert {name: session["lost"] for name, session in listed.items()} == {
         parent: False,
         first: True,
         second: False,

@@ -70,7 +70,7 @@ def test_no_command_of_the_other_line_counts(session: str, revision: int) -> Non
     assert error["message"] == f"session `{session}` is at revision 4, not 3; it was rewound at {at}"
 
 
-def test_work_and_questions_begin_anew() -> None:
+def test_work_and_questions_start_again() -> None:
     put_skill("asking", ASKING, texts={"steps/look.md": "Look at $item.\n"})
     session = told("step", "asking")["session"]
     told("answer", session, "go=Yes")
@@ -79,15 +79,15 @@ def test_work_and_questions_begin_anew() -> None:
     told("finish", session, "d1-1", "ok", "--token", first["token"])
     told("step", "asking", "ok")
 
-    here = told("session", "rewind", session, "--to", "1")
-    assert [(each["id"], each["status"]) for each in here["dispatches"]] == [
+    answer = told("session", "rewind", session, "--to", "1")
+    assert [(dispatch["id"], dispatch["status"]) for dispatch in answer["dispatches"]] == [
         ("d3-1", "pending"),
         ("d3-2", "pending"),
     ]
     assert refused("finish", session, "d1-1", "ok", "--token", first["token"])[0] == 4
-    here = told("session", "rewind", session, "--to", "0")
-    assert here["status"] == "waiting"
-    assert [each["answer"] for each in here["questions"]] == [None]
+    answer = told("session", "rewind", session, "--to", "0")
+    assert answer["status"] == "waiting"
+    assert [question["answer"] for question in answer["questions"]] == [None]
     assert told("answer", session, "go=No")["status"] == "active"
     assert flow("session", "verify", session).status == 0
 
@@ -134,7 +134,7 @@ def test_a_child_that_came_back_is_not_reopened() -> None:
 
 
 @pytest.mark.every_store
-def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
+def test_a_fork_continues_from_there_beside_the_other(session: str) -> None:
     fork = told("session", "fork", session, "--at", "1")
 
     assert fork["session"] != session
@@ -143,17 +143,17 @@ def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
     assert told("step", "loop", "ok", "--session", fork["session"])["step"]["id"] == "third"
     begun = records(fork["session"])[0]
     assert begun["kind"] == "fork"
-    arrival = next(each for each in records(session) if each["revision"] == 1)
+    arrival = next(record for record in records(session) if record["revision"] == 1)
     assert begun["note"]["from"] == {"session": session, "revision": 1, "hash": arrival["hash"]}
-    told_of = records(session)[-1]
-    assert (told_of["kind"], told_of["note"]) == ("fork", {"into": fork["session"], "at": 1})
+    fork_record = records(session)[-1]
+    assert (fork_record["kind"], fork_record["note"]) == ("fork", {"into": fork["session"], "at": 1})
     assert flow("session", "verify", "--all").status == 0
     history = flow("history", fork["session"]).out
     assert f"fork    of {session} at revision 1" in history
     assert f"fork    at revision 1 into {fork['session']}" in flow("history", session).out
 
 
-def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
+def test_a_full_journal_refuses_and_prints_the_fork_that_continues(
     session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (sessions_folder() / session / "journal.jsonl").stat().st_size
@@ -178,13 +178,13 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
 LONG = "Ü" * 20_000
 
 
-def test_a_long_text_lies_beside_the_journal_and_is_told_as_if_it_did_not(session: str) -> None:
+def test_a_long_text_is_stored_beside_the_journal_and_shown_as_usual(session: str) -> None:
     told("session", "rewind", session, "--to", "0")
     Path("facts.json").write_text(json.dumps({"note": LONG}))
 
-    here = told("step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4")
+    answer = told("step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4")
 
-    assert here["actions"] == [f"Noted: {LONG}"]
+    assert answer["actions"] == [f"Noted: {LONG}"]
     folder = sessions_folder() / session
     (text,) = (folder / "texts").iterdir()
     assert text.read_text() == LONG
@@ -199,7 +199,7 @@ def test_a_long_text_lies_beside_the_journal_and_is_told_as_if_it_did_not(sessio
     assert flow("session", "verify", session).status == 0
 
 
-def test_a_session_whose_text_is_gone_is_refused_and_goes_on_from_before(session: str) -> None:
+def test_a_session_whose_text_is_gone_is_refused_and_continues_from_an_earlier_revision(session: str) -> None:
     told("session", "rewind", session, "--to", "0")
     Path("facts.json").write_text(json.dumps({"note": LONG}))
     told("step", "loop", "ok", "--facts", "facts.json", "--session", session)

@@ -12,11 +12,11 @@ from support.sandbox import flow, told
 def spans(session_id: str) -> list[dict[str, Any]]:
     """Return the spans that `flow session trace` prints, each with its attributes as a mapping."""
     document = flow("session", "trace", session_id).data
-    found = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    printed = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
     return [
         span
         | {"attributes": {item["key"]: next(iter(item["value"].values())) for item in span["attributes"]}}
-        for span in found
+        for span in printed
     ]
 
 

@@ -1,4 +1,4 @@
-"""A session is proved to be as it was written: every bit, every record, every move, the copy, the texts."""
+"""Verification detects each change of a session: bits, records, moves, the copy, the texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def problems(session: str, *words: str) -> list[dict[str, Any]]:
     return list(item["problems"])
 
 
-def place(session: str, name: str, line: int) -> str:
+def location(session: str, name: str, line: int) -> str:
     return f"{sessions_folder() / session / name}:{line}"
 
 
@@ -53,17 +53,21 @@ def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: 
 
 
 def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
-    other = told("start", "small")["session"]
+    intact = told("start", "small")["session"]
     journal(session).write_bytes(journal(session).read_bytes().replace(b"small", b"smell"))
     (sessions_folder() / "small-aaaaaa").mkdir()
 
     ran = flow("session", "verify", "--json")
 
     assert ran.status == 1
-    assert {each["session"]: each["ok"] for each in ran.data["sessions"]} == {session: False, other: True}
+    assert {session_result["session"]: session_result["ok"] for session_result in ran.data["sessions"]} == {
+        session: False,
+        intact: True,
+    }
     assert flow("session", "verify", "--all").out.endswith("2 sessions verified, 1 found\n")
-    assert f"{place(session, 'journal.jsonl', 1)}: the line is not as it was written [JOURNAL_DAMAGED]" in (
-        flow("session", "verify", "--all").out
+    assert (
+        f"{location(session, 'journal.jsonl', 1)}: the line is not as it was written [JOURNAL_DAMAGED]"
+        in (flow("session", "verify", "--all").out)
     )
 
 
@@ -71,12 +75,12 @@ def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
 
 
 def test_a_head_seen_earlier_has_to_be_in_the_journal(session: str) -> None:
-    heads = [each["hash"] for each in told("history", session)["steps"]]
+    heads = [record["hash"] for record in told("history", session)["steps"]]
 
     for head in (heads[0][:16], heads[1][:16], heads[0], heads[0][:8]):
         assert problems(session, "--head", head) == []
     (problem,) = problems(session, "--head", "0123456789abcdef")
-    assert (problem["code"], problem["place"]) == ("HEAD_GONE", place(session, "journal.jsonl", 2))
+    assert (problem["code"], problem["place"]) == ("HEAD_GONE", location(session, "journal.jsonl", 2))
 
 
 # --- definition, copy, torn tail
@@ -88,7 +92,10 @@ def test_a_damaged_definition_is_found(session: str, content: str) -> None:
 
     (problem,) = problems(session)
 
-    assert (problem["code"], problem["place"]) == ("DEFINITION_DAMAGED", place(session, "definition.json", 1))
+    assert (problem["code"], problem["place"]) == (
+        "DEFINITION_DAMAGED",
+        location(session, "definition.json", 1),
+    )
 
 
 def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(session: str) -> None:

@@ -1,4 +1,4 @@
-"""The bundled skills hold to what was specified of them, and their texts to what a step's text must be."""
+"""The bundled skills match their specification, and their texts follow the rules for texts of steps."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from flowrail.skills.catalog import listing, workflows
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "skills.yaml"
 FACTS: Mapping[str, Any] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
-LOADED = {file.address: workflow_source.read(file) for found in listing(()) for file in workflows(found)}
+LOADED = {file.address: workflow_source.read(file) for skill in listing(()) for file in workflows(skill)}
 ALL: Mapping[str, Workflow] = {address: loaded.definition for address, loaded in LOADED.items()}
 TEXTS = sorted(Path(bundled_folder()).glob("*/steps/**/*.md"))
 LARGEST = 6_000
 A_LINE = 60
-"""A paragraph shorter than that leads in to what follows; many may begin alike."""
+"""A shorter paragraph introduces the next one; several of them may be the same."""
 
 
-def told(step: StepDef) -> Iterator[str]:
-    """Yield each text that an agent may be told at *step*."""
+def texts_of(step: StepDef) -> Iterator[str]:
+    """Yield each text that an agent may read at *step*."""
     for actions in (step.actions, *(variant.actions for variant in step.variants)):
-        yield "\n\n".join(str(each) for each in actions)  # type: ignore[union-attr]
+        yield "\n\n".join(str(action) for action in actions)  # type: ignore[union-attr]
 
 
 def steps() -> Iterator[tuple[str, Workflow, StepDef]]:
@@ -49,7 +49,7 @@ def name(path: Path) -> str:
 
 
 def parts(step: StepDef) -> dict[str, Any]:
-    """Return what was specified of a step, as this one has it."""
+    """Return the parts of *step* that the specification contains."""
     work = step.work
     over = None if work is None else work.over
     return {
@@ -86,7 +86,7 @@ def test_a_workflow_has_the_steps_that_were_specified(address: str) -> None:
         assert parts(step) == {**others, "title": title, "next": transitions}, step.id
 
 
-@pytest.mark.parametrize("address", [each for each in FACTS if "params" in FACTS[each]])
+@pytest.mark.parametrize("address", [address for address in FACTS if "params" in FACTS[address]])
 def test_a_workflow_takes_the_parameters_that_were_specified(address: str) -> None:
     for param, specified in FACTS[address]["params"].items():
         arg = ALL[address].params[param]
@@ -114,9 +114,9 @@ def test_every_required_value_without_choices_has_an_example_that_is_taken() -> 
 
 
 def test_a_text_names_every_fact_that_it_wants_and_every_value_to_choose_from() -> None:
-    """An optional fact may come up only in a later round."""
+    """An optional fact may be needed only in a later attempt."""
     for address, _, step in steps():
-        for text in told(step):
+        for text in texts_of(step):
             for fact, arg in step.reports.items():
                 if arg.required and "the values below" not in text:  # they are printed with their form
                     assert re.search(rf"\*\*{fact}\*\*|`{fact}`", text), (address, step.id, fact)
@@ -131,16 +131,16 @@ def test_a_text_is_short_with_what_it_quotes_and_says_something() -> None:
         assert "TODO" not in re.sub(r"`[^`]*`|TODO (without|or FIXME)|a TODO", "", text), name(path)
     for address, loaded in LOADED.items():
         for step in loaded.definition.steps:
-            for text in told(step):
+            for text in texts_of(step):
                 quoted = re.findall(r"^```flow:resource\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
                 whole = text + "".join(
-                    loaded.definition.resources[each] for body in quoted for each in body.split()
+                    loaded.definition.resources[resource] for body in quoted for resource in body.split()
                 )
                 assert len(whole.encode()) <= LARGEST, (address, step.id)
 
 
 def test_no_paragraph_and_no_item_of_a_list_is_in_the_texts_of_two_steps() -> None:
-    seen: dict[str, set[str]] = defaultdict(set)
+    steps_with: dict[str, set[str]] = defaultdict(set)
     for path in TEXTS:
         step = (
             name(path).removesuffix(".md").partition(".")[0]
@@ -151,12 +151,12 @@ def test_no_paragraph_and_no_item_of_a_list_is_in_the_texts_of_two_steps() -> No
             says_how_to_write = "$notes" in folded or folded.startswith("Report **")  # alike in every skill
             is_a_command = "`flow finding " in folded or "$scripts/" in folded  # alike wherever it is run
             if len(folded) > A_LINE and not (says_how_to_write or is_a_command):
-                seen[folded].add(step)
+                steps_with[folded].add(step)
 
-    assert not {folded: where for folded, where in seen.items() if len(where) > 1}
+    assert not {folded: step_ids for folded, step_ids in steps_with.items() if len(step_ids) > 1}
 
 
-def test_every_text_is_told_by_a_step() -> None:
+def test_every_text_belongs_to_a_step() -> None:
     files = {
         f"{address.partition('/')[0]}/{path}" for address, loaded in LOADED.items() for path in loaded.files
     }
@@ -169,7 +169,7 @@ def test_every_text_is_told_by_a_step() -> None:
 
 def test_no_text_names_a_step_by_its_id_or_leaves_a_session_to_be_filled_in() -> None:
     ids = {step.id for _, _, step in steps()}
-    marked = {each for each in ids if "_" in each}
+    marked = {step_id for step_id in ids if "_" in step_id}
 
     for path in TEXTS:
         text = path.read_text(encoding="utf-8")
@@ -179,8 +179,8 @@ def test_no_text_names_a_step_by_its_id_or_leaves_a_session_to_be_filled_in() ->
         assert not re.search(r"\bsteps? `[a-z_]+`|`[a-z_]+` step\b", text), name(path)
 
 
-def wrong_in(line: str) -> Iterator[str]:
-    """Yield what in a command no command of ours takes: a verb, an option, a workflow, a parameter."""
+def unknown_parts(line: str) -> Iterator[str]:
+    """Yield the parts of a command line that `flow` does not know: a verb, an option, a workflow, a parameter."""
     group: click.Command | None = LazyGroup("flow", table=COMMANDS)
     words = shlex.split(line)[1:]
     while isinstance(group, click.Group):
@@ -193,16 +193,16 @@ def wrong_in(line: str) -> Iterator[str]:
     known = {option for param in group.params for option in param.opts}
     yield from (word for word in words if word.startswith("-") and word not in known)
     if line.startswith(("flow start ", "flow step ")):
-        address, *given = words[0], *re.findall(r"-p ([a-z_]+)=", line)
+        address, *names = words[0], *re.findall(r"-p ([a-z_]+)=", line)
         params = ALL[address].params if address in ALL else {}
-        yield from ([address] if address not in ALL else [each for each in given if each not in params])
+        yield from ([address] if address not in ALL else [name for name in names if name not in params])
 
 
 def test_commands_and_files_of_ours_that_a_text_names_exist() -> None:
     for path in (*TEXTS, *Path(bundled_folder()).glob("*/resources/*.md")):
         text = path.read_text(encoding="utf-8")
         skill = Path(bundled_folder()) / name(path).partition("/")[0]
-        wrong = [line for line in re.findall(r"`(flow [^`]+)`", text) if any(wrong_in(line))]
+        wrong = [line for line in re.findall(r"`(flow [^`]+)`", text) if any(unknown_parts(line))]
         files = re.findall(r"\b(?:steps|resources|workflows)/[\w./-]+\.(?:md|yaml)\b", text)
         assert wrong == [], name(path)
         assert [file for file in files if not (skill / file).exists()] == [], name(path)

@@ -1,4 +1,4 @@
-"""What a person can name for a check, and the resulting reports."""
+"""The targets that a person can name for a check, and the resulting reports."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def check(*targets: str) -> list[CheckReport]:
     return check_here(targets, skill_roots(os.getcwd(), os.environ["HOME"], os.environ), os.getcwd())
 
 
-def addresses(found: Sequence[CheckReport]) -> list[str]:
-    return [each.address for each in found]
+def addresses(reports: Sequence[CheckReport]) -> list[str]:
+    return [report.address for report in reports]
 
 
-def codes(found: Sequence[CheckReport]) -> list[str]:
-    return [finding.code for each in found for finding in each.findings]
+def codes(reports: Sequence[CheckReport]) -> list[str]:
+    return [finding.code for report in reports for finding in report.findings]
 
 
 INNER = {"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")}
@@ -34,11 +34,11 @@ INNER = {"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")}
 def test_everything_in_sight_is_checked_where_nothing_is_named() -> None:
     put_skill("small", texts=INNER)
 
-    found = check()
+    reports = check()
 
-    assert {each.partition("/")[0] for each in addresses(found)} == {*BUNDLED, "small"}
-    assert "small/look" in addresses(found)
-    assert codes(found) == []
+    assert {address.partition("/")[0] for address in addresses(reports)} == {*BUNDLED, "small"}
+    assert "small/look" in addresses(reports)
+    assert codes(reports) == []
 
 
 def test_a_skill_is_named_by_name_by_folder_or_by_file() -> None:
@@ -63,7 +63,7 @@ def test_a_folder_of_skills_is_all_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "message"),
     [
         ("", "`` contains no workflow"),
         ("./there", "`./there` does not exist"),
@@ -71,11 +71,11 @@ def test_a_folder_of_skills_is_all_of_them() -> None:
         ("there", "unknown skill `there`"),
     ],
 )
-def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, said: str) -> None:
+def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         check(target)
 
-    assert caught.value.message == said
+    assert caught.value.message == message
 
 
 @pytest.mark.parametrize("spoil", ["name: [", "name: small\n", "", "[]"])
@@ -99,10 +99,10 @@ def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:
     (folder / "workflow.yaml").symlink_to("elsewhere")
     put_skill("other")
 
-    found = check(".claude/skills")
+    reports = check(".claude/skills")
 
-    assert addresses(found) == ["other", "small"]
-    assert codes(found) == ["FR100"]
+    assert addresses(reports) == ["other", "small"]
+    assert codes(reports) == ["FR100"]
 
 
 def test_a_folder_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

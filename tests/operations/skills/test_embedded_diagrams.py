@@ -1,4 +1,4 @@
-"""Blocks of documents, made from skills: rewritten, checked, and everything else left as it is."""
+"""Blocks of documents that are generated from skills are rewritten or checked; other text does not change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def marked(name: str, words: str = "", inside: str = "old\n") -> str:
     return f"<!-- flow:{name}{f' {words}' if words else ''} -->\n{inside}<!-- /flow:{name} -->\n"
 
 
-def test_every_kind_of_block_is_made_and_then_stands_still() -> None:
+def test_every_kind_of_block_is_generated_and_a_second_run_changes_nothing() -> None:
     put_skill("asking", ASKING)
     file = Path("page.md")
     file.write_text(
@@ -51,16 +51,16 @@ def test_every_kind_of_block_is_made_and_then_stands_still() -> None:
     assert file.read_text() == text
 
 
-def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -> None:
+def test_drift_is_reported_with_the_command_that_fixes_it_and_nothing_is_written() -> None:
     put_skill("small")
     file = Path("page.md")
     file.write_text(marked("steps"))
 
     ran = flow("diagram", "small", "--inject", "page.md", "--check")
 
-    told, hint = ran.err.splitlines()
+    error, hint = ran.err.splitlines()
     assert ran.status == 1
-    assert told == "flow: 1 block is out of date: page.md:1 steps [BLOCKS_STALE]"
+    assert error == "flow: 1 block is out of date: page.md:1 steps [BLOCKS_STALE]"
     assert file.read_text() == marked("steps")
     assert flow(*shlex.split(hint)[1:]).status == 0
     assert flow("diagram", "small", "--inject", "page.md", "--check").status == 0

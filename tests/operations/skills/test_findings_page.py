@@ -61,17 +61,17 @@ def test_the_page_of_a_finding_shows_a_skill_without_it_and_a_change_that_causes
     (shown,) = (fence["body"] for fence in fences if fence["kind"] == "text")
 
     correct = findings_in(tmp_path / "correct", files)
-    found = findings_in(tmp_path / "wrong", changed(files, diff))
+    findings = findings_in(tmp_path / "wrong", changed(files, diff))
 
     printed = "".join(
         f"demo/{finding.place}: {finding.severity} {code}: {finding.message}\n    {finding.remedy}\n"
-        for finding in found
+        for finding in findings
     )
     if writing():
         (PAGES / f"{code}.md").write_text(page.replace(shown, printed), encoding="utf-8")
     is_warning = code >= "FR160" or code in {"FR126", "FR145"}
     assert correct == ()
-    assert {(finding.code, finding.severity) for finding in found} == {
+    assert {(finding.code, finding.severity) for finding in findings} == {
         (code, "warning" if is_warning else "error")
     }
     assert printed == shown

@@ -1,4 +1,4 @@
-"""Bundled skills with one mistake each: nearly every mistake is found before anything runs, or by a walk."""
+"""Bundled skills with one error each: nearly every error is found before anything runs, or by a walk."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ OF_ALL = 0.95
 
 
 def missed(tried: list[Mutant], folder: Path, *, walks: bool = False) -> list[Mutant]:
-    """Return the mutants in which neither the check finds anything nor, if it *walks*, the test of the skill."""
+    """Return the mutants in which the check finds nothing; with *walks*, the test of the skill finds nothing either."""
     result = []
     for number, mutant in enumerate(tried):
         skill = str(mutant.write(folder / str(number)))
-        found = any(report.findings for report in check([skill], (), str(folder), problems=fence_problems))
-        if not found and not (walks and flow("test", skill, "--strict").status == 1):
+        is_found = any(report.findings for report in check([skill], (), str(folder), problems=fence_problems))
+        if not is_found and not (walks and flow("test", skill, "--strict").status == 1):
             result.append(mutant._replace(files={}))
     return result
 

@@ -1,4 +1,4 @@
-"""A step told without a session."""
+"""Previews of a step, without a session."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ def preview(
     )
 
 
-def test_a_step_is_told_with_defaults_and_without_commands() -> None:
+def test_a_step_is_shown_with_defaults_and_without_commands() -> None:
     put_skill("asking", ASKING)
 
-    told = preview("asking", "look")
+    guidance = preview("asking", "look")
 
-    assert told.step is not None
-    assert (told.step.title, told.actions) == ("Look at nothing", ("Look at it, 3 times.",))
-    assert [way.command for way in told.next] == [None, None]
-    assert (told.session, told.revision) == ("", 0)
+    assert guidance.step is not None
+    assert (guidance.step.title, guidance.actions) == ("Look at nothing", ("Look at it, 3 times.",))
+    assert [transition.command for transition in guidance.next] == [None, None]
+    assert (guidance.session, guidance.revision) == ("", 0)
 
 
 def test_values_and_visits_may_be_supposed() -> None:
     put_skill("asking", ASKING)
 
-    told = preview("asking", "look", params=("topic=login", "size=1"), visit=3)
+    guidance = preview("asking", "look", params=("topic=login", "size=1"), visit=3)
     after = preview("asking", "tell", facts=("sure=low", "where=a,b"))
 
-    assert told.step is not None
-    assert (told.step.title, told.step.attempt) == ("Look at login", 3)
-    assert all(way.to == "tell" for way in told.next)
+    assert guidance.step is not None
+    assert (guidance.step.title, guidance.step.attempt) == ("Look at login", 3)
+    assert all(transition.to == "tell" for transition in guidance.next)
     assert after.actions == ("Sure: low, where: a, b.",)
 
 

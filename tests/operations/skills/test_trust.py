@@ -1,4 +1,4 @@
-"""What a person is shown before approving a folder."""
+"""The description of a folder that a person reads before approving it."""
 
 from __future__ import annotations
 
