@@ -1,13 +1,15 @@
-"""Reading a repository starts no program that its configuration names."""
+"""git starts no program that a repository configures, even if an object is missing."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from support.answers import checked
-from support.sandbox import put_skill
-from support.skills import git
+from support.skills import git, repository
+
+from flowrail.git import GitFailedError, output_of
 
 REMOTES = {
     "ssh": ("ssh://host/x", {"core.sshCommand": "EVIL", "protocol.allow": "always"}),
@@ -19,35 +21,25 @@ PARTIAL_CLONE = {
     "extensions.partialClone": "origin",
     "remote.origin.promisor": "true",
 }
+SHOW = ("show", "HEAD:README")
 
 
 @pytest.mark.parametrize("remote", REMOTES)
-def test_nothing_is_fetched_to_recognise_a_submodule(
-    remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evil, canary, outer = tmp_path / "evil", tmp_path / "canary", tmp_path / "outer"
+def test_git_does_not_fetch_a_missing_object(remote: str, tmp_path: Path) -> None:
+    evil, canary, clone = tmp_path / "evil", tmp_path / "canary", tmp_path / "clone"
     evil.write_text(f"#!/bin/sh\ntouch '{canary}'\nexit 1\n")
     evil.chmod(0o755)
-    for path in ("a/f", "c/inner/x/f"):
-        (outer / path).parent.mkdir(parents=True)
-        (outer / path).write_text(path)
-    git(outer, "init", "-q")
-    git(outer, "add", "-A")
-    git(outer, "commit", "-qm", "first")
-    git(outer, "sparse-checkout", "init", "--cone", "--sparse-index")
-    git(outer, "sparse-checkout", "set", "a")
-    missing = git(outer, "rev-parse", "HEAD:c")
-    (outer / ".git" / "objects" / missing[:2] / missing[2:]).unlink()
+    repository(clone)
+    missing = git(clone, "rev-parse", "HEAD:README")
+    (clone / ".git" / "objects" / missing[:2] / missing[2:]).unlink()
     url, settings = REMOTES[remote]
     for key, value in {**PARTIAL_CLONE, "remote.origin.url": url, **settings}.items():
-        git(outer, "config", key, value.replace("EVIL", str(evil)))
-    inner = outer / "c" / "inner"
-    inner.mkdir(parents=True, exist_ok=True)
-    git(inner, "init", "-q")
-    monkeypatch.chdir(inner)
-    put_skill("small", where=inner / ".claude" / "skills")
+        git(clone, "config", key, value.replace("EVIL", str(evil)))
 
-    for words in (["doctor"], ["list"]):
-        checked(*words)
-
+    with pytest.raises(GitFailedError):
+        output_of(str(clone), SHOW, os.environ)
     assert not canary.exists()
+
+    with pytest.raises(subprocess.CalledProcessError):
+        git(clone, *SHOW)
+    assert canary.exists(), "without the settings of `output_of`, git starts the program"
