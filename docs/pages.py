@@ -171,7 +171,7 @@ def skills() -> None:
     bundled = Path(bundled_folder())
     declared = {
         found.skill: found.reading.declared
-        for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).found
+        for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).skills
     }
     for item in items(()):
         name, handoff = item["name"], declared[item["name"]]

@@ -1,4 +1,4 @@
-"""A skill as found: one that can take over work, or one that cannot and why."""
+"""A skill as discovery finds it: a candidate that can take over work, or a skipped folder with the reason."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Skipped(NamedTuple):
 
     @property
     def hint(self) -> str | Hint:
-        """What would make it a candidate."""
+        """The change that would make it a candidate."""
         return CODES[self.code].hint
 
     @property

@@ -21,7 +21,7 @@ class CompatibilityLevel(StrEnum):
 
 
 class Compatibility(NamedTuple):
-    """Whether a payload can be converted, and what that costs."""
+    """Whether a payload can be converted, and what the conversion loses."""
 
     verdict: CompatibilityLevel
     reason: str
@@ -45,7 +45,7 @@ _MATRIX = {
 def compatibility(source: str, target: str) -> Compatibility:
     """Return whether a payload of version *source* can be handed to a target of version *target*.
 
-    A version that is not known is compatible with itself only.
+    An unknown version is compatible with itself only.
     """
     sent, read = normal_version(source), normal_version(target)
     if sent == read:

@@ -1,8 +1,8 @@
-"""What discovery reports about skills and the registry: a stable code, the reason, and the place.
+"""Notes of discovery about skills and the registry: a stable code, the reason, and the file and line.
 
-Nothing is dropped silently. The code of a `Skipped` says why a skill is not a candidate. A `Note` says what was read
-leniently or may surprise. One table gives the severity and the fix of every code; `flow discover`, `flow check`,
-`flow doctor` and `flow registry check` all use it.
+Nothing is dropped silently. The code of a `Skipped` says why a skill is not a candidate. A `Note` reports something
+that was read leniently or that users may not expect. One table gives the severity and the fix of every code; `flow
+discover`, `flow check`, `flow doctor` and `flow registry check` all use it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 
 ERROR, WARNING, INFO = "error", "warning", "info"
-"""An error keeps a skill or an entry from doing what its author meant. Information needs no action."""
+"""An error prevents a skill or an entry from working as its author intended. Information needs no action."""
 
 
 class CodeMeaning(NamedTuple):
@@ -24,7 +24,7 @@ class CodeMeaning(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something to know about a file. ``line`` is 0 if it concerns the whole file."""
+    """A remark about a file. ``line`` is 0 if it concerns the whole file."""
 
     code: str
     reason: str
@@ -57,22 +57,24 @@ LONGEST_REASON = 400
 
 def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
     """Return the first `MOST_NOTES` notes of a file, with long reasons cut. The last one says how many are left out."""
-    kept = [
+    shortened = [
         note
         if len(note.reason) <= LONGEST_REASON
         else note._replace(reason=f"{note.reason[:LONGEST_REASON]}…")
         for note in notes[:MOST_NOTES]
     ]
-    if left_out := len(notes) - len(kept):
-        kept[-1] = kept[-1]._replace(reason=f"{kept[-1].reason} (and {left_out} more in this file)")
-    return tuple(kept)
+    if left_out := len(notes) - len(shortened):
+        shortened[-1] = shortened[-1]._replace(
+            reason=f"{shortened[-1].reason} (and {left_out} more in this file)"
+        )
+    return tuple(shortened)
 
 
 _EXAMPLES = "see `docs/reference/discovery.md` for the keys"
 _SYNC = Hint("update the registry: ", Command("registry sync"))
 
 _CODES: Mapping[str, tuple[str, str | Hint]] = {
-    # a file that differs from what hosts expect
+    # a file in another form than hosts expect
     "BYTE_ORDER_MARK": (
         WARNING,
         "save the file as UTF-8 without a byte order mark: some hosts do not find the `---` after it",

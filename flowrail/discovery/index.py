@@ -21,7 +21,7 @@ from flowrail.text.safe_text import in_quotes
 
 
 class EmptyMenu(NamedTuple):
-    """Why a menu is empty: one of three cases, what to do, and how many skills there were.
+    """The reason why a menu is empty: one of three cases, a solution, and the number of skills.
 
     ``codes`` counts the reasons why skills were skipped.
     """
@@ -63,20 +63,20 @@ class Discovery(NamedTuple):
         codes = dict(Counter(skill.code for skill in self.skipped if skill.is_skill))
         accepting = len(self.candidates)
         if not self.skills and not accepting:
-            said = ("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
+            case = ("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
         elif not accepting:
-            said = (
+            case = (
                 "NONE_ACCEPTS",
                 f"{_skills(self.skills)} found, none accept handoffs.",
                 "To enable handoffs, add `handoff:` metadata to SKILL.md. See: docs/reference/discovery.md",
             )
         else:
-            said = (
+            case = (
                 "NONE_FITS",
                 f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits the request.",
                 "Remove a filter, or see all skills with `flow discover --all`.",
             )
-        return EmptyMenu(*said, self.skills, accepting, codes)
+        return EmptyMenu(*case, self.skills, accepting, codes)
 
 
 _NOTHING = ScanResult(())
@@ -94,22 +94,22 @@ def discover(
     extra: Iterable[str] = (),
 ) -> Discovery:
     """Return the skills that can take over work here, and everything else that was found."""
-    places = look(cwd, home, environ, extra)
-    scanned = scan(places.usable)
+    locations = look(cwd, home, environ, extra)
+    scanned = scan(locations.usable)
     registry = read_registry(registry_path(home, environ), home)
-    described = _described(scanned.found, registry).values()
+    described = _described(scanned.skills, registry).values()
     elsewhere = visit(entry.path for entry in registry.entries if entry.present and entry not in described)
-    return combine(places, scanned, registry, elsewhere)
+    return combine(locations, scanned, registry, elsewhere)
 
 
 def combine(
-    places: Locations, scanned: ScanResult, registry: Registry, elsewhere: ScanResult = _NOTHING
+    locations: Locations, scanned: ScanResult, registry: Registry, elsewhere: ScanResult = _NOTHING
 ) -> Discovery:
     """Combine the *scanned* skills with those that the registry names *elsewhere*."""
-    found = (*scanned.found, *elsewhere.found)
-    described = _described(found, registry)
+    skills = (*scanned.skills, *elsewhere.skills)
+    described = _described(skills, registry)
     groups: dict[str, list[ScannedSkill]] = {}
-    for skill in found:
+    for skill in skills:
         groups.setdefault(skill.skill, []).append(skill)
     decided = [_decide(group, described) for group in groups.values()]
     decided += [
@@ -130,10 +130,10 @@ def combine(
         hidden=tuple(candidate for group in decided for candidate in group.hidden),
         skipped=(*skipped, *(other for group in decided for other in group.others)),
         notes=(*notes, *_same_names(candidates)),
-        places=places,
+        places=locations,
         registry=registry,
         described=described,
-        skills=len(found) + sum(skill.is_skill for skill in (*scanned.skipped, *elsewhere.skipped)),
+        skills=len(skills) + sum(skill.is_skill for skill in (*scanned.skipped, *elsewhere.skipped)),
     )
 
 
@@ -146,18 +146,18 @@ class _Decided(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def _described(found: Iterable[ScannedSkill], registry: Registry) -> dict[str, RegistryEntry]:
-    """Return the entries of the registry, by the path of the skill that each describes.
+def _described(skills: Iterable[ScannedSkill], registry: Registry) -> dict[str, RegistryEntry]:
+    """Return the entries of the registry, by the path of the skill that an entry describes.
 
-    An entry describes the skill in its folder, else the one of its name if that is in the user's home.
+    An entry describes the skill in its folder. Otherwise it describes the skill of its name in the user's home.
     """
     described: dict[str, RegistryEntry] = {}
     if not registry.entries:
         return described
-    by_place = {os.path.dirname(entry.path): entry for entry in registry.entries if not entry.remote}
+    by_folder = {os.path.dirname(entry.path): entry for entry in registry.entries if not entry.remote}
     by_name = {entry.folder: entry for entry in registry.entries}
-    for skill in found:
-        entry = by_place.get(os.path.normpath(os.path.dirname(skill.path)))
+    for skill in skills:
+        entry = by_folder.get(os.path.normpath(os.path.dirname(skill.path)))
         named = by_name.get(skill.skill)
         if entry is None and named and (not named.path or (skill.root.personal and not named.remote)):
             entry = named
@@ -168,42 +168,42 @@ def _described(found: Iterable[ScannedSkill], registry: Registry) -> dict[str, R
 
 def _decide(group: list[ScannedSkill], described: Mapping[str, RegistryEntry]) -> _Decided:
     """Judge the folders of one name, nearest first."""
-    first, *others = group
+    first, *hidden_skills = group
     winner, *judged = (_judge(skill, described.get(skill.path)) for skill in group)
     if isinstance(winner, Candidate):
-        winner = winner._replace(hides=tuple(other.path for other in others))
+        winner = winner._replace(hides=tuple(hidden.path for hidden in hidden_skills))
     return _Decided(
         winner,
-        tuple(shadowed(other, first.path) for other in others),
+        tuple(shadowed(hidden, first.path) for hidden in hidden_skills),
         tuple(
             candidate._replace(hidden_by=first.path)
             for candidate in judged
             if isinstance(candidate, Candidate)
         ),
-        tuple(_collisions(first, others, judged)),
+        tuple(_collisions(first, hidden_skills, judged)),
     )
 
 
-def _judge(found: ScannedSkill, entry: RegistryEntry | None) -> Candidate | Skipped:
-    return judge(found, entry.reading, entry.edited) if entry else judge(found)
+def _judge(skill: ScannedSkill, entry: RegistryEntry | None) -> Candidate | Skipped:
+    return judge(skill, entry.reading, entry.edited) if entry else judge(skill)
 
 
 def _collisions(
-    first: ScannedSkill, others: list[ScannedSkill], judged: list[Candidate | Skipped]
+    first: ScannedSkill, hidden_skills: list[ScannedSkill], judged: list[Candidate | Skipped]
 ) -> Iterator[Note]:
-    for other, verdict in zip(others, judged, strict=True):
+    for hidden, verdict in zip(hidden_skills, judged, strict=True):
         if isinstance(verdict, Candidate):
-            reason = f"`{in_quotes(first.skill)}` hides {other.path}, which accepts handoffs too"
+            reason = f"`{in_quotes(first.skill)}` hides {hidden.path}, which accepts handoffs too"
             yield Note("HIDES_ELIGIBLE", reason, first.path)
-        if other.root.personal and not first.root.personal:
+        if hidden.root.personal and not first.root.personal:
             reason = (
-                f"`{in_quotes(first.skill)}` is also installed at {other.path}, and hosts may start that one"
+                f"`{in_quotes(first.skill)}` is also installed at {hidden.path}, and hosts may start that one"
             )
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
 def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]]) -> _Decided:
-    """Judge an entry that describes no skill that was found: it is in another place, or gone."""
+    """Judge an entry whose skill the scan did not find: it is remote, or it no longer exists."""
     skipped = Skipped(entry.folder, Scope.REGISTRY, entry.path, "", "", entry.line, entry.name)
     if not entry.remote:
         return _Decided(

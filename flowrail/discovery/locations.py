@@ -18,7 +18,7 @@ from typing import NamedTuple
 OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""
 FOLDERS = (".claude/skills", ".agents/skills")
-"""The folders in which a project keeps its skills: that of one host, and the one that hosts share."""
+"""The folders for a project's skills: the one of Claude Code, and the one that several hosts share."""
 _GITMODULES_LIMIT = 1024 * 1024
 
 BUNDLED = "bundled"
@@ -88,20 +88,20 @@ def skill_roots(
 def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] = ()) -> Locations:
     """Return every location, with the problem of those that cannot be used.
 
-    Outside a git repository, only *cwd* belongs to the project: a folder above it may belong to anyone.
+    Outside a git repository, only *cwd* belongs to the project. Folders above it may belong to other users.
     """
-    here = os.path.realpath(cwd)
-    work_tree = _repository(here)
+    folder = os.path.realpath(cwd)
+    work_tree = _repository(folder)
     superproject = _superproject(work_tree) if work_tree else None
     top = superproject or work_tree
     project = [
-        (os.path.join(folder, name), *_standing(folder, here, top, superproject))
-        for folder in _up_to(here, top)
+        (os.path.join(ancestor, name), *_scope_and_origin(ancestor, folder, top, superproject))
+        for ancestor in _up_to(folder, top)
         for name in FOLDERS
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
-    asked = [(named(path, here, home), Scope.EXTRA, "--root") for path in extra]
-    return Locations(_judge([*project, *personal, *asked]), top, superproject)
+    extra_folders = [(named(path, folder, home), Scope.EXTRA, "--root") for path in extra]
+    return Locations(_judge([*project, *personal, *extra_folders]), top, superproject)
 
 
 def find_project_root(cwd: str) -> str:
@@ -109,12 +109,12 @@ def find_project_root(cwd: str) -> str:
 
     Folders that another user created, for example in `/tmp`, do not count.
     """
-    here = os.path.realpath(cwd)
-    owners = _owners(here)
-    for folder in _ancestors(here):
+    start = os.path.realpath(cwd)
+    owners = _owners(start)
+    for folder in _ancestors(start):
         if _owner(os.path.join(folder, ".flow")) in owners or _is_repository(folder, owners):
             return folder
-    return here
+    return start
 
 
 def config_folder(home: str, environ: Mapping[str, str]) -> str:
@@ -129,24 +129,24 @@ def _home_folders(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, 
     yield os.path.join(home, FOLDERS[1]), "home"
 
 
-def _standing(folder: str, here: str, top: str | None, superproject: str | None) -> tuple[Scope, str]:
-    if folder == here:
+def _scope_and_origin(folder: str, cwd: str, top: str | None, superproject: str | None) -> tuple[Scope, str]:
+    if folder == cwd:
         return Scope.PROJECT, "cwd"
     if folder == top:
         return Scope.GIT_ROOT, "superproject" if superproject else "git root"
     return Scope.PROJECT, "parent"
 
 
-def _judge(wanted: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
-    looked = [(*place, _stat(place[0])) for place in wanted]
-    own = {_identity(found): path for path, scope, _, found in reversed(looked) if scope is Scope.GLOBAL}
+def _judge(folders: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
+    results = [(*folder, _stat(folder[0])) for folder in folders]
+    own = {_identity(result): path for path, scope, _, result in reversed(results) if scope is Scope.GLOBAL}
     first: dict[tuple[int, int], str] = {}
     roots: list[Root] = []
-    for path, scope, origin, found in looked:
-        if isinstance(found, str):
-            roots.append(Root(path, scope, origin, found, scope is Scope.GLOBAL))
+    for path, scope, origin, result in results:
+        if isinstance(result, str):
+            roots.append(Root(path, scope, origin, result, scope is Scope.GLOBAL))
             continue
-        key = _identity(found)
+        key = _identity(result)
         problem = f"same folder as {first[key]}" if key in first else ""
         first.setdefault(key, path)
         roots.append(Root(path, scope, origin, problem, key in own, key, own.get(key, "")))
@@ -155,16 +155,16 @@ def _judge(wanted: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
 
 def _stat(path: str) -> os.stat_result | str:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except (OSError, ValueError) as error:
         return f"cannot be read: {getattr(error, 'strerror', None) or error}"
-    return found if stat.S_ISDIR(found.st_mode) else "not a folder"
+    return status if stat.S_ISDIR(status.st_mode) else "not a folder"
 
 
-def _identity(found: os.stat_result | str) -> tuple[int, int]:
-    return (0, 0) if isinstance(found, str) else (found.st_dev, found.st_ino)
+def _identity(status: os.stat_result | str) -> tuple[int, int]:
+    return (0, 0) if isinstance(status, str) else (status.st_dev, status.st_ino)
 
 
 def _repository(start: str) -> str | None:
@@ -195,10 +195,10 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 def _is_repository(folder: str, owners: Collection[int]) -> bool:
     try:
-        about = os.stat(os.path.join(folder, ".git"))
+        status = os.stat(os.path.join(folder, ".git"))
     except OSError:
         return False
-    return (stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode)) and about.st_uid in owners
+    return (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) and status.st_uid in owners
 
 
 def _owners(folder: str) -> Collection[int]:
@@ -223,15 +223,15 @@ def _ancestors(folder: str) -> Iterator[str]:
         folder = parent
 
 
-def _up_to(here: str, top: str | None) -> list[str]:
-    folders = [here]
+def _up_to(start: str, top: str | None) -> list[str]:
+    folders = [start]
     while top and folders[-1] != top:
         folders.append(os.path.dirname(folders[-1]))
     return folders
 
 
 def named(folder: str, cwd: str, home: str) -> str:
-    """Return the folder that a user named, as the system resolves it: behind a link, `..` has another meaning."""
+    """Return the path of a folder that a user named. Links before a `..` are resolved, as the system does."""
     path = os.path.join(cwd, expand(folder, home))
     return os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.normpath(path)
 

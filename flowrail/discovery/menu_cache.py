@@ -1,8 +1,8 @@
 """The skills that can take over a session's work, saved in its folder as `available-workflows.yaml`.
 
 While the file is valid, menus read it and nothing is scanned. It is valid for 30 minutes, unless the session was
-resumed or a new scan was requested. Each entry begins with the seven keys of the discovery documents; the keys after
-them are what else a menu needs.
+resumed or a new scan was requested. Each entry begins with the seven keys of the discovery documents; the other keys
+are for menus.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CachedMenu(NamedTuple):
 
 
 class CacheUse(NamedTuple):
-    """How a menu was made: from the cache at ``path``, or from a new scan for this ``reason``.
+    """The source of a menu: the cache at ``path``, or a new scan for this ``reason``.
 
     ``timestamp`` is when the skills were found.
     """
@@ -102,11 +102,11 @@ def _entry(candidate: Candidate, score: int | None) -> dict[str, object]:
 
 def _menu(document: Any) -> CachedMenu:
     head, workflows = document["discovery"], document["workflows"]
-    found = datetime.fromisoformat(head["timestamp"])
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    timestamp = datetime.fromisoformat(head["timestamp"])
+    timestamp = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
     ttl = max(0, min(int(head["ttl_minutes"]), TTL_MINUTES))
     scores = {item["skill"]: item.pop("relevance_score", None) for item in workflows}
-    known = {skill: score for skill, score in scores.items() if isinstance(score, int)}
+    ranked = {skill: score for skill, score in scores.items() if isinstance(score, int)}
     entries = [{"path": "", **item, "scope": Scope(item["scope"])} for item in workflows]
     candidates = from_plain(entries, tuple[Candidate, ...])
-    return CachedMenu(found, ttl, candidates, known)
+    return CachedMenu(timestamp, ttl, candidates, ranked)

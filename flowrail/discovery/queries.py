@@ -33,13 +33,13 @@ def find_workflows(
     home: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> list[Ranked]:
-    """Return the workflows that have everything that is requested, best first.
+    """Return the workflows that match the whole request, best first.
 
     If nothing is requested, they have no score. A given *discovery* is used instead of a new scan.
     """
     query = Query(_several(category), accepts_from, schema_version, _several(input), text)
-    found = _discover(cwd, home, environ) if discovery is None else discovery
-    return rank_for(found.candidates, query)
+    discovered = _discover(cwd, home, environ) if discovery is None else discovery
+    return rank_for(discovered.candidates, query)
 
 
 def _discover(cwd: str | None, home: str | None, environ: Mapping[str, str] | None) -> Discovery:

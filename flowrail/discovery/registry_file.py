@@ -1,10 +1,9 @@
-"""Read the optional registry file leniently: an error in it costs one entry, never the discovery.
+"""Read the optional registry file leniently: an error only invalidates its entry.
 
-An entry has the form of a v3 frontmatter and is read the same way. In addition it has what frontmatter cannot hold:
-priority, notes, tags, and workflows in other places. `registry.schema` validates the file strictly, `registry.sync`
-writes it.
+An entry has the form of a v3 frontmatter and is read the same way. In addition it can have a priority, notes and tags,
+and it can describe remote workflows. `registry.schema` validates the file strictly, `registry.sync` writes it.
 
-A file beside the registry remembers what `sync` wrote last. A value that differs from it was edited by a person.
+A file beside the registry stores the values that `sync` wrote last. If a value differs, a person edited it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ REGISTRY_FILE = "handoff-registry.yaml"
 """The name of the registry in the user's configuration folder."""
 
 WRITTEN_FILE = ".handoff-registry.synced.json"
-"""The name of the file beside it that remembers what `sync` wrote last."""
+"""The name of the file beside it with the values that `sync` wrote last."""
 
 SYNCED_FIELDS: Mapping[str, tuple[str, str]] = {
     "version": ("", "version"),
@@ -55,8 +54,8 @@ _DIGITS = 6
 class RegistryEntry(NamedTuple):
     """A workflow in the registry.
 
-    ``path`` is the path of its SKILL.md, or empty. ``remote`` says that the workflow is in another place, ``present``
-    that its file exists. ``edited`` are the fields of a candidate that a person edited since the last sync.
+    ``path`` is the path of its SKILL.md, or empty. ``remote`` says that the workflow is not on this machine,
+    ``present`` that its file exists. ``edited`` are the fields of a candidate that a person edited since the last sync.
     """
 
     name: str
@@ -110,7 +109,7 @@ def registry_path(home: str, environ: Mapping[str, str]) -> str:
 
 
 def skill_file(entry: Mapping[str, object], *, registry: str, home: str) -> str | None:
-    """Return the path of the SKILL.md of *entry* on this machine, or `None` if it is in another place."""
+    """Return the path of the SKILL.md of *entry* on this machine, or `None` if it is remote."""
     path = _stripped(entry.get("skill_path"))
     if not path or "://" in path or path.startswith("git@") or entry.get("remote") in (True, "true"):
         return None
@@ -118,7 +117,7 @@ def skill_file(entry: Mapping[str, object], *, registry: str, home: str) -> str 
 
 
 def read_written(path: str) -> Written:
-    """Return what `sync` wrote last into the registry at *path*; nothing if that is unknown."""
+    """Return the values that `sync` wrote last into the registry at *path*; empty if they are unknown."""
     beside = os.path.join(os.path.dirname(path), WRITTEN_FILE)
     try:
         data = files.read_bounded(beside, limit=limits.JSON_BYTES, what="the last sync", follow=True)
@@ -131,11 +130,11 @@ def read_written(path: str) -> Written:
     return {skill: fields for skill, fields in skills.items() if isinstance(fields, dict)}
 
 
-def same_value(one: object, other: object) -> bool:
+def same_value(old: object, new: object) -> bool:
     """Whether two values of a field are the same; the order of a list does not matter."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return sorted(map(str, one)) == sorted(map(str, other))
-    return one == other
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return sorted(map(str, old)) == sorted(map(str, new))
+    return old == new
 
 
 def read_registry(path: str, home: str) -> Registry:
@@ -158,7 +157,7 @@ class _RegistryReader:
         self._home = home
         self._written = written
         self._notes: list[Note] = []
-        self._seen: dict[str, int] = {}
+        self._first_lines: dict[str, int] = {}
 
     def read(self, document: yaml_text.Document) -> Registry:
         value = document.value
@@ -169,8 +168,8 @@ class _RegistryReader:
                 self._path, True, notes=(_unreadable(self._path, "the list `workflows` is missing", line),)
             )
         lines = _lines_of(document, len(items))
-        found = [self._entry(index, item, lines[index]) for index, item in enumerate(items)]
-        return Registry(self._path, True, tuple(filter(None, found)), tuple(self._notes))
+        entries = [self._entry(index, item, lines[index]) for index, item in enumerate(items)]
+        return Registry(self._path, True, tuple(filter(None, entries)), tuple(self._notes))
 
     def _entry(
         self, index: int, value: object, lines: Mapping[tuple[str | int, ...], int]
@@ -192,7 +191,7 @@ class _RegistryReader:
             name, path, local is None, local is not None and os.path.isfile(local), reading, line
         )
         entry = entry._replace(edited=self._edited(entry))
-        first = self._seen.setdefault(entry.folder, line)
+        first = self._first_lines.setdefault(entry.folder, line)
         if first != line:
             self._note(
                 "REGISTRY_DUPLICATE", f"`{entry.folder}` is already in line {first}, which is used", line
@@ -201,7 +200,7 @@ class _RegistryReader:
         return entry
 
     def _edited(self, entry: RegistryEntry) -> frozenset[str]:
-        """Return the fields whose value is not the one that the last sync wrote."""
+        """Return the fields whose value differs from the last sync."""
         written = self._written.get(entry.folder, {})
         declared = dict(entry.reading.declared)
         declared["description"] = declared.get("summary")
@@ -223,8 +222,8 @@ class _RegistryReader:
                 "REGISTRY_ENTRY_INVALID", "`priority` is not a whole number from 0", lines[("priority",)]
             )
         own = {"priority": number, "tags": _texts(value.get("tags")), "remarks": _texts(value.get("notes"))}
-        known = {field: value for field, value in own.items() if value is not None}
-        declared = {**reading.declared, **known}
+        valid = {field: value for field, value in own.items() if value is not None}
+        declared = {**reading.declared, **valid}
         return reading._replace(declared=declared, origins=dict.fromkeys(declared, _ORIGIN))
 
     def _note(self, code: str, reason: str, line: int) -> None:

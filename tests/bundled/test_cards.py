@@ -91,7 +91,7 @@ def test_the_first_command_works_as_written_and_so_do_all_others(skill: str) -> 
 
 def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
     found = scan([Root(str(SKILLS), Scope.GLOBAL, "home")])
-    read = {each.skill: each.reading for each in found.found}
+    read = {each.skill: each.reading for each in found.skills}
 
     assert sorted(read) == BUNDLED
     assert not [note for each in read.values() for note in each.notes]

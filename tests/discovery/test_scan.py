@@ -19,7 +19,7 @@ def scanned(*paths: Path) -> ScanResult:
 
 
 def names(found: ScanResult) -> list[str]:
-    return [each.skill for each in found.found]
+    return [each.skill for each in found.skills]
 
 
 def codes(found: ScanResult) -> dict[str, str]:
@@ -55,8 +55,8 @@ def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
     found = scanned(tree)
 
     assert names(found) == ["lower", "mixed"]
-    assert [each.reading.notes[0].code for each in found.found] == ["LOWER_CASE_FILE"] * 2
-    assert found.found[0].path.endswith("lower/skill.md")
+    assert [each.reading.notes[0].code for each in found.skills] == ["LOWER_CASE_FILE"] * 2
+    assert found.skills[0].path.endswith("lower/skill.md")
 
 
 def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Path) -> None:
@@ -99,7 +99,7 @@ def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     put(tree, "dashes", f"---\nname: dashes\n# a rule:\n----: x\n# {'x' * 20_000}\nversion: 3\n---\n")
     put(tree, "endless", "---\nname: endless\n" + "x" * 1_000_000)
 
-    found = {each.skill: each.reading for each in scanned(tree).found}
+    found = {each.skill: each.reading for each in scanned(tree).skills}
 
     assert found["large"].problem is None
     assert found["late"].declared["version"] == "2"
@@ -114,5 +114,5 @@ def test_a_file_named_from_outside_is_visited(tree: Path) -> None:
 
     found = visit([str(path), str(tree / "gone/SKILL.md"), str(tree / "empty/README.md")])
 
-    assert [(each.skill, each.root.scope) for each in found.found] == [("elsewhere", Scope.REGISTRY)]
+    assert [(each.skill, each.root.scope) for each in found.skills] == [("elsewhere", Scope.REGISTRY)]
     assert codes(found) == {"gone": "DANGLING_LINK", "empty": "NO_SKILL_FILE"}

@@ -22,7 +22,7 @@ class SkillExplanation(NamedTuple):
     """Everything that is known about a name.
 
     ``verdict`` is one sentence. ``candidate`` is the one that is offered, ``hidden`` are those that it hides, and
-    ``skipped`` those that cannot take over. There is a ``score`` if something was asked.
+    ``skipped`` those that cannot take over. There is a ``score`` if there was a request.
     """
 
     name: str
@@ -39,7 +39,9 @@ class SkillExplanation(NamedTuple):
         return {
             "skill": self.name,
             "verdict": self.verdict,
-            "locations": [{**seen.root.data(), "found": list(seen.paths)} for seen in self.places],
+            "locations": [
+                {**location.root.data(), "found": list(location.paths)} for location in self.places
+            ],
             "candidate": self.candidate.data() if self.candidate else None,
             "hidden": [candidate.data() for candidate in self.hidden],
             "skipped": [skill.data() for skill in self.skipped],
@@ -58,7 +60,7 @@ def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None 
     skipped = tuple(s for s in discovery.skipped if name in {s.skill, s.name})
     chosen = next((c for c in candidates if c.skill == name), candidates[0] if candidates else None)
     named: list[Candidate | Skipped] = [*candidates, *skipped]
-    places = tuple(
+    locations = tuple(
         LocationSeen(root, tuple(skill.path for skill in named if skill.root == root.path))
         for root in discovery.places.roots
     )
@@ -67,7 +69,7 @@ def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None 
     notes += [note for skill in named for note in skill.notes]
     verdict = _verdict(name, candidates, skipped)
     return SkillExplanation(
-        name, verdict, places, chosen, hidden, skipped, tuple(notes), _score(chosen, asked)
+        name, verdict, locations, chosen, hidden, skipped, tuple(notes), _score(chosen, asked)
     )
 
 

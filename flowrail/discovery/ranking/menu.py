@@ -22,7 +22,7 @@ from flowrail.discovery.ranking.scores import (
 )
 
 RELEVANCE, QUERY, UNSCORED = "relevance", "query", "none"
-"""What the candidates of a menu are scored by."""
+"""The name of the score of a menu's candidates."""
 
 
 class MenuRequest(NamedTuple):
@@ -37,7 +37,7 @@ class MenuRequest(NamedTuple):
 
     @property
     def by(self) -> Query | Synthesis | None:
-        """What candidates are scored by, or `None` if nothing was asked."""
+        """The query or synthesis that gives candidates a score, or `None` if nothing was requested."""
         if self.synthesis is not None:
             return self.synthesis
         return self.query if self.query.asks else None
@@ -72,7 +72,7 @@ class UnsuitableCandidate(NamedTuple):
 
 
 class Menu(NamedTuple):
-    """The skills that fit, sorted, how many of them to show, those that do not fit, or what to say if none does."""
+    """The skills that fit, sorted, how many of them to show, those that do not fit, and a message if none fits."""
 
     asked: MenuRequest
     ranked: tuple[Ranked, ...]
@@ -87,7 +87,7 @@ class Menu(NamedTuple):
 
     @property
     def scores(self) -> dict[str, int]:
-        """The score of each skill that fits; empty if nothing was asked."""
+        """The score of each skill that fits; empty if nothing was requested."""
         return {entry.candidate.skill: int(entry.score) for entry in self.ranked if entry.score is not None}
 
     def place(self, candidate: Candidate) -> int:

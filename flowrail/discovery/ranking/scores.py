@@ -1,6 +1,6 @@
 """Sort candidates by how well they fit, and explain each score.
 
-There are two scores. `score_relevance` (0 to 10) compares candidates with a synthesis: what the work so far has shown.
+There are two scores. `score_relevance` (0 to 10) compares candidates with a synthesis: the results of the work so far.
 `score_query` (up to 100) compares them with a query: a category, an input, a version. Without either, candidates have
 no score. Equal scores go to the nearer scope, or to the priority that the registry sets, then to the name.
 """
@@ -48,7 +48,7 @@ _FEWEST, _MOST = 3, 5
 
 
 class ScorePart(NamedTuple):
-    """The points that one rule gave, the most that it could give, and the fact that decided."""
+    """The points of one rule, its highest possible points, and the reason."""
 
     rule: str
     points: int
@@ -74,14 +74,14 @@ class Score(int):
 
 
 class Ranked(NamedTuple):
-    """A candidate and its score; `None` if nothing was asked."""
+    """A candidate and its score; `None` if nothing was requested."""
 
     candidate: Candidate
     score: Score | None
 
 
 class Synthesis(NamedTuple):
-    """The results of the work so far that decide who should take over."""
+    """The results of the work so far that decide which skill should take over."""
 
     problem_type: str = ""
     synthesis_summary: str = ""
@@ -90,7 +90,7 @@ class Synthesis(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What a candidate must have. Empty fields are not asked for.
+    """The requirements on a candidate. Empty fields require nothing.
 
     ``source`` is the skill that hands off. ``supervised`` says whether a person watches the work. ``history`` are the
     skills that received handoffs before, ``chain`` those that the work came through.
@@ -107,19 +107,19 @@ class Query(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether the query asks for anything that candidates differ in. The source alone only filters."""
+        """Whether the query can give candidates different scores. The source alone only filters."""
         return bool(self.categories or self.schema_version or self.inputs or self.text or not self.supervised)
 
 
 def score_relevance(synthesis: Synthesis | Mapping[str, object], candidate: Candidate) -> Score:
     """Return how well *candidate* fits *synthesis*, from 0 to 10. It may be the content of a payload."""
-    found = read_synthesis(synthesis)
+    work = read_synthesis(synthesis)
     return Score(
         (
-            _problem_type(found.problem_type, candidate),
-            _uncertainties(found.key_uncertainties, candidate),
-            _implementation(found.synthesis_summary, candidate),
-            _convergence(found.convergence_level, candidate),
+            _problem_type(work.problem_type, candidate),
+            _uncertainties(work.key_uncertainties, candidate),
+            _implementation(work.synthesis_summary, candidate),
+            _convergence(work.convergence_level, candidate),
             _nearness(candidate),
         )
     )
@@ -157,13 +157,13 @@ def shortlist(ranked: Sequence[Ranked]) -> list[Ranked]:
     """Return the first three, and up to two more that have points or no score."""
     return [
         entry
-        for place, entry in enumerate(ranked[:_MOST])
-        if place < _FEWEST or entry.score is None or entry.score > 0
+        for position, entry in enumerate(ranked[:_MOST])
+        if position < _FEWEST or entry.score is None or entry.score > 0
     ]
 
 
 def misses(candidate: Candidate, query: Query) -> Iterator[str]:
-    """Yield what *query* asks for and *candidate* does not have. Of several categories or inputs, one is enough."""
+    """Yield what *query* asks for and *candidate* does not have. One of several categories or inputs is enough."""
     if query.categories and not set(query.categories).intersection(candidate.categories):
         yield f"its categories are {', '.join(candidate.categories)}"
     if query.source and query.source in {candidate.skill, candidate.name}:
@@ -190,7 +190,7 @@ def default_problem_type(categories: Iterable[str]) -> str:
 def read_synthesis(value: Synthesis | Mapping[str, object]) -> Synthesis:
     """Return the synthesis in *value*, in the form of a session's facts or of any payload version.
 
-    Uncertainties count as given, repeated ones included.
+    Repeated uncertainties count each time.
     """
     if isinstance(value, Synthesis):
         return value
@@ -216,8 +216,8 @@ def _field(value: object, name: str) -> object:
 
 
 def _first_text(levels: Iterable[object], name: str) -> str:
-    found = (_field(level, name) for level in levels)
-    return next((text.strip() for text in found if isinstance(text, str) and text.strip()), "")
+    values = (_field(level, name) for level in levels)
+    return next((text.strip() for text in values if isinstance(text, str) and text.strip()), "")
 
 
 def _many(value: object) -> list[str]:
@@ -270,16 +270,16 @@ def _if_category(rule: str, category: str, candidate: Candidate, reason: str, *,
     return ScorePart(rule, 2 if holds and has_category else 0, 2, reason)
 
 
-def _requested(rule: str, wanted: Sequence[str], offered: Sequence[str], most: int) -> ScorePart:
-    """Return all points if everything wanted is offered, half of them if some of it is."""
-    common = [name for name in wanted if name in offered]
-    if not wanted:
+def _requested(rule: str, requested: Sequence[str], offered: Sequence[str], most: int) -> ScorePart:
+    """Return all points if everything requested is offered, half of them if a part is."""
+    common = [name for name in requested if name in offered]
+    if not requested:
         return ScorePart(rule, 0, most, f"no {rule} was requested")
     if not common:
-        return ScorePart(rule, 0, most, f"has none of {', '.join(wanted)}")
-    if len(common) == len(wanted):
+        return ScorePart(rule, 0, most, f"has none of {', '.join(requested)}")
+    if len(common) == len(requested):
         return ScorePart(rule, most, most, f"has {', '.join(common)}")
-    return ScorePart(rule, most // 2, most, f"has {', '.join(common)} of {', '.join(wanted)}")
+    return ScorePart(rule, most // 2, most, f"has {', '.join(common)} of {', '.join(requested)}")
 
 
 def _schema(sent: str, candidate: Candidate) -> ScorePart:
@@ -295,11 +295,11 @@ def _schema(sent: str, candidate: Candidate) -> ScorePart:
 
 
 def _history(history: Collection[str], candidate: Candidate) -> ScorePart:
-    known = candidate.skill in history
+    received = candidate.skill in history
     reason = (
-        "received a handoff from this project before" if known else "received no handoff from this project"
+        "received a handoff from this project before" if received else "received no handoff from this project"
     )
-    return ScorePart("history", 10 if known else 0, 10, reason)
+    return ScorePart("history", 10 if received else 0, 10, reason)
 
 
 def _autonomy(candidate: Candidate, *, supervised: bool) -> ScorePart:

@@ -36,7 +36,7 @@ def check(discovery: Discovery) -> list[Note]:
         data = files.read_bounded(registry.path, limit=limits.YAML_BYTES, what="the registry", follow=True)
         document = yaml_text.load(data, source=registry.path)
     except DocumentError:
-        return list(registry.notes)  # they say why it cannot be read
+        return list(registry.notes)  # the notes say why it cannot be read
     stale = (skill for skill in discovery.skipped if skill.code == "REGISTRY_STALE")
     return [
         *mistakes(document, local_skills(discovery)),
@@ -58,9 +58,9 @@ def _edited(registry: Registry, entry: RegistryEntry) -> Note:
 
 def local_skills(discovery: Discovery) -> frozenset[str]:
     """Return the names of all skills on this machine, whether or not they can take over work."""
-    found = (*discovery.candidates, *discovery.hidden)
+    candidates = (*discovery.candidates, *discovery.hidden)
     skipped = (s.skill for s in discovery.skipped if s.is_skill and s.scope is not Scope.REGISTRY)
-    return frozenset({*(candidate.skill for candidate in found if not candidate.remote), *skipped})
+    return frozenset({*(candidate.skill for candidate in candidates if not candidate.remote), *skipped})
 
 
 def _differences(discovery: Discovery) -> Iterator[Note]:
@@ -78,7 +78,7 @@ def _differences(discovery: Discovery) -> Iterator[Note]:
 
 
 def _differing(candidate: Candidate, entry: RegistryEntry) -> list[str]:
-    """Return the fields that both declare, with other values."""
+    """Return the fields that the skill and the entry declare with different values."""
     declared = entry.reading.declared
     return [
         field

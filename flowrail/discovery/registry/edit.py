@@ -42,21 +42,21 @@ def value_of(entry: Mapping[str, Any], field: str) -> object:
 
 
 def put(entry: CommentedMap, field: str, value: object) -> None:
-    """Write a field. The order and the comments of a list stay, as far as its items do."""
+    """Write a field. The items of a list that stay keep their order and comments."""
     section, key = SYNCED_FIELDS[field]
     mapping = entry.setdefault(section, CommentedMap()) if section else entry
     if not isinstance(value, list | tuple):
         mapping[key] = _quoted(value) if isinstance(value, str) else value
         return
     items = mapping.setdefault(key, CommentedSeq())
-    for place in reversed(range(len(items))):
-        if items[place] not in value:
-            del items[place]
+    for index in reversed(range(len(items))):
+        if items[index] not in value:
+            del items[index]
     items.extend(_quoted(item) for item in value if item not in items)
 
 
 def plain(value: object) -> object:
-    """Return a value without the marks of ruamel.yaml, as JSON can hold it."""
+    """Return a value as plain data for JSON, without the types of ruamel.yaml."""
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
     return str(value) if isinstance(value, str) else value
@@ -75,7 +75,7 @@ def written_like(text: str) -> YAML:
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = limits.YAML_BYTES
-    yaml.explicit_start = _without_head(text)[1].startswith("---")  # with something on its line
+    yaml.explicit_start = _without_head(text)[1].startswith("---")  # there is text on the line of `---`
     entry, inside = _ENTRY.search(text), _INSIDE.search(text)
     dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
     yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
@@ -86,7 +86,7 @@ def load(yaml: YAML, text: str, path: str) -> CommentedMap:
     """Return the document in *text*, comments included."""
     try:
         data: CommentedMap = yaml.load(_without_head(text)[1])
-    except Exception as error:  # errors of its own, and of what it is written with
+    except Exception as error:  # its own errors, and those of the libraries below it
         raise DocumentError(
             f"ruamel.yaml cannot read it ({type(error).__name__})",
             hint=Hint("simplify it; see where: ", Command("registry check")),

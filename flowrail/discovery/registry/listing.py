@@ -11,7 +11,7 @@ from flowrail.discovery.registry_file import RegistryEntry
 
 
 class RegistryRow(NamedTuple):
-    """An entry of the registry, and the skill as it is offered, if it is.
+    """An entry of the registry, and the candidate that it describes, if any.
 
     ``standing`` is ``offered``, ``hidden``, ``remote`` (offered, in another place), ``gone`` or ``not offered``;
     ``reason`` says why.

@@ -42,7 +42,7 @@ class _OpenModel(BaseModel):
 
 
 class HandoffBlock(_OpenModel):
-    """From which skills a workflow accepts work, and to which it provides work."""
+    """The skills from which a workflow accepts work, and those to which it provides work."""
 
     accepts_from: list[Text]
     provides_to: list[Text] = []
@@ -59,9 +59,9 @@ class WorkflowMeta(_OpenModel):
 
 
 class WorkflowEntry(_OpenModel):
-    """One workflow. Without a `skill_path`, or with a URL there, it is in another place.
+    """One workflow. If it has no `skill_path`, or a URL there, it is remote.
 
-    The required fields are required only for those: a local skill declares them itself.
+    The required fields are required only for remote workflows: a local skill declares them itself.
     """
 
     name: Text
@@ -114,15 +114,15 @@ def mistakes(document: yaml_text.Document, local: Collection[str] = ()) -> list[
     return []
 
 
-def _declares_itself(value: Any, place: tuple[int | str, ...], local: Collection[str]) -> bool:
-    """Whether the field that is missing at *place* is declared by the local skill itself."""
-    if len(place) != len(("workflows", 0, "handoff")) or place[-1] not in _OF_THE_SKILL:
+def _declares_itself(value: Any, location: tuple[int | str, ...], local: Collection[str]) -> bool:
+    """Whether the local skill itself declares the field that is missing at *location*."""
+    if len(location) != len(("workflows", 0, "handoff")) or location[-1] not in _OF_THE_SKILL:
         return False
-    item = value["workflows"][place[1]]
-    path = item.get("skill_path") or ""
-    if item.get("remote") or not isinstance(path, str) or "://" in path:
+    item = value["workflows"][location[1]]
+    skill_path = item.get("skill_path") or ""
+    if item.get("remote") or not isinstance(skill_path, str) or "://" in skill_path:
         return False
-    return (os.path.basename(os.path.dirname(path)) or item.get("name")) in local
+    return (os.path.basename(os.path.dirname(skill_path)) or item.get("name")) in local
 
 
 def _lower(message: str) -> str:

@@ -1,10 +1,10 @@
-"""Update the registry from the skills in home, and keep what a person wrote.
+"""Update the registry from the skills in home, and keep a person's edits.
 
-The file is edited, not rewritten: comments, order, quotes, entries of other places and additional keys stay. For each
-field of a skill three values are compared: what the last sync wrote, what the registry has now, and what the
-frontmatter declares. If the registry still has what the last sync wrote, it takes the frontmatter's value. If it has
-a different value, a person edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The
-result is validated before it replaces the file.
+The file is edited, not rewritten: comments, order, quotes, remote entries and additional keys stay. For each field of a
+skill three values are compared: that of the last sync, that of the registry, and that of the frontmatter. If the
+registry still has the value of the last sync, it takes the frontmatter's value. If it has a different value, a person
+edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The result is validated before
+it replaces the file.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class FieldChange(NamedTuple):
 
 @dataclasses.dataclass
 class Sync:
-    """What a sync would do: the texts before and after, and the workflows that it concerns.
+    """The plan of a sync: the texts before and after, and the workflows that it concerns.
 
     ``before`` is `None` if there is no registry. ``replaced`` are values that are overwritten, ``edited`` those that a
     person edited and that stay, ``removed`` entries that a person removed. ``stale`` entries have no skill any more; they
-    are kept. ``written`` is what the next sync compares with.
+    are kept. ``written`` are the values with which the next sync compares.
     """
 
     path: str
@@ -103,11 +103,11 @@ class Sync:
 
 
 def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: Collection[str] = ()) -> Sync:
-    """Return what a sync of the registry at *path* would do; nothing is written.
+    """Return the plan of a sync of the registry at *path*; nothing is written.
 
-    *replace* names what the frontmatter overwrites although a person edited it: a field of all skills, `SKILL.FIELD`, or
-    a skill. Only skills in home are taken: a project's are of no use elsewhere. A registry that cannot be read or has
-    errors is refused.
+    *replace* names edited values that the frontmatter overwrites: a field of all skills, `SKILL.FIELD`, or a skill.
+    Only skills in home are used, because a project's skills are not available elsewhere. A registry that cannot be read
+    or has errors is refused.
     """
     before = _read(path)
     text = _EMPTY if before is None else decode(before, source=path)
@@ -131,7 +131,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: 
 
 
 def apply(sync: Sync) -> None:
-    """Write the planned registry, whole or not at all; a link is followed, not replaced.
+    """Write the planned registry atomically; a link is followed, not replaced.
 
     `RegistryChangedError` if the file changed since the plan was made.
     """
@@ -164,13 +164,13 @@ def _read(path: str) -> bytes | None:
 
 def _refuse_invalid(path: str, text: str, discovery: Discovery) -> None:
     """Refuse a registry with errors."""
-    if found := mistakes(yaml_text.load(text, source=path), local_skills(discovery)):
-        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    if errors := mistakes(yaml_text.load(text, source=path), local_skills(discovery)):
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
         raise RegistryInvalidError(
-            f"{found[0].reason}{more}",
+            f"{errors[0].reason}{more}",
             hint=Hint("fix it; see all errors: ", Command("registry check")),
-            place=found[0].place,
-            notes=[note.data() for note in found],
+            place=errors[0].place,
+            notes=[note.data() for note in errors],
         )
 
 
@@ -201,7 +201,7 @@ meta:
 
 
 class _RegistryEditor:
-    """Edits the entries of the registry, and notes in a sync what it did."""
+    """Edits the entries of the registry, and records the changes in a sync."""
 
     def __init__(
         self, sync: Sync, entries: MutableSequence[Any], home: str, replace: Collection[str]
@@ -219,7 +219,7 @@ class _RegistryEditor:
         elif candidate.skill in self._sync.written and not self._is_replaced(candidate.skill, ""):
             self._sync.removed.append(candidate.skill)
         else:
-            entry = entry_of(candidate, self._shown(candidate.path))
+            entry = entry_of(candidate, self._display_path(candidate.path))
             self._entries.append(entry)
             values = {field: value_of(entry, field) for field in SYNCED_FIELDS}
             self._sync.written[candidate.skill] = {
@@ -237,7 +237,7 @@ class _RegistryEditor:
             )
 
     def _update(self, entry: Any, candidate: Candidate) -> None:
-        """Compare each declared field with the registry and with what the last sync wrote."""
+        """Compare each declared field with the registry and with the last sync."""
         skill = candidate.skill
         written = self._sync.written.setdefault(skill, {})
         replaced: list[FieldChange] = []
@@ -283,6 +283,6 @@ class _RegistryEditor:
         named = "skill_path" not in item and not item.get("remote")
         return bool(named and item["name"] == candidate.skill)
 
-    def _shown(self, path: str) -> str:
+    def _display_path(self, path: str) -> str:
         inside = os.path.join(self._home, "")
         return f"~/{path.removeprefix(inside)}" if path.startswith(inside) else path

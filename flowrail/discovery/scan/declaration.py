@@ -1,9 +1,10 @@
-"""What a skill's frontmatter declares about taking over work, read leniently in both dialects.
+"""Read the handoff declaration in a skill's frontmatter, leniently and in both dialects.
 
 The older dialect (v2) keeps everything in its `handoff:` block. The newer one (v3) has other keys there and
-`categories` beside it. They are distinguished by their keys, never by a version number; if both are present, the
-newer one wins, field by field. The block may also be under `metadata.handoff`, as keys or as text that holds YAML,
-because the open skill format allows no other place. Values are text as written, so `true` is read here, not by YAML.
+`categories` beside it. They are distinguished by their keys, never by a version number; if both are present, the newer
+one wins, field by field. The block may also be under `metadata.handoff`, as keys or as text that holds YAML, because
+the open skill format allows additional keys only there. Values are text as written, so `true` is read here, not by
+YAML.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from flowrail.text.safe_text import in_quotes
 
 
 class Reading(NamedTuple):
-    """What one document declares, the key of each field, and what was read leniently.
+    """The declaration of one document, the key of each field, and notes about lenient reading.
 
     ``declared`` are the values by the name of a candidate's field, without defaults; ``summary`` is the description
     beside the block. ``dialect`` is ``v2``, ``v3`` or ``v2+v3``, and empty if handoffs are not mentioned. ``line`` is
@@ -50,8 +51,8 @@ class _Field(NamedTuple):
     beside: bool = False
 
 
-class _Place(NamedTuple):
-    """A mapping to look in, and its path in the document."""
+class _Mapping(NamedTuple):
+    """A mapping that may contain fields, and its path in the document."""
 
     path: Path
     values: Mapping[str, object]
@@ -86,7 +87,7 @@ _KNOWN = {"meta"}.union(*({field.new, field.old} for field in FIELDS))
 
 
 def read_metadata(front: Frontmatter, file: str) -> Reading:
-    """Return what *front*, the frontmatter of *file*, declares; nothing in it is an error."""
+    """Return the declaration in *front*, the frontmatter of *file*. Invalid values become notes."""
     return _DeclarationReader(front, file).read()
 
 
@@ -96,7 +97,7 @@ class _DeclarationReader:
     def __init__(self, front: Frontmatter, file: str) -> None:
         self._front = front
         self._file = file
-        self._found: dict[str, Any] = {}
+        self._declared: dict[str, Any] = {}
         self._origins: dict[str, str] = {}
         self._notes: list[Note] = list(front.notes)
         self._problem = front.problem
@@ -108,11 +109,11 @@ class _DeclarationReader:
         }
 
     def read(self) -> Reading:
-        top = _Place((), self._front.values)
+        top = _Mapping((), self._front.values)
         metadata = top.values.get("metadata")
-        below = _Place(("metadata",), metadata if isinstance(metadata, dict) else {})
+        below = _Mapping(("metadata",), metadata if isinstance(metadata, dict) else {})
         for name, key in _TOP:
-            self._keep(name, self._value((top, below) if name == "version" else (top,), key, "text"))
+            self._declare(name, self._value((top, below) if name == "version" else (top,), key, "text"))
         blocks = tuple(self._blocks(top, below))
         line, dialects = 0, set[str]()
         if blocks:
@@ -121,15 +122,15 @@ class _DeclarationReader:
             self._meta(top, *blocks, below)
             self._unknown_keys(blocks)
         dialect = "+".join(sorted(dialects))
-        return Reading(self._found, self._origins, dialect, line, tuple(self._notes), self._problem)
+        return Reading(self._declared, self._origins, dialect, line, tuple(self._notes), self._problem)
 
-    def _blocks(self, *tops: _Place) -> Iterator[_Place]:
+    def _blocks(self, *tops: _Mapping) -> Iterator[_Mapping]:
         for top in tops:
             if "handoff" not in top.values:
                 continue
             path, value = (*top.path, "handoff"), top.values["handoff"]
             if isinstance(value, str) and top.path:
-                line = self._front.line(*path)  # a text of lines begins on the next one
+                line = self._front.line(*path)  # a block text begins on the next line
                 front = read_block(value, self._file, line if "\n" in value else max(line - 1, 0))
                 self._notes.extend(front.notes)
                 if front.problem:
@@ -139,12 +140,14 @@ class _DeclarationReader:
                     continue
                 value = dict(front.values)
             if isinstance(value, dict):
-                yield _Place(path, value)
+                yield _Mapping(path, value)
             else:
                 self._note("HANDOFF_NOT_MAPPING", f"is {_type_of(value)}, not a mapping; it is ignored", path)
 
-    def _field(self, field: _Field, top: _Place, blocks: tuple[_Place, ...], below: _Place) -> Iterator[str]:
-        """Keep the value of the newer dialect, or else of the older one; yield the dialects that were used."""
+    def _field(
+        self, field: _Field, top: _Mapping, blocks: tuple[_Mapping, ...], below: _Mapping
+    ) -> Iterator[str]:
+        """Declare the value of the newer dialect, or else of the older one; yield the dialects that were used."""
         noted = len(self._notes)
         new = self._value((top, *blocks, below) if field.beside else blocks, field.new, field.form)
         old = self._value(blocks, field.old, "truth" if field.old == "accepts_handoff" else field.form)
@@ -156,35 +159,35 @@ class _DeclarationReader:
             yield "v2"
         if new and old and _differ(new.value, old.value):
             self._note("DIALECTS_DISAGREE", f"differs from `{'.'.join(new.path)}`, which is used", old.path)
-        kept = old if old and (new is None or new.value is None) else new
-        if field.name == "accepts_from" and kept and kept.value is None and len(self._notes) > noted:
+        used = old if old and (new is None or new.value is None) else new
+        if field.name == "accepts_from" and used and used.value is None and len(self._notes) > noted:
             self._problem = self._notes[noted]._replace(code="INVALID_ACCEPTANCE")
             del self._notes[noted:]
-        self._keep(field.name, kept)
+        self._declare(field.name, used)
 
-    def _meta(self, *places: _Place) -> None:
-        metas = [(place.path, place.values.get("meta")) for place in places]
-        inner = [_Place((*path, "meta"), values) for path, values in metas if isinstance(values, dict)]
+    def _meta(self, *mappings: _Mapping) -> None:
+        metas = [(mapping.path, mapping.values.get("meta")) for mapping in mappings]
+        inner = [_Mapping((*path, "meta"), values) for path, values in metas if isinstance(values, dict)]
         for name, key in META:
-            self._keep(name, self._value(inner, key, "truth" if name == "autonomous" else "text"))
+            self._declare(name, self._value(inner, key, "truth" if name == "autonomous" else "text"))
 
-    def _unknown_keys(self, blocks: tuple[_Place, ...]) -> None:
+    def _unknown_keys(self, blocks: tuple[_Mapping, ...]) -> None:
         for block in blocks:
             for key in block.values:
                 if key not in _KNOWN:
                     self._note("UNKNOWN_KEY", "is not a key of either dialect", (*block.path, key))
 
-    def _value(self, places: Sequence[_Place], key: str, form: str) -> _Value | None:
-        """Return the value of *key* in the first of *places* that has it."""
-        for place in places:
-            if key and key in place.values:
-                path = (*place.path, key)
-                return _Value(path, self._forms[form](path, place.values[key]))
+    def _value(self, mappings: Sequence[_Mapping], key: str, form: str) -> _Value | None:
+        """Return the value of *key* in the first of *mappings* that has it."""
+        for mapping in mappings:
+            if key and key in mapping.values:
+                path = (*mapping.path, key)
+                return _Value(path, self._forms[form](path, mapping.values[key]))
         return None
 
-    def _keep(self, name: str, value: _Value | None) -> None:
+    def _declare(self, name: str, value: _Value | None) -> None:
         if value and value.value is not None:
-            self._found[name] = value.value
+            self._declared[name] = value.value
             self._origins[name] = ".".join(value.path)
 
     def _text(self, path: Path, value: object) -> str | None:
@@ -230,7 +233,7 @@ class _DeclarationReader:
 
 
 def _type_of(value: object) -> str:
-    """Return the type of a YAML value, as a person would call it."""
+    """Return the type of a YAML value in words."""
     names: Mapping[type, str] = {str: "text", list: "a list", dict: "a mapping", type(None): "empty"}
     return names.get(type(value), "another type")
 
@@ -242,7 +245,7 @@ def _differ(new: tuple[str, ...] | str | None, old: tuple[str, ...] | str | None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the one name that *text* is, or the names of a list written as text."""
+    """Yield the name in *text*, or the names if *text* is a list."""
     if not text.startswith("["):
         yield text
         return

@@ -1,7 +1,7 @@
-"""Whether a skill can take over work: what it must declare, and the defaults for what it does not declare.
+"""Decide whether a skill can take over work: required declarations, and defaults for the others.
 
-The frontmatter wins for what a skill declares; the registry's entry adds what it does not declare. A value that a
-person edited in the registry wins over both.
+A value in the frontmatter overrides the registry's entry, which adds missing values. A value that a person edited in
+the registry overrides both.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _NEWEST = "3.0"
 
 
 def judge(
-    found: ScannedSkill, entry: Reading | None = None, edited: Collection[str] = ()
+    skill: ScannedSkill, entry: Reading | None = None, edited: Collection[str] = ()
 ) -> Candidate | Skipped:
-    """Return *found* as a candidate with every field filled in, or why it is not one.
+    """Return *skill* as a candidate with every field filled in, or why it is not one.
 
     *entry* is its entry in the registry, and *edited* are the fields that a person edited there.
     """
-    reading = found.reading
+    reading = skill.reading
     merged = merge(reading, entry, edited) if entry else reading
-    notes = (*reading.notes, *_differing_name(found))
-    refusal = _refusal(merged, found.path)
+    notes = (*reading.notes, *_differing_name(skill))
+    refusal = _refusal(merged, skill.path)
     if refusal:
-        return _skipped(found, refusal.code, refusal.reason, refusal.line, notes)
-    bare = Candidate(found.skill, found.root.scope, found.path, root=found.root.path)
+        return _skipped(skill, refusal.code, refusal.reason, refusal.line, notes)
+    bare = Candidate(skill.skill, skill.root.scope, skill.path, root=skill.root.path)
     candidate = filled_in(merged, bare)
     if edited:
         own = filled_in(reading, bare)
@@ -52,17 +52,17 @@ def judge(
     return candidate._replace(notes=(*notes, *candidate.notes))
 
 
-def shadowed(found: ScannedSkill, by: str) -> Skipped:
-    """Return *found* as skipped, because the nearer folder *by* has its name."""
-    return _skipped(found, "SHADOWED", f"hidden by {by}", 0, ())
+def shadowed(skill: ScannedSkill, by: str) -> Skipped:
+    """Return *skill* as skipped, because the nearer folder *by* has its name."""
+    return _skipped(skill, "SHADOWED", f"hidden by {by}", 0, ())
 
 
-def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
-    declared, root = found.reading.declared, found.root
+def _skipped(skill: ScannedSkill, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
+    declared, root = skill.reading.declared, skill.root
     return Skipped(
-        found.skill,
+        skill.skill,
         root.scope,
-        found.path,
+        skill.path,
         code,
         reason,
         line,
@@ -74,7 +74,7 @@ def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tupl
 
 
 def merge(reading: Reading, entry: Reading, edited: Collection[str] = ()) -> Reading:
-    """Return what *reading* declares, what *entry* in the registry adds, and the values *edited* there."""
+    """Return *reading* with the values that *entry* in the registry adds, and those *edited* there."""
     declared, origins = {**entry.declared, **reading.declared}, {**entry.origins, **reading.origins}
     for field in edited:
         declared[field] = entry.declared["summary" if field == "description" else field]
@@ -83,7 +83,7 @@ def merge(reading: Reading, entry: Reading, edited: Collection[str] = ()) -> Rea
 
 
 def filled_in(reading: Reading, bare: Candidate) -> Candidate:
-    """Return *bare* with what *reading* declares, and with defaults for the rest."""
+    """Return *bare* with the values that *reading* declares, and with defaults for the rest."""
     declared, origins = dict(reading.declared), dict(reading.origins)
     summary = declared.pop("summary", "")
     if "description" not in declared:
@@ -115,13 +115,13 @@ def is_plain(trigger: str) -> bool:
     if "'" in trigger or '"' in trigger:
         try:
             shlex.split(trigger)
-        except ValueError:  # a quote that is not closed
+        except ValueError:  # an unclosed quote
             return False
     return True
 
 
 def strictly(reading: Reading, path: str) -> list[Note]:
-    """Return what is wrong with the handoff declaration of *path*, and what was read leniently."""
+    """Return the errors of the handoff declaration of *path*, and notes about lenient reading."""
     refusal = _refusal(reading, path)
     if refusal:
         return [] if refusal.severity == INFO else [refusal]
@@ -178,9 +178,9 @@ def _notes(reading: Reading, path: str) -> list[Note]:
     return notes
 
 
-def _differing_name(found: ScannedSkill) -> tuple[Note, ...]:
-    name = found.reading.declared.get("name", found.skill)
-    if name == found.skill:
+def _differing_name(skill: ScannedSkill) -> tuple[Note, ...]:
+    name = skill.reading.declared.get("name", skill.skill)
+    if name == skill.skill:
         return ()
-    reason = f"the folder is `{in_quotes(found.skill)}`, and `name` is `{in_quotes(name)}`"
-    return (Note("NAME_DIFFERS", reason, found.path),)
+    reason = f"the folder is `{in_quotes(skill.skill)}`, and `name` is `{in_quotes(name)}`"
+    return (Note("NAME_DIFFERS", reason, skill.path),)

@@ -2,7 +2,7 @@
 
 The frontmatter is YAML between two lines `---`. One mistake is tolerated because most authors make it: an
 unquoted `: ` in a text at the top level. Scalars stay text as written, so that version 1.10 stays 1.10.
-An empty value is None.
+An empty value is `None`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_BREAK = re.compile(rb"\r\n|\r|\n")
 _OPENING = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))*+---[ \t]*+(?:\r\n|\n|\r)")
 _CLOSING = re.compile(rb"[\r\n](?:---|\.\.\.)[ \t]*+(?=[\r\n]|\Z)")
-#: A key at the margin with a text beside it that is not quoted and has a `: ` in it.
+#: A top-level key with an unquoted text that contains `: `.
 _UNQUOTED_COLON = re.compile(r"([A-Za-z][\w-]*)(:[ \t]+)([^\s\"'\[{|>&*!#%@`,?-][^\r\n]*?: [^\r\n]*?)[ \t]*")
 
 
@@ -131,11 +131,11 @@ def _quote_colons(text: str) -> tuple[str, dict[int, str]]:
     lines = text.splitlines()
     keys: dict[int, str] = {}
     for number, line in enumerate(lines, 1):
-        found = _UNQUOTED_COLON.fullmatch(line)
-        if found:
-            value = found[3].replace("'", "''")
-            lines[number - 1] = f"{found[1]}{found[2]}'{value}'"
-            keys[number] = found[1]
+        match = _UNQUOTED_COLON.fullmatch(line)
+        if match:
+            value = match[3].replace("'", "''")
+            lines[number - 1] = f"{match[1]}{match[2]}'{value}'"
+            keys[number] = match[1]
     return "\n".join(lines), keys
 
 

@@ -1,7 +1,7 @@
 """Find the skills in the locations, and everything that was skipped and why.
 
-Each subfolder of a location is read: a linked one once, a loop never. Nothing is run, and nothing is dropped silently.
-`eligibility` decides whether a skill can take over work, and `index` which skill hides another.
+Each subfolder of a location is read once, even if several links point to it. No program is run, and nothing is dropped
+silently. `eligibility` decides whether a skill can take over work, and `index` which skill hides another.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ScannedSkill(NamedTuple):
 class ScanResult(NamedTuple):
     """The skills that were found, nearest first, and everything else."""
 
-    found: tuple[ScannedSkill, ...]
+    skills: tuple[ScannedSkill, ...]
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -42,11 +42,11 @@ def scan(roots: Iterable[Root]) -> ScanResult:
     scanner = _Scanner()
     for root in roots:
         scanner.scan(root)
-    return ScanResult(tuple(scanner.found), tuple(scanner.skipped))
+    return ScanResult(tuple(scanner.skills), tuple(scanner.skipped))
 
 
 def read_skill(path: str) -> Reading:
-    """Return what the SKILL.md at *path* declares. Raises OSError only."""
+    """Return the declaration of the SKILL.md at *path*. Raises OSError only."""
     reading = read_metadata(read_file(path), path)
     return reading._replace(notes=first_notes(reading.notes))
 
@@ -59,19 +59,19 @@ def visit(paths: Iterable[str]) -> ScanResult:
         root = Root(os.path.dirname(folder), Scope.REGISTRY, "registry")
         if not scanner.take(root, folder, os.path.basename(folder)):
             scanner.skip(root, folder, *_NO_FILE)
-    return ScanResult(tuple(scanner.found), tuple(scanner.skipped))
+    return ScanResult(tuple(scanner.skills), tuple(scanner.skipped))
 
 
 class _Scanner:
-    """One scan: what it found, and the folders that it read."""
+    """One scan: its skills and skipped folders, and the folders that it read."""
 
     def __init__(self) -> None:
-        self.found: list[ScannedSkill] = []
+        self.skills: list[ScannedSkill] = []
         self.skipped: list[Skipped] = []
-        self._seen: dict[tuple[int, int], str] = {}
+        self._paths: dict[tuple[int, int], str] = {}
 
     def scan(self, root: Root) -> None:
-        self._seen.setdefault(root.identity, root.path)
+        self._paths.setdefault(root.identity, root.path)
         try:
             entries = _entries(root.path)
         except OSError as error:
@@ -95,11 +95,11 @@ class _Scanner:
             if entry.name.lower().endswith(".md") and not entry.name.lower().startswith("readme"):
                 self.skip(root, entry.path, "NOT_A_FOLDER", "a skill is a folder, and this is a file")
             return False
-        first = self._seen.get(identity)
+        first = self._paths.get(identity)
         if first is not None:
             self.skip(root, entry.path, "SAME_FOLDER", f"the same folder as {first}")
             return False
-        self._seen[identity] = entry.path
+        self._paths[identity] = entry.path
         return True
 
     def take(self, root: Root, folder: str, name: str) -> bool:
@@ -109,17 +109,17 @@ class _Scanner:
             try:
                 reading = read_skill(path)
             except FileNotFoundError:
-                other = skill_file_in(folder)
-                if other is None:
+                file_name = skill_file_in(folder)
+                if file_name is None:
                     return False
-                path = f"{folder}/{other}"
+                path = f"{folder}/{file_name}"
                 reading = read_skill(path)
-                note = Note("LOWER_CASE_FILE", f"the file is named {other}", path)
+                note = Note("LOWER_CASE_FILE", f"the file is named {file_name}", path)
                 reading = reading._replace(notes=(note, *reading.notes))
         except OSError as error:
             self.skip(root, path, *_refusal(error), skill=name)
         else:
-            self.found.append(ScannedSkill(name, path, root, reading))
+            self.skills.append(ScannedSkill(name, path, root, reading))
         return True
 
     def skip(self, root: Root, path: str, code: str, reason: str, *, skill: str = "") -> None:
@@ -131,16 +131,16 @@ class _Scanner:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """Return the entries of *folder* by name, links last: a folder is known by its own name first."""
+    """Return the entries of *folder* by name, links last, so that a folder's own name is used before a link's."""
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
 
 
 def _identity(root: Root, entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """Return device and inode of the folder that *entry* leads to, or `None` if it is not a folder."""
+    """Return device and inode of the folder to which *entry* resolves, or `None` if it is not a folder."""
     if entry.is_symlink():
-        about = os.stat(entry.path)
-        return (about.st_dev, about.st_ino) if stat.S_ISDIR(about.st_mode) else None
+        status = os.stat(entry.path)
+        return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
     return (root.identity[0], entry.inode()) if entry.is_dir(follow_symlinks=False) else None
 
 

@@ -20,11 +20,11 @@ _LONGEST_NAME, _LONGEST_DESCRIPTION, _LONGEST_COMPATIBILITY = 64, 1024, 500
 
 
 def check(front: Frontmatter, *, folder: str, file: str) -> list[Note]:
-    """Return every way in which *file*, in a skill's *folder*, differs from the specification."""
+    """Return every difference of *file*, in a skill's *folder*, from the specification."""
     if front.problem:
         return [front.problem]
-    found = [*_name(front, folder), *_description(front), *_others(front)]
-    return [Note(code, reason, file, front.line(key)) for code, key, reason in found]
+    problems = [*_name(front, folder), *_description(front), *_other_fields(front)]
+    return [Note(code, reason, file, front.line(key)) for code, key, reason in problems]
 
 
 def _name(front: Frontmatter, folder: str) -> Iterator[tuple[str, str, str]]:
@@ -54,7 +54,7 @@ def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
         yield "SPEC_DESCRIPTION_LENGTH", "description", reason
 
 
-def _others(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
+def _other_fields(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
     unknown = [key for key in front.values if key not in FIELDS and key not in _OF_HANDOFFS]
     if unknown:
         names = ", ".join(f"`{in_quotes(key)}`" for key in unknown)
