@@ -1,4 +1,4 @@
-"""Which folders may run code: those whose exact content the user approved.
+"""Approvals of folders. A folder may run code only if the user approved exactly its content.
 
 A digest covers every file of a folder: its path, its executable bit and its bytes. A folder that contains a link
 or a device has no digest and cannot be approved. Approvals are stored in the user's own state folder by the
@@ -36,7 +36,7 @@ class FolderContent(NamedTuple):
 
 
 class Approval(NamedTuple):
-    """A folder that may run as long as it has that digest."""
+    """A folder that may run code as long as it has this digest."""
 
     folder: str
     digest: str
@@ -62,7 +62,7 @@ def snapshot(folder: str) -> FolderContent:
 
 
 def file_called(content: FolderContent, name: str) -> str:
-    """Return the path of the file *name* in a folder, in any case of letters."""
+    """Return the path of the file *name* in a folder, ignoring upper and lower case."""
     alike = sorted(path for path in content.contents if path.lower() == name.lower())
     return name if name in alike or not alike else alike[0]
 
@@ -96,7 +96,7 @@ def require(
 ) -> FolderContent:
     """Return the content of *folder* if exactly this content is approved; `TrustError` otherwise.
 
-    *why* says what needs approval, *instead* what else the user can do. *content* is the content if it was read
+    *why* says what needs approval. *instead* is a hint at another solution. *content* is the content if it was read
     already.
     """
     content = snapshot(folder) if content is None else content
@@ -104,13 +104,13 @@ def require(
     if approved is not None and approved.digest == content.digest:
         return content
     if approved is None:
-        what = f"{why} and has not been approved"
+        problem = f"{why} and has not been approved"
     else:
         changes = ", ".join(_changes(approved.files, content.files)[:10])
-        what = f"{why}, and it changed since it was approved: {changes}"
+        problem = f"{why}, and it changed since it was approved: {changes}"
     hint = how_to_approve(skill, root)
     raise TrustError(
-        f"skill `{skill}` {what}",
+        f"skill `{skill}` {problem}",
         hint=Hint(hint, "; ", instead) if instead else hint,
         skill=skill,
         folder=content.folder,
@@ -139,7 +139,7 @@ def revoke(folder: str, state: str) -> bool:
 
 
 def commands_digest(content: FolderContent, project: str, commands: Iterable[Sequence[str]]) -> str:
-    """Return the digest of what `approve_commands` approves."""
+    """Return the digest of the content, project and commands that `approve_commands` approves."""
     parts = [content.digest, os.path.realpath(project), [list(command) for command in commands]]
     return sha256_hex(json.dumps(parts).encode())
 
@@ -147,7 +147,7 @@ def commands_digest(content: FolderContent, project: str, commands: Iterable[Seq
 def approve_commands(
     content: FolderContent, project: str, commands: Iterable[Sequence[str]], state: str, *, at: str
 ) -> None:
-    """Let exactly these commands of this content run in *project*, as evidence."""
+    """Approve exactly these commands of this content to run in *project*, as evidence."""
     approved = {
         "folder": content.folder,
         "project": os.path.realpath(project),
@@ -167,11 +167,11 @@ def require_command(
         approved = _read(_path(state, folder, project))
         if approved["digest"] == content.digest and list(command) in approved["commands"]:
             return
-        what = "changed since its commands were approved"
+        problem = "changed since its commands were approved"
     except _UNUSABLE:
-        what = "may not run commands in this project"
+        problem = "may not run commands in this project"
     raise TrustError(
-        f"skill `{skill}` {what}",
+        f"skill `{skill}` {problem}",
         hint=Hint("a person runs: ", Command("skill trust", skill, commands=True, root=root or None)),
         skill=skill,
         folder=content.folder,
@@ -215,14 +215,14 @@ def _delete(path: str) -> bool:
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     added = [f"{path} (new)" for path in now if path not in before]
-    gone = [f"{path} (gone)" for path in before if path not in now]
+    removed = [f"{path} (gone)" for path in before if path not in now]
     changed = [f"{path} (changed)" for path in now if path in before and before[path] != now[path]]
-    return sorted(added + gone + changed)
+    return sorted(added + removed + changed)
 
 
 def _walk(root: str) -> list[tuple[str, bool, int]]:
     """Return path, executable bit and size of every file below *root*; `TrustError` for anything but files."""
-    found: list[tuple[str, bool, int]] = []
+    files: list[tuple[str, bool, int]] = []
     pending = [""]
     count = 0
     while pending:
@@ -235,23 +235,23 @@ def _walk(root: str) -> list[tuple[str, bool, int]]:
                 ]
         except OSError as error:
             raise _refused(root, f"cannot be read: {folder or '.'} ({error.strerror})") from None
-        for name, about in entries:
+        for name, status in entries:
             path = os.path.join(folder, name)
-            if stat.S_ISDIR(about.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 pending.append(path)
-            elif stat.S_ISREG(about.st_mode):
-                found.append((path, bool(about.st_mode & stat.S_IXUSR), about.st_size))
+            elif stat.S_ISREG(status.st_mode):
+                files.append((path, bool(status.st_mode & stat.S_IXUSR), status.st_size))
             else:
                 raise _refused(root, f"contains `{path}`, which is not a regular file")
             count += 1
             if count > MOST_FILES:
                 raise _refused(root, f"contains more than {MOST_FILES} files and folders")
-    return found
+    return files
 
 
-def _refused(folder: str, what: str) -> TrustError:
+def _refused(folder: str, problem: str) -> TrustError:
     return TrustError(
-        f"{folder} {what}, so it cannot be approved",
+        f"{folder} {problem}, so it cannot be approved",
         hint="remove that from the skill's folder",
         folder=folder,
     )

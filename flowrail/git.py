@@ -1,6 +1,6 @@
 """Ask git what changed in a repository.
 
-git runs with a time limit. It fetches nothing, and it starts no program that a repository configures.
+git runs with a time limit. It does not fetch, and it does not start programs that a repository configures.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from flowrail import processes
 from flowrail.errors import UsageError
 
-#: Git and the processes that it starts get this many seconds in total: a large repository may be slow.
+#: The time limit of git and of the processes that it starts, in seconds. A large repository may be slow.
 TIME_LIMIT = 10.0
 LARGEST_OUTPUT = 64 * 1024 * 1024
 _HINT = "run git in a repository that it can read"
@@ -26,12 +26,12 @@ class GitFailedError(UsageError):
 def output_of(
     folder: str, words: Iterable[str], environ: Mapping[str, str], *, seconds: float = TIME_LIMIT
 ) -> bytes:
-    """Return what git prints for *words* in *folder*; `GitFailedError` if it fails or takes longer."""
-    done = ended(folder, words, environ, seconds=seconds)
-    if done.status:
-        complaint = done.errors.decode("utf-8", "replace").strip()[:200]
+    """Return the output of git for *words* in *folder*; `GitFailedError` if it fails or takes longer."""
+    process = ended(folder, words, environ, seconds=seconds)
+    if process.status:
+        complaint = process.errors.decode("utf-8", "replace").strip()[:200]
         raise GitFailedError(f"git failed: {complaint}", hint=_HINT)
-    return done.output
+    return process.output
 
 
 def ended(
@@ -42,12 +42,12 @@ def ended(
     seconds: float = TIME_LIMIT,
     settings: Mapping[str, str] | None = None,
 ) -> processes.EndedProcess:
-    """Return how git ended for *words* in *folder*; `GitFailedError` if it cannot be started or takes longer.
+    """Run git with *words* in *folder* until it ends; `GitFailedError` if it cannot be started or takes longer.
 
     *settings* are environment variables for git.
     """
     try:
-        done = processes.run(
+        process = processes.run(
             [*_COMMAND, *words],
             folder=folder,
             environ={**_environment(environ), **(settings or {})},
@@ -57,15 +57,15 @@ def ended(
         )
     except OSError as error:
         raise GitFailedError(f"git could not be started: {error.strerror}", hint=_HINT) from None
-    if done.status is None:  # it took longer, or prints more than anyone reads
+    if process.status is None:  # it took too long, or printed too much
         raise GitFailedError(f"git did not answer within {seconds:g} seconds", hint=_HINT)
-    return done
+    return process
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for git in a repository of another author.
 
-    In a partial clone git would fetch a missing object with whichever program the repository names.
+    In a partial clone, git would otherwise fetch a missing object with a program that the repository names.
     """
     inherited = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     offline = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}

@@ -1,1 +1,1 @@
-"""The bundled skills, and how any skill is found by its name."""
+"""The bundled skills, and the lookup of skills by name."""

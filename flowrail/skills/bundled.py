@@ -16,15 +16,15 @@ from flowrail.discovery.scan.scan import scan
 def bundled(installed: Discovery) -> Discovery:
     """Return the bundled skills that no installed skill hides."""
     folder = bundled_folder()
-    about = os.stat(folder)
-    root = Root(folder, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
-    found = combine(Locations((root,)), scan([root]), Registry(""))
+    status = os.stat(folder)
+    root = Root(folder, Scope.BUNDLED, Scope.BUNDLED.value, identity=(status.st_dev, status.st_ino))
+    shipped = combine(Locations((root,)), scan([root]), Registry(""))
     taken = {candidate.skill for candidate in installed.candidates}
     taken |= {skipped.skill for skipped in installed.skipped if skipped.is_skill}
-    return found._replace(
-        candidates=tuple(candidate for candidate in found.candidates if candidate.skill not in taken),
+    return shipped._replace(
+        candidates=tuple(candidate for candidate in shipped.candidates if candidate.skill not in taken),
         skipped=tuple(
-            skipped for skipped in found.skipped if skipped.is_skill and skipped.skill not in taken
+            skipped for skipped in shipped.skipped if skipped.is_skill and skipped.skill not in taken
         ),
     )
 

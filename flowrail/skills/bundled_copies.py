@@ -1,8 +1,8 @@
-"""Copies of bundled skills in a project or home: how they differ from the original, and what `flow install` wrote.
+"""Copies of bundled skills in a project or home: their changes, and the manifest of `flow install`.
 
 A project's skill that hides a bundled skill needs approval to run. A copy whose files all equal the original counts as
-the bundled skill. `.flowrail-install.json`, which lists what `flow install` wrote, is not part of the skill and proves
-nothing.
+the bundled skill. The manifest `.flowrail-install.json` lists the files that `flow install` wrote. It is not part of
+the skill, and it proves nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from flowrail.text import limits
 MANIFEST = ".flowrail-install.json"
 FORMAT = 1
 _NAMED = 5
-_About = TypeVar("_About")
+_Value = TypeVar("_Value")
 _DIGEST = r"[0-9a-f]{64}\Z"
 _VERSION = r"[0-9a-z.]{1,40}\Z"
 
 
 class BundledCopy(NamedTuple):
-    """A folder that hides a bundled skill: its files, and how they differ from the original."""
+    """A folder that hides a bundled skill: its files, and their differences from the original."""
 
     content: approval.FolderContent
     changes: tuple[str, ...]
@@ -58,37 +58,37 @@ def _shipped_in(name: str) -> str:
     return os.path.join(bundled_folder(), name)
 
 
-def of_bundled(found: Skill) -> BundledCopy | None:
-    """Return how a skill differs from the bundled one that it hides, or `None` if it hides none."""
-    if not _hides_bundled(found):
+def of_bundled(skill: Skill) -> BundledCopy | None:
+    """Return a skill with its differences from the bundled one that it hides, or `None` if it hides none."""
+    if not _hides_bundled(skill):
         return None
-    mine = approval.snapshot(found.folder)
-    now, theirs = digests(mine), digests(shipped(found.name))
-    manifest = read_manifest(found.folder)
+    own = approval.snapshot(skill.folder)
+    now, original = digests(own), digests(shipped(skill.name))
+    manifest = read_manifest(skill.folder)
     untouched = manifest is not None and manifest.files == now
     return BundledCopy(
-        mine, tuple(_changes(theirs, now)), (manifest.version or None) if manifest and untouched else None
+        own, tuple(_changes(original, now)), (manifest.version or None) if manifest and untouched else None
     )
 
 
-def as_bundled(found: Skill) -> bool | None:
+def as_bundled(skill: Skill) -> bool | None:
     """Return whether a skill is a copy of the bundled one that it hides; `None` if it hides none.
 
     Every listing asks this for every skill, so files are read only if their number and sizes match.
     """
-    if not _hides_bundled(found):
+    if not _hides_bundled(skill):
         return None
-    mine, theirs = found.folder, _shipped_in(found.name)
+    own, original = skill.folder, _shipped_in(skill.name)
     try:
-        if _seen(approval.sizes(mine)) != _seen(approval.sizes(theirs)):
+        if _visible(approval.sizes(own)) != _visible(approval.sizes(original)):
             return False
-        return digests(approval.snapshot(mine)) == digests(approval.snapshot(theirs))
+        return digests(approval.snapshot(own)) == digests(approval.snapshot(original))
     except FlowError:  # it contains a link or a device, so it is not a copy
         return False
 
 
-def _hides_bundled(found: Skill) -> bool:
-    return any(source == BUNDLED for source, _ in found.hides)
+def _hides_bundled(skill: Skill) -> bool:
+    return any(source == BUNDLED for source, _ in skill.hides)
 
 
 def digests(snapshot: approval.FolderContent) -> dict[str, str]:
@@ -96,10 +96,10 @@ def digests(snapshot: approval.FolderContent) -> dict[str, str]:
 
     Workflows cannot use hidden files, so files that an editor leaves behind do not matter.
     """
-    return {path: mark[1:] for path, mark in _seen(snapshot.files).items()}
+    return {path: mark[1:] for path, mark in _visible(snapshot.files).items()}
 
 
-def _seen(files: Mapping[str, _About]) -> dict[str, _About]:
+def _visible(files: Mapping[str, _Value]) -> dict[str, _Value]:
     return {
         path: about
         for path, about in files.items()
@@ -121,9 +121,9 @@ def read_manifest(folder: str) -> Manifest | None:
 
 def in_few_words(changes: Iterable[str]) -> str:
     """Return the first few of *changes* and how many more there are."""
-    every = list(changes)
-    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
-    return ", ".join(every[:_NAMED]) + more
+    listed = list(changes)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
 
 
 def _texts(value: Mapping[str, object]) -> dict[str, str]:
@@ -139,8 +139,8 @@ def _is_below(path: str) -> bool:
     return not {"", os.curdir, os.pardir} & set(path.split("/"))
 
 
-def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    words = {path: "changed" for path in before.keys() & now.keys() if before[path] != now[path]}
-    words |= dict.fromkeys(before.keys() - now.keys(), "gone")
-    words |= dict.fromkeys(now.keys() - before.keys(), "new")
-    return [f"{path} ({words[path]})" for path in sorted(words)]
+def _changes(original: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    states = {path: "changed" for path in original.keys() & now.keys() if original[path] != now[path]}
+    states |= dict.fromkeys(original.keys() - now.keys(), "gone")
+    states |= dict.fromkeys(now.keys() - original.keys(), "new")
+    return [f"{path} ({states[path]})" for path in sorted(states)]

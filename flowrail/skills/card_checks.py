@@ -51,44 +51,44 @@ def findings(
     If the workflow could not be read, texts and SKILL.md are not compared with it. *steps_table* returns the
     steps of a workflow as a table in Markdown.
     """
-    known = bool(loaded.definition.steps)
-    found: list[Iterable[Finding]] = [_leftover(file, loaded, interfaces)] if known else []
+    is_readable = bool(loaded.definition.steps)
+    groups: list[Iterable[Finding]] = [_unused_texts(file, loaded, interfaces)] if is_readable else []
     if "/" in file.address:
-        return [*first(found)]
-    found.append(_unread(file))
+        return [*first(groups)]
+    groups.append(_ignored_files(file))
     if not os.path.lexists(os.path.join(file.folder, CARD)):
-        return [*first((*found, _no_card(file)))]
+        return [*first((*groups, _no_card(file)))]
     try:
         data = _read(file.folder)
         text = decode(data, source=CARD)
     except DocumentError as error:
-        return [*first(found), _unreadable(error)]
-    found += [_spec(file.folder, data), _handoff(data)]
-    if known:
-        found += [
+        return [*first(groups), _unreadable(error)]
+    groups += [_spec(file.folder, data), _handoff(data)]
+    if is_readable:
+        groups += [
             _commands(file, loaded.definition, text, interfaces),
             _table(loaded.definition, text, steps_table),
         ]
-    return [*first(found)]
+    return [*first(groups)]
 
 
 def _no_card(file: WorkflowFile) -> Iterator[Finding]:
     """Yield a finding if a skill in a location of hosts has no SKILL.md; elsewhere it needs none."""
     if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == SKILLS_FOLDER:
-        what = f"{CARD} is missing, so agents cannot discover `{file.address}`"
+        message = f"{CARD} is missing, so agents cannot discover `{file.address}`"
         hint = f"write one with `name`, `description` and `{_beginning(file)}`"
-        yield Finding("FR182", "warning", what, hint, Place(file.path, 1))
+        yield Finding("FR182", "warning", message, hint, Place(file.path, 1))
 
 
 def _beginning(file: WorkflowFile) -> str:
-    """Return the command that starts a workflow; a folder's name that is not an address is not quoted."""
+    """Return the command that starts a workflow; a folder's name is only used if it is an address."""
     return f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
 
 
 def _spec(path: str, data: bytes) -> Iterator[Finding]:
     for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
-        what = f"{note.reason} [{note.code}]"
-        yield Finding("FR168", _severity(note), what, str(note.hint), Place(CARD, note.line or 1))
+        message = f"{note.reason} [{note.code}]"
+        yield Finding("FR168", _severity(note), message, str(note.hint), Place(CARD, note.line or 1))
 
 
 def of_card(path: str) -> list[Finding]:
@@ -114,23 +114,23 @@ def _handoff(data: bytes) -> Iterator[Finding]:
     if front.problem:
         return  # found already
     reading = read_metadata(front, CARD)
-    odd = [note for note in reading.notes if note not in front.notes]
-    for note in (*odd, *strictly(reading, CARD)):
-        what = f"{note.reason} [{note.code}]"
-        yield Finding("FR183", _severity(note), what, str(note.hint), Place(CARD, note.line or 1))
+    new_notes = [note for note in reading.notes if note not in front.notes]
+    for note in (*new_notes, *strictly(reading, CARD)):
+        message = f"{note.reason} [{note.code}]"
+        yield Finding("FR183", _severity(note), message, str(note.hint), Place(CARD, note.line or 1))
 
 
 def _severity(note: Note) -> str:
-    """Return the severity that `flow discover` and `flow doctor` give the note too."""
+    """Return the severity of the finding for a note, as in `flow discover` and `flow doctor`."""
     return "error" if note.severity == ERROR else "warning"
 
 
 def _commands(
     file: WorkflowFile, definition: Workflow, text: str, interfaces: WorkflowInterfaces
 ) -> Iterator[Finding]:
-    own = {each.address: each for each in workflows(Skill(file.address, file.folder, "path"))}
+    own = {workflow.address: workflow for workflow in workflows(Skill(file.address, file.folder, "path"))}
     own.setdefault(file.address, file)
-    lines = list(_shown(text))
+    lines = list(_shown_commands(text))
     guesses = Suggestions()
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
@@ -140,25 +140,25 @@ def _commands(
             "FR169", "warning", f"SKILL.md never shows `{_beginning(file)}`", hint, Place(CARD, near)
         )
     elif not any(_complete(words, definition) for words in starting):
-        must = listed(name for name, arg in definition.params.items() if arg.required)
-        what = f"no command in SKILL.md sets {must}, which `{file.address}` requires"
-        yield Finding("FR169", "warning", what, "add `-p NAME=VALUE` to a command", Place(CARD, 1))
+        required = listed(name for name, arg in definition.params.items() if arg.required)
+        message = f"no command in SKILL.md sets {required}, which `{file.address}` requires"
+        yield Finding("FR169", "warning", message, "add `-p NAME=VALUE` to a command", Place(CARD, 1))
     for line, words in lines:
         address = words[2]
         if address.partition("/")[0] == file.address and address not in own:
             hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
             yield Finding("FR169", "warning", f"unknown workflow `{address}`", hint, Place(CARD, line))
         elif address in own and (interface := interfaces.get_with_steps(own[address])) is not None:
-            for what, hint in _wrong(words, interface, guesses):
-                yield Finding("FR169", "warning", what, hint, Place(CARD, line))
+            for message, hint in _param_problems(words, interface, guesses):
+                yield Finding("FR169", "warning", message, hint, Place(CARD, line))
 
 
-def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
+def _shown_commands(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each command that starts a workflow: its line and its words."""
-    for found in _CODE.finditer(text):
-        group = 1 if found.group(1) is not None else 2
-        for command in _COMMAND.finditer(found.group(group)):
-            line = text.count("\n", 0, found.start(group) + command.start(1)) + 1
+    for code in _CODE.finditer(text):
+        group = 1 if code.group(1) is not None else 2
+        for command in _COMMAND.finditer(code.group(group)):
+            line = text.count("\n", 0, code.start(group) + command.start(1)) + 1
             try:
                 words = shlex.split(command.group(1))
             except ValueError:
@@ -167,18 +167,20 @@ def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, words
 
 
-def _given(words: list[str]) -> dict[str, str]:
+def _params(words: list[str]) -> dict[str, str]:
     pairs = [words[at + 1] for at, word in enumerate(words[:-1]) if word in {"-p", "--param"}]
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
 def _complete(words: list[str], definition: Workflow) -> bool:
-    given = _given(words)
-    return all(not arg.required or name in given for name, arg in definition.params.items())
+    params = _params(words)
+    return all(not arg.required or name in params for name, arg in definition.params.items())
 
 
-def _wrong(words: list[str], interface: WorkflowInterface, guesses: Suggestions) -> Iterator[tuple[str, str]]:
-    for name, value in _given(words).items():
+def _param_problems(
+    words: list[str], interface: WorkflowInterface, guesses: Suggestions
+) -> Iterator[tuple[str, str]]:
+    for name, value in _params(words).items():
         arg = interface.params.get(name)
         if arg is None:
             hint = guesses.did_you_mean(name, interface.params, interface.takes)
@@ -191,21 +193,21 @@ def _wrong(words: list[str], interface: WorkflowInterface, guesses: Suggestions)
 
 
 def _table(definition: Workflow, text: str, steps_table: Callable[[Workflow], str]) -> Iterator[Finding]:
-    """Yield a finding if the table between the ``flow:steps`` markers is not the one that is generated."""
+    """Yield a finding if the table between the ``flow:steps`` markers differs from the generated table."""
     above, _, rest = text.partition(_TABLE[0])
     table, closed, _ = rest.partition(_TABLE[1])
     if closed and table.strip("\n") != steps_table(definition):
-        what = "the table of steps is not that of the workflow"
+        message = "the table of steps is not that of the workflow"
         hint = "write it again: `flow diagram --inject`, with the path of SKILL.md"
-        yield Finding("FR170", "warning", what, hint, Place(CARD, above.count("\n") + 1))
+        yield Finding("FR170", "warning", message, hint, Place(CARD, above.count("\n") + 1))
 
 
-def _unread(file: WorkflowFile) -> Iterator[Finding]:
+def _ignored_files(file: WorkflowFile) -> Iterator[Finding]:
     """Yield findings about files that look like workflows of the skill but are not read."""
     for name in ("workflow.py", "workflow.yml", "workflow.json"):
         if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
-            what = f"nothing reads `{name}`: `{file.path}` is the workflow"
-            yield Finding("FR174", "warning", what, "keep one of them", Place(name, 1))
+            message = f"nothing reads `{name}`: `{file.path}` is the workflow"
+            yield Finding("FR174", "warning", message, "keep one of them", Place(name, 1))
     try:
         names = sorted(os.listdir(os.path.join(file.folder, "workflows")))
     except OSError:
@@ -213,31 +215,31 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
     for name in names:
         if name.endswith((".yml", ".json", ".py")) and not name.startswith("_"):
             hint = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML"
-            what = f"nothing reads `workflows/{name}`"
-            yield Finding("FR174", "warning", what, hint, Place(f"workflows/{name}", 1))
+            message = f"nothing reads `workflows/{name}`"
+            yield Finding("FR174", "warning", message, hint, Place(f"workflows/{name}", 1))
 
 
-def _leftover(
+def _unused_texts(
     file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces
 ) -> Iterator[Finding]:
     """Yield findings about texts in the workflow's folder that no workflow of the skill uses."""
     if file.is_python:
         return
-    place = os.path.join(file.folder, *file.text_folder.split("/"))
+    folder = os.path.join(file.folder, *file.text_folder.split("/"))
     try:
-        names = sorted(os.listdir(place))
+        names = sorted(os.listdir(folder))
     except OSError:
         return
     paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
-    left = dict.fromkeys(path for path in paths if path not in loaded.files)
-    for other in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if left else ():
-        if other.address != file.address and not other.is_python:
-            interface = interfaces.get_with_steps(other)
+    unused = dict.fromkeys(path for path in paths if path not in loaded.files)
+    for sibling in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if unused else ():
+        if sibling.address != file.address and not sibling.is_python:
+            interface = interfaces.get_with_steps(sibling)
             if interface is None:
                 return
-            left = dict.fromkeys(path for path in left if path not in interface.files)
+            unused = dict.fromkeys(path for path in unused if path not in interface.files)
     silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
     guesses = Suggestions()
-    for path in left:
+    for path in unused:
         hint = guesses.did_you_mean(path, silent, "name it after its step, or delete it")
         yield Finding("FR171", "warning", "no step uses this text", hint, Place(path, 1))

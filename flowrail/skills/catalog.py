@@ -42,9 +42,9 @@ class Skill(NamedTuple):
         return any(source in OWN_SCOPES for source, _ in self.hides)
 
 
-def named_root(found: Skill) -> str:
+def named_root(skill: Skill) -> str:
     """Return the location of a skill that is only found with `--root`, otherwise an empty text."""
-    return os.path.dirname(found.folder) if found.source == Scope.EXTRA.value else ""
+    return os.path.dirname(skill.folder) if skill.source == Scope.EXTRA.value else ""
 
 
 def is_tried(folder: str, roots: Iterable[Root]) -> bool:
@@ -70,28 +70,28 @@ def find(address: str, roots: Sequence[Root]) -> Skill:
     nearest = _named(name, roots) if WORKFLOW_NAME.match(address) else None
     if nearest is not None:
         return nearest
-    known = [skill.name for skill in listing(roots)]
-    folder = os.path.basename(address.rstrip("/"))  # a folder may be given, as for `flow check`
-    meant = folder if folder in known else address[:80]
-    similar = did_you_mean(meant, known, Hint("see all skills: ", Command("list")))
+    names = [skill.name for skill in listing(roots)]
+    folder = os.path.basename(address.rstrip("/"))  # the address may be a folder, as for `flow check`
+    meant = folder if folder in names else address[:80]
+    similar = did_you_mean(meant, names, Hint("see all skills: ", Command("list")))
     raise UnknownSkillError(
         f"unknown skill `{address[:80]}`",
         hint=_folder_hint(address, roots) or similar,
         skill=address[:80],
-        known=known,
+        known=names,
     )
 
 
-def workflow_file(address: str, found: Skill) -> WorkflowFile:
-    """Return the workflow at *address* in the skill *found*."""
-    file = find_file(found.folder, address)
+def workflow_file(address: str, skill: Skill) -> WorkflowFile:
+    """Return the workflow at *address* in *skill*."""
+    file = find_file(skill.folder, address)
     if file is None:
-        known = [file.address for file in workflows(found)]
+        addresses = [file.address for file in workflows(skill)]
         raise UnknownSkillError(
-            f"skill `{found.name}` has no workflow `{address}`",
-            hint=did_you_mean(address, known, f"it has {', '.join(known)}"),
+            f"skill `{skill.name}` has no workflow `{address}`",
+            hint=did_you_mean(address, addresses, f"it has {', '.join(addresses)}"),
             skill=address,
-            known=known,
+            known=addresses,
         )
     return file
 
@@ -105,23 +105,23 @@ def listing(roots: Sequence[Root]) -> list[Skill]:
     return [skill for name in sorted(names) if (skill := _named(name, roots)) is not None]
 
 
-def workflows(found: Skill) -> Iterator[WorkflowFile]:
+def workflows(skill: Skill) -> Iterator[WorkflowFile]:
     """Yield every workflow of a skill, the entry one first."""
-    entry = entry_file(found.folder, found.name)
+    entry = entry_file(skill.folder, skill.name)
     if entry is not None:
         yield entry
-    yield from named_files(found.folder, found.name)
+    yield from named_files(skill.folder, skill.name)
 
 
 def _named(name: str, roots: Sequence[Root]) -> Skill | None:
     """Return the nearest skill of that name, with those that it hides."""
     folders = [(source, os.path.join(root, name)) for source, root in places(roots)]
-    found = [(source, folder) for source, folder in folders if entry_file(folder, name) is not None]
-    return Skill(name, found[0][1], found[0][0], tuple(found[1:])) if found else None
+    matches = [(source, folder) for source, folder in folders if entry_file(folder, name) is not None]
+    return Skill(name, matches[0][1], matches[0][0], tuple(matches[1:])) if matches else None
 
 
 def _folder_hint(name: str, roots: Sequence[Root]) -> Hint | None:
-    """Return what to do if a location has a folder of that name without a workflow."""
+    """Return a hint if a location has a folder of that name without a workflow."""
     if name != os.path.basename(name) or name in {"", os.curdir, os.pardir}:
         return None
     folders = (os.path.join(root.path, name) for root in roots)

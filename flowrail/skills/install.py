@@ -1,8 +1,8 @@
 """Install bundled skills where hosts look for them, and uninstall them, without touching other files.
 
-A manifest in each folder lists the files of the skill that are as we wrote them. Files that have changed since, or were
-different before, stay as they are. The manifest is written last: a file that is already as it should be counts as ours,
-so repeating the command finishes an interrupted installation.
+A manifest in each folder lists the skill's files that have the bundled content. Files that have changed since, or were
+different before, stay as they are. The manifest is written last: a file that already has the right content counts as
+ours, so repeating the command finishes an interrupted installation.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class InstalledSkill(NamedTuple):
         return [file.path for file in self.files if file.state in states]
 
     def as_data(self) -> dict[str, object]:
-        """Return it as plain data."""
+        """Return the skill as plain data."""
         return {**self._asdict(), "files": [file._asdict() for file in self.files]}
 
 
 def bundled() -> list[str]:
     """Return the names of the skills that can be installed."""
-    return [found.name for found in listing(())]
+    return [skill.name for skill in listing(())]
 
 
 def install(
@@ -84,8 +84,8 @@ def install(
     With *card*, only SKILL.md is written, which hosts read; the steps stay in the package. With *force*, files of the
     same name that are not ours are replaced. With *dry_run*, nothing is written.
     """
-    wanted = [_bundled_name(name) for name in dict.fromkeys(names)]
-    planned = [_plan(name, root, card=card, force=force) for name in wanted]
+    bundled_names = [_bundled_name(name) for name in dict.fromkeys(names)]
+    planned = [_plan(name, root, card=card, force=force) for name in bundled_names]
     if not dry_run:
         for plan in planned:
             _carry_out(plan)
@@ -95,15 +95,15 @@ def install(
 def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
     """Remove what `install` wrote into *root*, except files that have changed since."""
     folders = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
-    done = [
+    removed = [
         InstalledSkill(name, folder, tuple(_removals(folder, _installed(name, folder).files)))
         for name, folder in folders.items()
     ]
     if not dry_run:
-        for skill in done:
+        for skill in removed:
             for path in (*skill.only(REMOVED), MANIFEST):
                 _remove(skill.folder, path)
-    return done
+    return removed
 
 
 def installed(root: str) -> list[str]:
@@ -125,12 +125,12 @@ class _Planned(NamedTuple):
 
 
 def _bundled_name(name: str) -> str:
-    if name not in (known := bundled()):
+    if name not in (bundled_names := bundled()):
         raise UnknownSkillError(
             f"unknown bundled skill `{name[:80]}`",
-            hint=did_you_mean(name[:80], known, Hint("see all skills: ", Command("list"))),
+            hint=did_you_mean(name[:80], bundled_names, Hint("see all skills: ", Command("list"))),
             skill=name[:80],
-            known=known,
+            known=bundled_names,
         )
     return name
 
@@ -139,44 +139,49 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
     folder = os.path.join(root, name)
     _refuse_odd(folder)
     original = shipped(name)
-    wanted = {path: digest for path, digest in digests(original).items() if path == CARD or not card}
-    known = read_manifest(folder)
-    was = known.files if known is not None else {}
-    if known is None and not force:
-        _refuse_foreign(folder, name, wanted)
+    shipped_files = {path: digest for path, digest in digests(original).items() if path == CARD or not card}
+    manifest = read_manifest(folder)
+    installed_files = manifest.files if manifest is not None else {}
+    if manifest is None and not force:
+        _refuse_foreign(folder, name, shipped_files)
     files: list[InstalledFile] = []
-    ours: dict[str, str] = {}
-    for path, digest in wanted.items():
+    written: dict[str, str] = {}
+    for path, digest in shipped_files.items():
         now = _digest(folder, path)
-        state = _state(path, now, digest, was, force=force)
+        state = _state(path, now, digest, installed_files, force=force)
         files.append(InstalledFile(path, state))
         if state != LEFT:
-            ours[path] = digest
-        elif path in was:
-            ours[path] = was[path]
-    unwanted = {path: written for path, written in was.items() if path not in wanted}
+            written[path] = digest
+        elif path in installed_files:
+            written[path] = installed_files[path]
+    unwanted = {path: digest for path, digest in installed_files.items() if path not in shipped_files}
     files += [file for file in _removals(folder, unwanted) if file.state != GONE]
-    return _Planned(name, folder, tuple(files), original.contents, Manifest(__version__, ours))
+    return _Planned(name, folder, tuple(files), original.contents, Manifest(__version__, written))
 
 
-def _refuse_foreign(folder: str, name: str, wanted: Mapping[str, str]) -> None:
+def _refuse_foreign(folder: str, name: str, shipped_files: Mapping[str, str]) -> None:
     """Refuse to mix our files into another skill of the same name."""
-    theirs = [path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, wanted.get(path)}]
-    if theirs:
+    foreign_files = [
+        path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, shipped_files.get(path)}
+    ]
+    if foreign_files:
         raise NotOursError(
-            f"{folder} contains another skill (its `{theirs[0]}` is not that of the bundled {name}); nothing was written",
+            f"{folder} contains another skill (its `{foreign_files[0]}` is not that of the bundled {name}); "
+            "nothing was written",
             hint="install it elsewhere with --to DIR, or replace the other skill with --force",
             path=folder,
-            files=theirs,
+            files=foreign_files,
         )
 
 
-def _state(path: str, now: str | None, wanted: str, was: Mapping[str, str], *, force: bool) -> str:
+def _state(
+    path: str, now: str | None, shipped_digest: str, installed_files: Mapping[str, str], *, force: bool
+) -> str:
     if now is None:
         return NEW
-    if now == wanted:
+    if now == shipped_digest:
         return SAME
-    return UPDATED if now == was.get(path) or (force and now != ODD) else LEFT
+    return UPDATED if now == installed_files.get(path) or (force and now != ODD) else LEFT
 
 
 def _carry_out(planned: _Planned) -> None:
@@ -196,28 +201,28 @@ def _carry_out(planned: _Planned) -> None:
 
 def _installed(name: str, folder: str) -> Manifest:
     if not WORKFLOW_NAME.match(name) or "/" in name or (manifest := read_manifest(folder)) is None:
-        known = installed(os.path.dirname(folder))
+        skills = installed(os.path.dirname(folder))
         raise NotInstalledError(
             f"no skill `{name[:80]}` was installed in {os.path.dirname(folder)}",
-            hint=did_you_mean(name[:80], known, f"installed there: {', '.join(known) or 'none'}"),
+            hint=did_you_mean(name[:80], skills, f"installed there: {', '.join(skills) or 'none'}"),
             skill=name[:80],
-            installed=known,
+            installed=skills,
         )
     _refuse_odd(folder)
     return manifest
 
 
 def _removals(folder: str, written: Mapping[str, str]) -> Iterator[InstalledFile]:
-    """Yield the state that files will have when those are removed that are as they were written."""
+    """Yield the state of files after the unchanged ones among *written* are removed."""
     for path, digest in sorted(written.items()):
         now = _digest(folder, path)
         yield InstalledFile(path, GONE if now is None else REMOVED if now == digest else LEFT)
 
 
 def _digest(folder: str, path: str) -> str | None:
-    """Return the digest of a file, ``ODD`` for anything else in its place, `None` if it does not exist.
+    """Return the digest of a file, ``ODD`` if it is not a plain file, `None` if it does not exist.
 
-    A path that leads out of the folder, by `..` or through a link, is ``ODD``.
+    A path outside the folder, by `..` or through a link, is ``ODD``.
     """
     full = os.path.join(folder, path)
     if os.path.realpath(full) != os.path.join(os.path.realpath(folder), path):
@@ -231,7 +236,7 @@ def _digest(folder: str, path: str) -> str | None:
 
 
 def _remove(folder: str, path: str) -> None:
-    """Remove a file, and the folders that it leaves empty."""
+    """Remove a file, and the folders that are empty then."""
     full = os.path.join(folder, path)
     if os.path.lexists(full):
         remove(full)
@@ -243,7 +248,7 @@ def _remove(folder: str, path: str) -> None:
 
 def _refuse_odd(folder: str) -> None:
     if os.path.islink(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
-        what = "a link" if os.path.islink(folder) else "not a folder"
+        problem = "a link" if os.path.islink(folder) else "not a folder"
         raise NotAFolderError(
-            f"{folder} is {what}, so nothing was written there", hint="remove it first", path=folder
+            f"{folder} is {problem}, so nothing was written there", hint="remove it first", path=folder
         )

@@ -1,4 +1,4 @@
-"""What a workflow refers to: workflows that its agents run, the workflow that follows it, and fenced blocks."""
+"""Check the references of a workflow: workflows that its agents run, the workflow after it, and fenced blocks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Problems = Callable[[str], Iterable[tuple[int, str, str]]]
 
 
 class WorkflowInterface(NamedTuple):
-    """What other workflows must know about a workflow."""
+    """The part of a workflow that other workflows use."""
 
     address: str
     params: Mapping[str, Arg]
@@ -51,7 +51,7 @@ class WorkflowInterfaces:
     """The interfaces of workflows, each file read once."""
 
     def __init__(self) -> None:
-        self._known: dict[WorkflowFile, WorkflowInterface | None] = {}
+        self._interfaces: dict[WorkflowFile, WorkflowInterface | None] = {}
         self._folders: dict[tuple[str, str], dict[str, WorkflowFile]] = {}
 
     def in_folder(self, skill: str, folder: str) -> Mapping[str, WorkflowFile]:
@@ -63,22 +63,22 @@ class WorkflowInterfaces:
 
     def get(self, file: WorkflowFile) -> WorkflowInterface | None:
         """Return the interface of the workflow in *file*, or `None` if it cannot be read."""
-        if file not in self._known:
+        if file not in self._interfaces:
             try:
                 self.add(file, workflow_source.read(file))
             except DocumentError:
-                self._known[file] = None
-        return self._known[file]
+                self._interfaces[file] = None
+        return self._interfaces[file]
 
     def get_with_steps(self, file: WorkflowFile) -> WorkflowInterface | None:
-        """Return the same, or `None` if none of its steps can be read."""
+        """Return the interface of the workflow in *file*, or `None` if no step of it can be read."""
         interface = self.get(file)
         return interface if interface is not None and interface.total_steps else None
 
     def add(self, file: WorkflowFile, loaded: LoadedWorkflow) -> None:
         """Add the interface of a workflow that was read already."""
         params = loaded.definition.params
-        self._known[file] = WorkflowInterface(
+        self._interfaces[file] = WorkflowInterface(
             loaded.definition.name,
             params,
             tuple(name for name, arg in params.items() if arg.required),
@@ -96,9 +96,11 @@ def findings(
     interfaces: WorkflowInterfaces,
     problems: Problems | None = None,
 ) -> list[Finding]:
-    """Return what is wrong with everything that the workflow in *file* refers to."""
+    """Return findings about the references of the workflow in *file*."""
     lookup = _WorkflowLookup(file, roots, interfaces)
-    fences = (each for step in loaded.definition.steps for each in _fences(step, file, problems or _none))
+    fences = (
+        finding for step in loaded.definition.steps for finding in _fences(step, file, problems or _none)
+    )
     return [*first([_works(loaded, lookup), _then(loaded, lookup), fences])]
 
 
@@ -114,15 +116,15 @@ class _WorkflowLookup:
         self.folder = file.folder
         self.roots = roots
         self.interfaces = interfaces
-        self.known: dict[str, WorkflowFile | None] = {}
+        self.files: dict[str, WorkflowFile | None] = {}
         self.siblings = interfaces.in_folder(self.own, self.folder)
         self.suggestions = phrases.Suggestions()
 
     def get(self, address: str) -> WorkflowInterface | None:
         """Return the workflow at *address*, or `None` if it cannot be read."""
-        if address not in self.known:
-            self.known[address] = self._file(address)
-        file = self.known[address]
+        if address not in self.files:
+            self.files[address] = self._file(address)
+        file = self.files[address]
         return self.interfaces.get(file) if file is not None else None
 
     def hint(self, address: str) -> str:
@@ -160,8 +162,8 @@ def _work(
     locate = loaded.locate
     target = lookup.get(work.run)
     if target is None:
-        what = f"step `{step.id}` runs `{work.run}` in agents, but that workflow does not exist"
-        yield Finding("FR143", "error", what, lookup.hint(work.run), locate((*at, "run")), step.id)
+        message = f"step `{step.id}` runs `{work.run}` in agents, but that workflow does not exist"
+        yield Finding("FR143", "error", message, lookup.hint(work.run), locate((*at, "run")), step.id)
         return
     if not target.is_known:
         return
@@ -171,29 +173,37 @@ def _work(
         if problem:
             hint = lookup.suggestions.did_you_mean(name, takes, target.takes)
             hint = f"give it a {takes[name].kind}" if name in takes else hint
-            what = f"step `{step.id}` runs `{work.run}` in agents, which {problem}"
-            yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
+            message = f"step `{step.id}` runs `{work.run}` in agents, which {problem}"
+            yield Finding("FR155", "error", message, hint, locate((*at, "vars", name)), step.id)
     if work.total_steps not in {None, target.total_steps}:
-        what = (
+        message = (
             f"step `{step.id}` says that `{work.run}` has {work.total_steps} steps, not {target.total_steps}"
         )
-        yield Finding("FR155", "error", what, "remove `total_steps`", locate((*at, "total_steps")), step.id)
+        yield Finding(
+            "FR155", "error", message, "remove `total_steps`", locate((*at, "total_steps")), step.id
+        )
     for name in target.required:
         if name not in work.context_vars:
-            what = f"`{work.run}` requires `{name}`, which step `{step.id}` does not set"
+            message = f"`{work.run}` requires `{name}`, which step `{step.id}` does not set"
             hint = f"add `{name}` to its `vars`"
-            yield Finding("FR155", "error", what, hint, locate((*at, "vars")), step.id)
+            yield Finding("FR155", "error", message, hint, locate((*at, "vars")), step.id)
 
 
 def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg]) -> str | None:
-    """Return why *value* does not fit a parameter, as far as that is known before it runs."""
+    """Return why *value* does not fit a parameter, as far as it is known before the workflow runs."""
     if arg is None:
         return f"takes no `{name}`"
     whole = _WHOLE.match(value) if isinstance(value, str) else None
     if whole:
-        given = declared.get(whole.group(1))
-        fits = given is None or given.kind == arg.kind or (given.kind, arg.kind) == ("integer", "number")
-        return None if fits or given is None else f"takes a {arg.kind} for `{name}`, not a {given.kind}"
+        parameter = declared.get(whole.group(1))
+        fits = (
+            parameter is None
+            or parameter.kind == arg.kind
+            or (parameter.kind, arg.kind) == ("integer", "number")
+        )
+        return (
+            None if fits or parameter is None else f"takes a {arg.kind} for `{name}`, not a {parameter.kind}"
+        )
     if isinstance(value, str) and placeholders.placeholders(value):
         return None if arg.kind == "string" else f"takes a {arg.kind} for `{name}`, not a text"
     problem = arg.problem(value)
@@ -208,20 +218,20 @@ def _then(loaded: LoadedWorkflow, lookup: _WorkflowLookup) -> Iterator[Finding]:
     for address in islice(_addresses(definition.then, definition), MOST_TRIED):
         target = lookup.get(address)
         if target is None:
-            what = f"`{definition.name}` continues with `{address}`, which does not exist"
-            yield Finding("FR151", "error", what, lookup.hint(address), place)
+            message = f"`{definition.name}` continues with `{address}`, which does not exist"
+            yield Finding("FR151", "error", message, lookup.hint(address), place)
             continue
         if target.required:
-            what = f"`{definition.name}` continues with `{address}`, which requires {phrases.listed(target.required)}"
+            message = f"`{definition.name}` continues with `{address}`, which requires {phrases.listed(target.required)}"
             hint = "let its first step ask for the value, or add a default"
-            yield Finding("FR151", "error", what, hint, place)
+            yield Finding("FR151", "error", message, hint, place)
 
 
 def _addresses(then: str, definition: Workflow) -> Iterator[str]:
     """Yield the possible values of *then*; nothing if they are unknown."""
     names = sorted(placeholders.placeholders(then))
-    known = _declared(definition)
-    choices = [known[name].choices or () if name in known else () for name in names]
+    declared = _declared(definition)
+    choices = [declared[name].choices or () if name in declared else () for name in names]
     for values in product(*choices):
         yield placeholders.fill(then, dict(zip(names, values, strict=True)))
 
@@ -232,19 +242,19 @@ def _declared(definition: Workflow) -> dict[str, Arg]:
 
 
 def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[Finding]:
-    texts = [] if callable(step.actions) else [str(each) for each in step.actions]
+    texts = [] if callable(step.actions) else [str(action) for action in step.actions]
     texts += [text for variant in step.variants for text in variant.actions]
     texts += list(step.work.prompt) if step.work is not None else []
     own: tuple[str, str] | None = None
     for text in dict.fromkeys(texts):
-        wrong = [*problems(text)]
-        own = own or (_own_text(step, file) if wrong else None)
-        place = _place(text, *own) if own else None
-        for line, name, message in wrong:
-            what = f"step `{step.id}` prints its fence `flow:{name}` as text: {message}"
+        fence_problems = [*problems(text)]
+        own = own or (_own_text(step, file) if fence_problems else None)
+        position = _position(text, *own) if own else None
+        for line, name, problem in fence_problems:
+            message = f"step `{step.id}` prints its fence `flow:{name}` as text: {problem}"
             hint = "fix it, or write it without `flow:`"
-            at = Place(place[0], line + place[1]) if place else Place.of(step.origin or file.path)
-            yield Finding("FR152", "error", what, hint, at, step.id)
+            at = Place(position[0], line + position[1]) if position else Place.of(step.origin or file.path)
+            yield Finding("FR152", "error", message, hint, at, step.id)
 
 
 def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
@@ -257,6 +267,6 @@ def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
         return name, ""
 
 
-def _place(text: str, name: str, written: str) -> tuple[str, int] | None:
+def _position(text: str, name: str, written: str) -> tuple[str, int] | None:
     """Return the file of *text* and the number of lines before it; `None` if the text is from elsewhere."""
     return (name, len(written) - len(written.lstrip("\n"))) if written.strip("\n") == text else None

@@ -1,4 +1,4 @@
-"""Skills and what each contains, as plain data. Python is read as text unless the caller reads it otherwise."""
+"""Skills and their contents, as plain data. Python is read as text unless the caller passes another reader."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from flowrail.text import limits
 
 
 def items(roots: Sequence[Root], read: ReadFile = workflow_source.read) -> list[dict[str, Any]]:
-    """Return one item a skill, with the number of its mistakes instead of a refusal."""
-    return [_item(found, read) for found in listing(roots)]
+    """Return one item for each skill, with the number of its errors. Errors do not raise."""
+    return [_item(skill, read) for skill in listing(roots)]
 
 
 def show(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read) -> dict[str, Any]:
-    """Return everything about one workflow but its steps' texts."""
-    found = find(address, roots)
-    loaded = read(workflow_file(address, found))
+    """Return everything about one workflow except the texts of its steps."""
+    skill = find(address, roots)
+    loaded = read(workflow_file(address, skill))
     definition = loaded.definition
     return {
-        **_head(found, address, loaded),
+        **_head(skill, address, loaded),
         "entry": definition.entry_point,
         "then": definition.then,
         "steps": [_step(definition, step) for step in definition.steps],
@@ -44,13 +44,13 @@ def show(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.r
 def definition_of(
     address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read
 ) -> tuple[Workflow, tuple[Finding, ...]]:
-    """Return a workflow and its findings; by default as far as it can be read without running anything."""
+    """Return a workflow and its findings, by default without running its code."""
     loaded = read(workflow_file(address, find(address, roots)))
     return loaded.definition, loaded.findings
 
 
 def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
-    """Return the required parameters of that workflow, with their values left open."""
+    """Return the required parameters of that workflow, each with a placeholder as its value."""
     try:
         definition, _ = definition_of(address, roots)
     except FlowError:
@@ -73,29 +73,29 @@ def forbidden_tools(roots: Sequence[Root]) -> list[str]:
     return list(rules)
 
 
-def _item(found: Skill, read: ReadFile) -> dict[str, object]:
-    file = workflow_file(found.name, found)
+def _item(skill: Skill, read: ReadFile) -> dict[str, object]:
+    file = workflow_file(skill.name, skill)
     try:
         loaded = read(file)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
-        loaded = LoadedWorkflow(Workflow(found.name, validate=False), (finding,), lambda _: finding.place)
-    return _head(found, found.name, loaded)
+        loaded = LoadedWorkflow(Workflow(skill.name, validate=False), (finding,), lambda _: finding.place)
+    return _head(skill, skill.name, loaded)
 
 
-def _head(found: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, object]:
+def _head(skill: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, object]:
     definition = loaded.definition
     return {
         "name": address,
         "description": definition.description,
-        "source": found.source,
-        "path": found.folder,
-        "hides": [{"source": source, "path": path} for source, path in found.hides],
-        "as_bundled": as_bundled(found),
+        "source": skill.source,
+        "path": skill.folder,
+        "hides": [{"source": source, "path": path} for source, path in skill.hides],
+        "as_bundled": as_bundled(skill),
         "total_steps": definition.total_steps,
         "params": [_value(name, arg) for name, arg in definition.params.items()],
         "gates": [step.id for step in definition.steps if step.gate is not None],
-        "workflows": [file.address for file in workflows(found) if file.address != found.name],
+        "workflows": [file.address for file in workflows(skill) if file.address != skill.name],
         "computed": loaded.is_computed,
         "errors": sum(finding.severity == "error" for finding in loaded.findings),
     }

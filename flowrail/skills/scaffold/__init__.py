@@ -34,7 +34,7 @@ class ExistsError(ConflictError):
 
 
 class NewSkill(NamedTuple):
-    """A new skill: its folder, its files, whether it has the name of a bundled one, and what a draft lacks."""
+    """A new skill: its folder, its files, whether it has the name of a bundled one, and the findings of a draft."""
 
     skill: str
     folder: str

@@ -1,7 +1,7 @@
 """Turn the text of a skill into a workflow draft: its headings become steps, in their order.
 
-The draft is linear and runs as it is. What the text says about repetitions, decisions, questions and results is not
-guessed: each such passage becomes a finding for the author, who adds the keys.
+The draft is linear and runs as it is. Passages about repetitions, decisions, questions and results are not converted.
+Each becomes a finding, and the author adds the keys.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NoStepsError(DocumentError):
 
 
 class DraftFinding(NamedTuple):
-    """What a draft lacks: at which step, or at none, what the text says, and what to add."""
+    """Something that a draft lacks: the step, if any, the fact about the text, and a hint."""
 
     step: str | None
     fact: str
@@ -66,7 +66,7 @@ class DraftStep(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """The steps of a skill text, and the parts of it that are no steps."""
+    """The steps of a skill text, and its other parts."""
 
     fields: Mapping[str, object]
     about: str
@@ -135,14 +135,14 @@ def _step_titles(sections: list[_Section]) -> Mapping[int, str]:
     highest level below the title that has two, except those whose names announce something else, such as "Examples".
     """
     numbered = {
-        at: found for at, section in enumerate(sections) if (found := _NUMBERED.fullmatch(section.title))
+        at: match for at, section in enumerate(sections) if (match := _NUMBERED.fullmatch(section.title))
     }
     levels = Counter(sections[at].level for at in numbered)
     level = min((level for level, number in levels.items() if number >= _FEWEST_STEPS), default=0)
     if level:
         return {
-            at: found[1] or sections[at].title
-            for at, found in numbered.items()
+            at: match[1] or sections[at].title
+            for at, match in numbered.items()
             if sections[at].level == level
         }
     for level in range(2, 7):
@@ -157,39 +157,39 @@ def _step_titles(sections: list[_Section]) -> Mapping[int, str]:
 
 
 def _parts(sections: list[_Section], titles: Mapping[int, str]) -> tuple[str, dict[int, str]]:
-    """Return the text that is no step, without the title of the page, and that of each step with its subsections."""
+    """Return the text outside of steps, without the page title, and the text of each step with its subsections."""
     level = sections[next(iter(titles))].level
-    about: list[str] = []
+    rest: list[str] = []
     steps: dict[int, list[str]] = {}
-    part = about
+    part = rest
     for at, section in enumerate(sections):
         if at in titles:
             part = steps[at] = [section.text]
             continue
         if section.level <= level:
-            part = about
-        if section.level > 1 and (section.text or part is not about):
+            part = rest
+        if section.level > 1 and (section.text or part is not rest):
             part.append(f"{'#' * section.level} {section.title}")
         part.append(section.text)
     texts = {at: "\n\n".join(filter(None, paragraphs)) for at, paragraphs in steps.items()}
-    return "\n\n".join(filter(None, about)), texts
+    return "\n\n".join(filter(None, rest)), texts
 
 
 def _steps(texts: Mapping[int, str], titles: Mapping[int, str]) -> Iterator[DraftStep]:
     used: Counter[str] = Counter()
     for at, title in titles.items():
         plain = shortened(blanked(re.sub(r"[`*_]", "", title)), 120)
-        words = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
-        words = words if len(words) <= _LONGEST_ID else words[:_LONGEST_ID].rpartition("-")[0]
-        stem = words if words[:1].isalpha() else f"step-{words}".strip("-")
+        slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+        slug = slug if len(slug) <= _LONGEST_ID else slug[:_LONGEST_ID].rpartition("-")[0]
+        stem = slug if slug[:1].isalpha() else f"step-{slug}".strip("-")
         used[stem] += 1
         step_id = stem if used[stem] == 1 else f"{stem}-{used[stem]}"
         yield DraftStep(step_id, plain, _escaped(texts[at]))
 
 
 def _escaped(text: str) -> str:
-    """Return a text in which nothing is a placeholder."""
-    return PLACEHOLDER.sub(lambda found: "$$" + ("$$" if found[1] == "$" else found[1]), text)
+    """Return a text with its placeholders escaped."""
+    return PLACEHOLDER.sub(lambda match: "$$" + ("$$" if match[1] == "$" else match[1]), text)
 
 
 # --- findings
@@ -252,14 +252,14 @@ def _step_findings(step: DraftStep) -> Iterator[DraftFinding]:
         passage = re.search(pattern, step.text, re.IGNORECASE)
         if passage:
             hints.append(hint)
-            said = f"the text says \u201c{' '.join(passage[0].split())}\u201d, but {fact}"
-            yield DraftFinding(step.id, said, hint.replace("{id}", step.id))
+            passage_fact = f"the text says \u201c{' '.join(passage[0].split())}\u201d, but {fact}"
+            yield DraftFinding(step.id, passage_fact, hint.replace("{id}", step.id))
     if _QUESTIONS not in hints:
         yield _evidence_finding(step)
 
 
 def _files_beside(path: str) -> Iterator[DraftFinding]:
-    """Yield a finding if the folder of a SKILL.md contains more, such as scripts that the steps run."""
+    """Yield a finding if the folder of a SKILL.md contains other files, such as scripts that the steps run."""
     folder, name = os.path.split(os.path.abspath(path))
     if name != "SKILL.md":
         return
@@ -271,7 +271,7 @@ def _files_beside(path: str) -> Iterator[DraftFinding]:
 
 
 def _evidence_finding(step: DraftStep) -> DraftFinding:
-    """Return which evidence the text suggests: every step can be reported without having been done."""
+    """Return a finding with the evidence that the text suggests. Without it, nothing proves that a step was done."""
     command, file = _command(step.text), _WRITE.search(step.text)
     if command:
         run = json.dumps(command.split())
@@ -289,8 +289,8 @@ def _command(text: str) -> str:
     """Return the first command that a text shows, without a shell's syntax; empty if it shows none."""
     fences = re.finditer(r"^ {0,3}`{3,}(\w+)\n(.*?)^ {0,3}`{3,}", text, re.DOTALL | re.MULTILINE)
     lines = [line for fence in fences if fence[1] in _SHELLS for line in fence[2].split("\n")]
-    shown = [line.strip().removeprefix("$ ") for line in lines] + _RUN.findall(text)
-    return next((line for line in shown if line and not re.search(r"[|&;<>$(){}\\\"'#*]| / ", line)), "")
+    commands = [line.strip().removeprefix("$ ") for line in lines] + _RUN.findall(text)
+    return next((line for line in commands if line and not re.search(r"[|&;<>$(){}\\\"'#*]| / ", line)), "")
 
 
 # --- writing
@@ -315,9 +315,9 @@ def _workflow(name: str, draft: Draft) -> str:
 
 
 def _skill_text(name: str, draft: Draft) -> str:
-    kept = {key: draft.fields[key] for key in _FIELDS if draft.fields.get(key)}
+    fields = {key: draft.fields[key] for key in _FIELDS if draft.fields.get(key)}
     description = str(draft.fields.get("description") or f"Says what {name} does, and when to use it.")
-    front = yaml_text.dump({"name": name, "description": description, **kept})
+    front = yaml_text.dump({"name": name, "description": description, **fields})
     about = f"{draft.about}\n\n" if draft.about else ""
     return f"""---
 {front}---
