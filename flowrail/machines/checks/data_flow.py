@@ -24,7 +24,7 @@ from flowrail.text import placeholders
 MOST_FOLLOWED = 500_000
 """Transitions that are followed in one workflow. Then the search ends."""
 Names = int
-"""A set of names, each of which has a bit: thousands of names are carried along thousands of transitions."""
+"""A set of names as bits of an integer, because thousands of names follow thousands of transitions."""
 
 
 class NameUse(NamedTuple):

@@ -244,7 +244,7 @@ def _parsed(text: str) -> Mapping[str, str]:
 class CommandRun(NamedTuple):
     """One run of the command of a check. ``state`` identifies its input: files, or one revision.
 
-    ``event`` is the host's event for an observed run. ``output`` is kept only of a run that did not pass.
+    ``event`` is the host's event for an observed run. ``output`` is stored only for a run that did not pass.
     """
 
     check: str

@@ -41,7 +41,7 @@ class DocumentProblem(NamedTuple):
     message: str
     remedy: str = ""
     word: str = ""
-    """An unknown key or choice; ``known`` are those that it may have meant."""
+    """An unknown key or choice; ``known`` are the valid ones."""
     known: tuple[str, ...] = ()
     code: str = "FR130"
 
@@ -110,7 +110,7 @@ class Reader:
         for name in missing:
             if name not in data:
                 self._wrong((*path, name), "is missing", "add it")
-        return MISSING if missing else self._made(kind, values, path)
+        return MISSING if missing else self._instance(kind, values, path)
 
     def _values(self, data: Mapping[Any, object], kind: type[object], path: Path) -> dict[str, object]:
         """Return the values of *data* that have the right shape, by field."""
@@ -174,7 +174,7 @@ class Reader:
         message = f"is of type {type(data).__name__}, not {expected}"
         return self._wrong(path, message, f"write `{kind.__name__}(...)`")
 
-    def _made(self, kind: type[Any], values: dict[str, Any], path: Path) -> object:
+    def _instance(self, kind: type[Any], values: dict[str, Any], path: Path) -> object:
         if "steps" in keys_of(kind):  # a workflow
             steps = values.pop("steps", ())
             return kind(values.pop("name"), *steps, validate=False, origin=str(self.place(path)), **values)

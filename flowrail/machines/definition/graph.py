@@ -116,13 +116,13 @@ def reviews(workflow: Workflow) -> frozenset[str]:
 
 def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
     """Return whether *source* can be reached again after its transition to *target*."""
-    circles: dict[str, int] | None = workflow.derived.get("circles")
-    if circles is None:
+    cycles: dict[str, int] | None = workflow.derived.get("cycles")
+    if cycles is None:
         after, _, _ = adjacency(edges(workflow))
         groups = enumerate(components([step.id for step in workflow.steps], after))
-        circles = {step: number for number, group in groups for step in group}
-        workflow.derived["circles"] = circles
-    return target is not None and source in circles and circles[source] == circles.get(target)
+        cycles = {step: number for number, group in groups for step in group}
+        workflow.derived["cycles"] = cycles
+    return target is not None and source in cycles and cycles[source] == cycles.get(target)
 
 
 def components(nodes: Iterable[str], after: Neighbours) -> Iterator[list[str]]:

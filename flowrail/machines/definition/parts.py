@@ -138,7 +138,7 @@ class FrozenObject:
 
 
 def freeze(mapping: Mapping[K, V] | None) -> "Frozen[K, V]":
-    """Return *mapping* as one that cannot change; the same object if it is one already.
+    """Return *mapping* as a `Frozen`; the same object if it already is a `Frozen`.
 
     Anything else is returned as it is; the validation reports it.
     """

@@ -2,7 +2,7 @@
 
 A fingerprint is a digest of the keys that decide the path of a session; texts do not count. Two are enough to judge
 a change under a running session: that of the whole workflow, and that of the current step with its transitions.
-Plain data is what files contain and what a session stores.
+Files contain plain data, and sessions store it.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.

@@ -131,8 +131,8 @@ class _Source:
         """Whether everything that the graph depends on was read. Texts may be computed."""
         self.joined_left = MOST_JOINED
         self.values: dict[str, object] = {}
-        """The values of constants that were read; `...` of one that is being read."""
-        self.made: dict[ast.AST, ComputedFunction] = {}
+        """The values of constants that were read; `...` for a constant that is being read."""
+        self.computed_functions: dict[ast.AST, ComputedFunction] = {}
         self.annotations = AnnotationReader(self._literal, self.constants)
         for node in tree.body:
             self._note(node)
@@ -247,7 +247,7 @@ class _Source:
             except _ComputedError as error:
                 self.is_complete = False
                 self._computed(error.line, error.subject)
-        for function in self.made:
+        for function in self.computed_functions:
             if isinstance(function, ast.FunctionDef):
                 for argument in (*function.args.args[1:], *function.args.kwonlyargs):
                     annotation = argument.annotation or call
@@ -275,7 +275,7 @@ class _Source:
                     self.is_complete = False
                 self._computed(error.line, error.subject)
         self.ids[int(path[1])] = str(values.get("id", path[1]))
-        return self._made(call, StepDef, {**values, "origin": f"{self.source}:{call.lineno}"})
+        return self._instance(call, StepDef, {**values, "origin": f"{self.source}:{call.lineno}"})
 
     def _step_value(self, field: str, node: ast.expr, path: Path) -> object:
         is_function = isinstance(node, ast.Lambda) or (
@@ -310,7 +310,7 @@ class _Source:
                     field: self._value(value, (*path, names.get(field, field)))
                     for field, value in arguments.items()
                 }
-                return self._made(node, part, values_by_field)
+                return self._instance(node, part, values_by_field)
             case ast.BinOp(op=ast.Add()):
                 return self._joined(node, path)
         try:
@@ -320,7 +320,7 @@ class _Source:
             subject = f"`{_called(node)}(…)`" if isinstance(node, ast.Call) else "a value"
             raise _ComputedError(node, f"`{_source(node)}`" if is_named else subject) from None
 
-    def _made(self, node: ast.expr, part: type[Any], values: Mapping[str, object]) -> object:
+    def _instance(self, node: ast.expr, part: type[Any], values: Mapping[str, object]) -> object:
         try:
             return part(**values)
         except TypeError as error:  # a required argument is missing
@@ -367,9 +367,9 @@ class _Source:
 
     def _function(self, node: ast.expr) -> ComputedFunction:
         function = self.functions.get(node.id, node) if isinstance(node, ast.Name) else node
-        if function not in self.made:
-            self.made[function] = self._computed_function(node, function)
-        return self.made[function]
+        if function not in self.computed_functions:
+            self.computed_functions[function] = self._computed_function(node, function)
+        return self.computed_functions[function]
 
     def _computed_function(self, node: ast.expr, function: ast.AST) -> ComputedFunction:
         is_decorated = bool(getattr(function, "decorator_list", ()))

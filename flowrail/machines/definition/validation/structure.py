@@ -74,7 +74,7 @@ def _ends(scope: Scope) -> Iterator[UnplacedFinding]:
     if workflow.entry_point not in workflow:
         return
     after, before, ends = scope.all_edges
-    unknown = {step.id for step in workflow.steps if not _all_lead(scope, step)}
+    unknown = {step.id for step in workflow.steps if not _has_valid_targets(scope, step)}
     if not ends and not unknown:
         message = "no step ends the workflow"
         yield UnplacedFinding(
@@ -82,27 +82,27 @@ def _ends(scope: Scope) -> Iterator[UnplacedFinding]:
         )
     reached = graph.reach([str(workflow.entry_point)], after)
     is_misspelt = any(step not in workflow for step in before)
-    leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
+    can_end, may_end = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached and not is_misspelt:
             message = f"no path leads from `{workflow.entry_point}` to step `{step.id}`"
             hint = "add a transition to it from another step, or remove it"
             yield UnplacedFinding("FR104", ("steps", index), message, hint)
-        elif step.id in reached and ends and step.next and step.id not in perhaps:
+        elif step.id in reached and ends and step.next and step.id not in may_end:
             message = f"no path leads from step `{step.id}` to an end"
             hint = "add a transition that leads out of its loop"
             yield UnplacedFinding("FR108", ("steps", index), message, hint)
     after, _, ends = scope.possible_edges
     for loop in scope.loops(after):
         inside = set(loop)
-        is_left = inside & ends or any(to not in inside for step_id in loop for to in after[step_id])
-        if not is_left and inside <= leaving:
+        is_left = inside & ends or any(target not in inside for step_id in loop for target in after[step_id])
+        if not is_left and inside <= can_end:
             message = f"the loop of {phrases.listed(loop)} is never left"
             hint = "add a `limit` to a step with an `ok` transition that leads out, or a rule whose outcome leads out"
             yield UnplacedFinding("FR109", ("steps", scope.index[loop[0]]), message, hint)
 
 
-def _all_lead(scope: Scope, step: StepDef) -> bool:
+def _has_valid_targets(scope: Scope, step: StepDef) -> bool:
     """Return whether all transitions of *step* lead to an existing step or to the end."""
     return bool(step.next) and all(
         isinstance(outcome, Outcome) and (target is None or target in scope.workflow)
