@@ -72,18 +72,18 @@ def session_of_today(data: dict[str, Any]) -> dict[str, object]:
 
 
 def definition_of_today(data: dict[str, object]) -> dict[str, object]:
-    """Return what a session keeps of its workflow, in the newest format."""
+    """Return the definition that a session keeps of its workflow, in the newest format."""
     is_first = _format_of(data, DEFINITION_FORMAT, "definition") == 1
     return _with_named_rules_and_variants(data) if is_first else data
 
 
-def _format_of(data: Mapping[str, object], newest: int, what: str) -> int:
-    """Return the format of *data*, the first if none is given; refuse one that is later than the *newest* known."""
+def _format_of(data: Mapping[str, object], newest: int, kind: str) -> int:
+    """Return the format of *data*, by default the first; refuse a format that is later than *newest*."""
     number = data.get("format", 1)
     if type(number) is not int or not 1 <= number <= newest:
         shown = str(number)[:20] if isinstance(number, (int, float, str)) else type(number).__name__
         raise NewerFormatError(
-            f"the {what} is of format {shown}; {newest} is the newest known here",
+            f"the {kind} is of format {shown}; {newest} is the newest known here",
             hint="use the version of flowrail that wrote it, or a later one",
             format=number if type(number) is int else shown,
         )
@@ -156,14 +156,14 @@ RecordNote = TypedDict(
     },
     total=False,
 )
-"""What a record of the journal says besides the session: the keys that apply to its kind.
+"""The data of a record besides the session: the keys that apply to its kind.
 
 `from` and `to` are revisions if a session was rewound, and fingerprints of workflows if it was migrated.
 """
 
 
 def memory_note(found: str, remember: str) -> RecordNote:
-    """Return what the journal notes of memories that came with a record that is not a move."""
+    """Return the note of a record that is not a move and that has memories."""
     note: RecordNote = {}
     if found:
         note["found"] = found
@@ -247,7 +247,7 @@ def split_texts(value: object, texts: dict[str, bytes]) -> Any:
 
 
 def join_texts(value: object, load: LoadText) -> Any:
-    """Return what `split_texts` was given, every text loaded again; `ValueError` if it cannot have written that."""
+    """Return the data that `split_texts` received, with every text loaded; `ValueError` if the references are invalid."""
     if isinstance(value, dict):
         if MARK not in value:
             return {key: join_texts(item, load) for key, item in value.items()}
@@ -275,9 +275,9 @@ def check_size(texts: Mapping[str, bytes]) -> None:
 
 
 def text_loader(side_files: SideFiles) -> LoadText:
-    """Return how the texts of one session are loaded: each is what was written, or refused.
+    """Return a function that loads the texts of one session and refuses a text that was changed.
 
-    Records name the same texts again and again, so as many as one record may have are kept.
+    Many records name the same texts, so the function keeps as many in memory as one record may have.
     """
     most = limits.LONG_TEXTS_BYTES // limits.INLINE_TEXT_BYTES
     return lru_cache(maxsize=most)(partial(_read, side_files))
@@ -291,14 +291,14 @@ def is_short(text: str) -> bool:
 
 
 def _read(side_files: SideFiles, name: str, size: int) -> str:
-    found = re.match(_NAME, name)
-    if found is None:
+    match = re.match(_NAME, name)
+    if match is None:
         raise ValueError(f"`{name[:80]}` is not the name of a text")
     try:
         data = side_files.read(name, max(0, size), "a text of the session")
     except DocumentError as error:
         raise _damaged(error.message) from None
-    if len(data) != size or sha256_hex(data) != found.group(1):
+    if len(data) != size or sha256_hex(data) != match.group(1):
         raise _damaged(f"{name} is not as it was written")
     return data.decode("utf-8", "surrogatepass")
 
@@ -310,5 +310,5 @@ def _reference(text: str, texts: dict[str, bytes]) -> dict[str, object]:
     return {MARK: name, "bytes": len(data)}
 
 
-def _damaged(what: str) -> TextDamagedError:
-    return TextDamagedError("", 0, what)
+def _damaged(problem: str) -> TextDamagedError:
+    return TextDamagedError("", 0, problem)

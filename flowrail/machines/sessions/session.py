@@ -442,11 +442,11 @@ class Session(NamedTuple):
 
 def newest_memories(memory: tuple[Memory, ...], most: int) -> tuple[Memory, ...]:
     """Return the newest *most* memories of each kind, in their order."""
-    kept: list[Memory] = []
+    newest: list[Memory] = []
     for entry in reversed(memory):
-        if sum(other.kind == entry.kind for other in kept) < most:
-            kept.append(entry)
-    return tuple(reversed(kept))
+        if sum(known.kind == entry.kind for known in newest) < most:
+            newest.append(entry)
+    return tuple(reversed(newest))
 
 
 HIDDEN = "[secret]"

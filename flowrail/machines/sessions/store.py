@@ -1,9 +1,9 @@
-"""The sessions of a project: their records, and what lies beside them.
+"""The sessions of a project: their records, and the files beside the records.
 
     sessions/<id>/definition.json   the workflow as this session uses it
     sessions/<id>/texts/            long texts that records name
 
-Journal, snapshot, mark and lock are those of every `FileStore`.
+Journal, snapshot, mark and lock are as in every `FileStore`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class ForeignSessionError(TrustError):
 class Store:
     """The sessions of one project, as *owner* may use them.
 
-    *named* is the store as commands in hints name it, `None` for the project's own. *tell* is called with what
-    a user should know beside the answer. *conversation* is the conversation of a host that uses the store.
+    *named* is the name of the store in the commands of hints, `None` for the project's own. *tell* is called with
+    messages to the user besides the answer. *conversation* is the conversation of a host that uses the store.
     *backend* holds the records, if they are not files in *path*.
     """
 
@@ -107,7 +107,7 @@ class Store:
         return self._files.new_id(skill.replace("/", "-"))
 
     def folder(self, session_id: str) -> str:
-        """Return the folder for the files of a session; nothing but a valid id becomes a path."""
+        """Return the folder for the files of a session; refuse an id that is not valid."""
         if not SESSION_ID.match(session_id):
             raise _unknown(session_id, list)
         return f"{self.sessions}/{session_id}"
@@ -122,7 +122,7 @@ class Store:
 
     @property
     def is_database(self) -> bool:
-        """Whether other machines may have the sessions too, but not their files."""
+        """Whether the sessions are in a database. Other machines may then use them, but do not have their files."""
         return not isinstance(self.backend, FileBackend)
 
     def ids(self) -> list[str]:
@@ -155,7 +155,7 @@ class Store:
         return self._files.stamps()
 
     def stamps_since(self, moment: str) -> dict[str, Stamp]:
-        """Return the stamps of the open sessions, and of those that ended since *moment*; of files, all."""
+        """Return the stamps of the open sessions and of those that ended since *moment*; a store of files returns all."""
         open_ones = self._files.stamps({"status": OPEN})
         return {**self._files.stamps({"status": ENDED}, moment), **open_ones}
 
@@ -169,7 +169,7 @@ class Store:
 
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
-        """Hold a session's lock, and give it as it is under that lock."""
+        """Hold a session's lock and yield the session as it is under that lock."""
         with self._files.change(session_id, wait=wait) as held:
             yield SessionChange(self, held, self._files.side_files(session_id))
 
@@ -186,15 +186,15 @@ class Store:
 
     def arrival(self, session_id: str, revision: int, *, most: int) -> Record | None:
         """Return the record by which a session got to *revision*, if it is among the *most* newest."""
-        found: Record | None = None
+        arrival: Record | None = None
         for record in islice(self.newest_first(session_id), most):
             if record.session.revision < revision:
-                return found
-            found = record if record.session.revision == revision else None
-        return found if found is not None and found.seq == 0 else None
+                return arrival
+            arrival = record if record.session.revision == revision else None
+        return arrival if arrival is not None and arrival.seq == 0 else None
 
     def definition(self, session_id: str) -> dict[str, Any]:
-        """Return what the session keeps of its workflow."""
+        """Return the definition that the session keeps of its workflow."""
         value = _read_definition(self._files.side_files(session_id))
         if value is None:
             path = f"{self.folder(session_id)}/{DEFINITION}"
@@ -207,22 +207,22 @@ class Store:
         return value
 
     def definition_digest(self, session_id: str) -> str:
-        """Return the digest of what the session keeps of its workflow, or nothing if it keeps none."""
+        """Return the digest of the definition that the session keeps, or an empty text if it keeps none."""
         data = _definition_file(self._files.side_files(session_id))
         return sha256_hex(data) if data else ""
 
     def had_ended(self, session_id: str) -> bool:
-        """Return whether a session had ended, as far as its snapshot says."""
+        """Return whether a session had ended according to its snapshot."""
         return self._snapshot(session_id).get("status") in ENDED
 
     def seemed_to_belong(self, session_id: str, conversation: str) -> bool:
-        """Return whether a session belongs to *conversation*, as far as its snapshot says."""
+        """Return whether a session belongs to *conversation* according to its snapshot."""
         host = self._snapshot(session_id).get("host")
         return isinstance(host, dict) and host.get("id") == conversation
 
     def _snapshot(self, session_id: str) -> Mapping[str, object]:
-        seen = snapshot_content(f"{self.folder(session_id)}/session.json") or {}
-        session = seen.get("session")
+        snapshot = snapshot_content(f"{self.folder(session_id)}/session.json") or {}
+        session = snapshot.get("session")
         return session if isinstance(session, dict) else {}
 
     def is_foreign(self, session_id: str) -> bool:
@@ -270,7 +270,7 @@ class SessionChange:
 
     @property
     def is_full(self) -> bool:
-        """Whether the journal has no room for a record like its last one, but for one that closes it."""
+        """Whether the journal has room only for a record that closes it."""
         return not self._held.has_room(limits.CLOSING_BYTES)
 
     def commit(
@@ -284,9 +284,9 @@ class SessionChange:
         last: bool = False,
         definition: Mapping[str, object] | None = None,
     ) -> Record:
-        """Add one record and return it; when this returns, it has happened. The *last* one has room in a full journal.
+        """Add one record and return it once it is stored. The *last* one has room in a full journal.
 
-        *definition* replaces what the session keeps of its workflow. It is written after the record: if the
+        *definition* replaces the one that the session keeps of its workflow. It is written after the record: if the
         process dies in between, the next move writes it again.
         """
         data = b"" if definition is None else definition_bytes(definition)
@@ -353,7 +353,7 @@ def _read_definition(side_files: SideFiles) -> dict[str, object] | None:
 
 
 def _definition_file(side_files: SideFiles) -> bytes:
-    """Return the bytes of the definition that a session keeps, or nothing if it keeps none."""
+    """Return the bytes of the definition that a session keeps, or no bytes if it keeps none."""
     try:
         return side_files.read(DEFINITION, limits.DEFINITION_BYTES, "the session's definition")
     except DocumentError:
@@ -374,8 +374,8 @@ def _id_of(record: Record) -> str:
     return record.session.id
 
 
-def _unknown(session_id: str, others: Callable[[], list[str]]) -> UnknownSessionError:
-    names = [name for name in others() if name != session_id]
+def _unknown(session_id: str, list_ids: Callable[[], list[str]]) -> UnknownSessionError:
+    names = [name for name in list_ids() if name != session_id]
     remedy = Hint(
         "see all sessions: ",
         Command("sessions", all=True),
