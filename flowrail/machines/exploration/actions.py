@@ -27,13 +27,13 @@ from flowrail.machines.exploration.reads import reads_of
 from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
 
 MOST_VALUES = 12
-"""A value with more than so many is tried at its bounds and around what it is compared with."""
+"""A name with more possible values is tried at its bounds and around the literals that it is compared with."""
 MOST_COMBINED = 48
-"""Beyond so many combinations each value is tried once instead."""
+"""If there are more combinations, each value is tried once instead."""
 OTHER = "other:something else"
 FOUND = "a finding of a test"
 REASON = "a test wants to see what follows"
-"""What is recorded beside every answer: a limit takes some answers only with a reason."""
+"""The reason recorded with every answer: a limit accepts some answers only with a reason."""
 
 Literals = Mapping[str, frozenset[object]]
 
@@ -67,14 +67,15 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     limit = session.limit_question
     answers = list(_answers(session))
     if limit is not None:
-        yield from (Act("done", answers=given) for given in answers)
+        yield from (Act("done", answers=answer) for answer in answers)
         return
-    found = [(), ((Severity.MUST.value, FOUND),)] if step.id in reviews(workflow) else [()]
+    findings_to_try = [(), ((Severity.MUST.value, FOUND),)] if step.id in reviews(workflow) else [()]
     facts = list(_facts(workflow, session, step))
     lacks = [False, True] if step.evidence and _reads_evidence(step) else [False]
     for agents, outcomes in _results(workflow, step, session):
-        for outcome, given, values, findings, lacking in product(outcomes, answers, facts, found, lacks):
-            yield Act(outcome, values, agents, findings, answers=given, lacks_evidence=lacking)
+        inputs = product(outcomes, answers, facts, findings_to_try, lacks)
+        for outcome, answer, values, findings, lacking in inputs:
+            yield Act(outcome, values, agents, findings, answers=answer, lacks_evidence=lacking)
 
 
 def _reads_evidence(step: StepDef) -> bool:
@@ -162,20 +163,20 @@ def read_in(workflow: Workflow) -> Literals:
     reads = reads_of(workflow)
     cached: tuple[int, Literals] | None = workflow.derived.get("literals")
     if cached is None or cached[0] != reads.size:
-        found: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
+        compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
         for source in _expressions(workflow):
             try:
                 expression = parse(source)
             except RuleError:
                 continue
             for name in expression.names:
-                found.setdefault(name, set())
+                compared.setdefault(name, set())
             for names, literals in _compared(expression.tree):
                 for name in names:
-                    found[name].update(literals)
+                    compared[name].update(literals)
         for name, values in reads.literals.items():
-            found.setdefault(name, set()).update(values)
-        cached = reads.size, {name: frozenset(literals) for name, literals in found.items()}
+            compared.setdefault(name, set()).update(values)
+        cached = reads.size, {name: frozenset(literals) for name, literals in compared.items()}
         workflow.derived["literals"] = cached
     return cached[1]
 
@@ -191,8 +192,12 @@ def _asked_for(workflow: Workflow) -> Iterator[str]:
 
 def _expressions(workflow: Workflow) -> Iterator[str]:
     for step in workflow.steps:
-        conditions = [step.when, *(rule.when for rule in step.rules), *(each.when for each in step.variants)]
-        yield from (each for each in conditions if isinstance(each, str))
+        conditions = [
+            step.when,
+            *(rule.when for rule in step.rules),
+            *(variant.when for variant in step.variants),
+        ]
+        yield from (condition for condition in conditions if isinstance(condition, str))
 
 
 def _compared(node: Any) -> Iterator[tuple[Collection[str], Collection[object]]]:
@@ -257,8 +262,8 @@ def _combined(tried: Mapping[str, list[object]]) -> Iterator[Frozen[str, object]
         combinations = (dict(zip(tried, values, strict=True)) for values in product(*tried.values()))
     else:
         first = {name: values[0] for name, values in tried.items()}
-        others = ({**first, name: value} for name, values in tried.items() for value in values[1:])
-        combinations = (first, *others)
+        variations = ({**first, name: value} for name, values in tried.items() for value in values[1:])
+        combinations = (first, *variations)
     for combination in combinations:
         yield Frozen({name: value for name, value in combination.items() if value is not None})
 

@@ -174,7 +174,8 @@ def target(workflow: Workflow, key: TransitionKey) -> str | None:
 def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
     counts = Counter(taken)
     return Coverage(
-        workflow.name, {way: counts[way] for way in dict.fromkeys(declared_transitions(workflow))}
+        workflow.name,
+        {transition: counts[transition] for transition in dict.fromkeys(declared_transitions(workflow))},
     )
 
 

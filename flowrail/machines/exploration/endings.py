@@ -1,4 +1,4 @@
-"""Find a short path from a session's step to an end, in memory, within a limit on what is tried."""
+"""Find a short path from a session's step to an end, in memory and with limited effort."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from flowrail.machines.exploration.actions import Act, acts, perform
 from flowrail.machines.sessions.session import Session
 
 MOST_SESSIONS = 600
-"""After so many sessions the search gives up."""
+"""The search gives up after this many sessions."""
 EFFORT = 1_500_000
 """For a workflow of a few steps, 20,000 moves: a hundred times what the bundled workflows need."""
 MOVE = 75
-"""What a move costs, beside the values that the session holds after it."""
+"""The cost of a move, without the values that the session holds after it."""
 
 
 class Effort:
-    """How much may still be tried of one workflow, in time and memory."""
+    """The time and memory that are left to try one workflow."""
 
     def __init__(self) -> None:
         self.left = EFFORT

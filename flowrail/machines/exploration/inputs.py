@@ -1,7 +1,6 @@
 """All inputs worth trying at each step: the domains of its values, and their combinations.
 
-What applies to which step follows from the definition. A session's path
-through the steps is the subject of `walks`.
+The definition says which values each step uses. `walks` plans the paths through the steps.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from flowrail.machines.exploration.walks import observe
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
 RESERVED = frozenset({STEP, TOTAL, ITERATION})
 ROUNDS = 5
-"""Rounds that are tried of a step that iterates without a limit."""
+"""How many attempts of a step are tried if it iterates without a limit."""
 
 Schema = dict[str, dict[str, Domain]]
 
@@ -32,9 +31,9 @@ Schema = dict[str, dict[str, Domain]]
 def extract_schema(workflow: Workflow) -> Schema:
     """Return the domain of every value that a step uses, by step and name.
 
-    ``step`` and ``total_steps`` are everywhere; parameters too; facts where they are reported, or where
-    the step's own condition asks for them; ``iteration`` where a step may be told again. Functions are called to
-    find what they read: facts that nothing declares, and values in their code for names with many values.
+    Every step has ``step``, ``total_steps`` and the parameters. It has the facts that it reports and those that its
+    own condition uses, and ``iteration`` if it can be repeated. Functions are called to find the names that they read:
+    undeclared facts, and names with many values, which are tried with the literals in the code.
     """
     reads = observe(workflow) if has_functions(workflow) else FunctionReads()
     reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
@@ -79,8 +78,8 @@ def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
 def input_id(workflow: Workflow, inputs: Mapping[str, Any]) -> str:
     """Return a unique name for *inputs*."""
     step = workflow.steps[inputs[STEP] - 1]
-    said = [f"{name}={_unmistakable(value)}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
-    return "-".join([workflow.name, step.id, *said])
+    values = [f"{name}={_unmistakable(value)}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
+    return "-".join([workflow.name, step.id, *values])
 
 
 def _unmistakable(value: object) -> str:
@@ -102,19 +101,19 @@ def _domain(workflow: Workflow, name: str, arg: Arg, reads: FunctionReads) -> Do
 
 
 def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
-    asked = {name: reported[name] for name in _names(step.when) if name in reported}
+    in_condition = {name: reported[name] for name in _names(step.when) if name in reported}
     return {
         name: arg
-        for name, arg in {**workflow.params, **asked, **fact_args(step)}.items()
+        for name, arg in {**workflow.params, **in_condition, **fact_args(step)}.items()
         if name not in RESERVED
     }
 
 
 def _rounds(step: StepDef) -> dict[str, Domain]:
-    again = Outcome.ITERATE in step.ways or step.bound is not None
+    repeats = Outcome.ITERATE in step.ways or step.bound is not None
     limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
     most = limit or max(ROUNDS, rounds(step))
-    return {ITERATION: BoundedInt(1, most)} if again else {}
+    return {ITERATION: BoundedInt(1, most)} if repeats else {}
 
 
 def _names(when: object) -> frozenset[str]:

@@ -41,7 +41,7 @@ class FunctionReads:
     @property
     def size(self) -> int:
         """How much is known; it grows with every name and literal."""
-        return sum(1 + len(found) for found in (*self.literals.values(), *self.facts.values()))
+        return sum(1 + len(entries) for entries in (*self.literals.values(), *self.facts.values()))
 
     def recording(self, call: Call) -> Call:
         """Return *call* so that what each function reads is noted."""
@@ -51,8 +51,8 @@ class FunctionReads:
         ) -> object:
             params, state = _Recorder(context.workflow_params), _Recorder(context.step_state)
             try:
-                seen = replace(context, workflow_params=params, step_state=state)
-                return call(function, seen, arguments)
+                recorded = replace(context, workflow_params=params, step_state=state)
+                return call(function, recorded, arguments)
             finally:
                 self._note(function, context.step_id, params, state, arguments)
 
@@ -111,13 +111,13 @@ def literals_of(function: Callable[..., object]) -> set[object]:
         return set()
     module: Mapping[str, object] = getattr(function, "__globals__", {})
     codes = list(_codes(code))
-    found = set(_plain(constant for each in codes for constant in _constants(each)))
-    for name in dict.fromkeys(name for each in codes for name in each.co_names):
+    literals = set(_plain(constant for nested in codes for constant in _constants(nested)))
+    for name in dict.fromkeys(name for nested in codes for name in nested.co_names):
         value = module.get(name)
-        found.update(_plain(value if isinstance(value, (list, tuple, set, frozenset)) else [value]))
+        literals.update(_plain(value if isinstance(value, (list, tuple, set, frozenset)) else [value]))
         if isinstance(value, type) and issubclass(value, Enum) and value is not Outcome:
-            found.update(_plain(member.value for member in value))
-    return found - {function.__doc__}
+            literals.update(_plain(member.value for member in value))
+    return literals - {function.__doc__}
 
 
 def _codes(code: Any) -> Iterator[Any]:

@@ -1,9 +1,9 @@
 """Plan walks through a workflow in memory, with the real machine, that take every transition and every pair.
 
 A breadth-first search over acts. It continues from a session only if that shows something
-new: a transition or a pair never taken, an attempt never counted, a value never seen at a step. So its cost
-follows from the size of the workflow, not from the number of its runs, and what it finds first is shortest.
-Of a very large workflow only a part is walked, and the plan says so.
+new: a transition or a pair never taken, an attempt never counted, a value never seen at a step. Its cost therefore
+depends on the size of the workflow and not on the number of its possible runs, and the first walk that it finds is
+a shortest one. If a workflow is very large, only a part of it is walked, and the plan says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
 from flowrail.machines.sessions.session import Session
 
 ROUNDS = 3
-"""How often a step without a limit is entered before it counts as seen."""
+"""How many attempts of a step without a limit are tried."""
 MOST_SEARCHES = 6
 """How often a search begins again because functions read names that were not varied."""
 MOST_ACTS = 10_000
@@ -57,7 +57,7 @@ class Walk(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Walks, shortest first, and what no walk does: transitions not taken, steps that were only skipped.
+    """Walks, shortest first, with the transitions that none of them takes and the steps that all of them skip.
 
     ``is_part`` says that the workflow is too large for all of it to be walked.
     """
@@ -75,9 +75,9 @@ class _SearchNode(NamedTuple):
     act: Act | None
     transitions: tuple[TransitionKey, ...]
     atoms: tuple[Atom, ...]
-    """In an order that is the same in every process: walks are named after them."""
+    """Their order is the same in every process, because walks are named after them."""
     error: str | None = None
-    given: Mapping[str, Any] = Frozen()
+    params: Mapping[str, Any] = Frozen()
 
 
 class _Tail(NamedTuple):
@@ -158,13 +158,13 @@ class _Search:
             if session is not None and session.is_open:
                 for act in acts(self.workflow, session):
                     node = self._next(number, session, act)
-                    if node.error != EvidenceMissingError.code:  # evidence is missing as it should be
+                    if node.error != EvidenceMissingError.code:  # the refusal is intended
                         self._put(node, waiting)
         self.is_part = bool(waiting)
         self.effort = Effort()
 
     def wants(self, atom: Atom) -> bool:
-        """Return whether a walk must show *atom*: of many equal rounds, the first few and the last."""
+        """Return whether a walk must show *atom*. If rounds are equal, the first few and the last are shown."""
         if atom[0] not in {"answer", "found", "visits"}:
             return atom[0] not in _MEANS
         step = self.workflow.get(atom[1])
@@ -188,13 +188,13 @@ class _Search:
         transitions = tuple(transition for node in nodes for transition in node.transitions)
         tail: _Tail | None = _Tail() if last.session is None else self._tail(last.session)
         if tail is None:
-            loose = Walk(name, nodes[0].given, acts_taken, transitions, loose=True)
+            loose = Walk(name, nodes[0].params, acts_taken, transitions, loose=True)
             return None if self.effort.is_used_up else loose
         all_acts, all_transitions = (*acts_taken, *tail.acts), (*transitions, *tail.transitions)
-        return Walk(name, nodes[0].given, all_acts, all_transitions, error=last.error)
+        return Walk(name, nodes[0].params, all_acts, all_transitions, error=last.error)
 
     def _tail(self, session: Session) -> _Tail | None:
-        """Return what leads from *session* to the nearest end, searched once for equivalent sessions."""
+        """Return the acts and transitions from *session* to the nearest end, searched once for equivalent sessions."""
         mark = _mark(session)
         if mark not in self.tails:
             path = to_end(self.workflow, session, call=self.call, effort=self.effort)
@@ -208,7 +208,7 @@ class _Search:
     def _begin(self, params: Mapping[str, object]) -> _SearchNode:
         session = start(self.workflow, params)
         self.effort.spend(session)
-        return _SearchNode(session, None, None, (), tuple(self._atoms(session, ())), given=params)
+        return _SearchNode(session, None, None, (), tuple(self._atoms(session, ())), params=params)
 
     def _next(self, number: int, session: Session, act: Act) -> _SearchNode:
         after = self._performed(session, act)
@@ -250,10 +250,10 @@ class _Search:
                 yield "visits", step_id, min(visits, _most(step))
         values = {**session.params, **session.state}
         for name in sorted(read_in(self.workflow)):
-            if name in values and self._is_told_apart(session.step, name, repr(values[name])):
+            if name in values and self._is_distinguished(session.step, name, repr(values[name])):
                 yield "value", session.step, name, repr(values[name])
 
-    def _is_told_apart(self, step_id: str | None, name: str, value: str) -> bool:
+    def _is_distinguished(self, step_id: str | None, name: str, value: str) -> bool:
         """Return whether a value is one of the first few of *name* in a step: a function may count forever."""
         if name in self.workflow.params or name in self.workflow.reported:
             return True
