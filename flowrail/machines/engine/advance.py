@@ -1,4 +1,4 @@
-"""The next session, from a session and a report. The engine decides where the report leads.
+"""The next session, from a session and a report. The engine decides which transition the report takes.
 
 Pure: no file, no clock, no output. An author's handler is called through ``call``, so that a command can
 put a time limit around it.
@@ -63,7 +63,7 @@ from flowrail.text.safe_text import shortened
 
 NOTHING: Frozen[str, object] = Frozen()
 MOST_EXTRA_ROUNDS = 2
-"""How often the user is offered another round as it was."""
+"""How often the user is offered another round under the same rules."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
 ENDS = {COMPLETED: "completed", FAILED: "failed"}
 LONGEST_TOPIC = 80
@@ -80,18 +80,18 @@ def start(
     work: str = "",
 ) -> Session:
     """Return a new session at the entry point; parameters are checked, defaults filled in."""
-    given = check_params(workflow, params or {})
-    _check_lists(workflow, given)
+    values = check_params(workflow, params or {})
+    _check_lists(workflow, values)
     machine = compile_workflow(workflow)()
     step = str(machine.current_state_value)
     begun = Session(
         id=session_id or workflow.name,
-        topic=topic_of(workflow, given),
+        topic=topic_of(workflow, values),
         work=work,
         skill=workflow.name,
         step=step,
         source=source,
-        params=given,
+        params=values,
         visits=Frozen(machine.model.visits),
         started_at=now,
         moved_at=now,
@@ -112,12 +112,12 @@ def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
     return ""
 
 
-def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
+def _check_lists(workflow: Workflow, params: Mapping[str, Any]) -> None:
     """Refuse a list that is too long for a later step's dispatch, because parameters cannot change."""
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
-        if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
-            dispatched_work.check_item_count(step, given[over])
+        if isinstance(over, str) and isinstance(params.get(over), (list, tuple)):
+            dispatched_work.check_item_count(step, params[over])
 
 
 def advance(
@@ -166,7 +166,7 @@ def follow(
     at_limit = _limit_answer(session) is not None
     facts = (
         NOTHING if at_limit else check_facts(workflow, step, session.params, report.facts)
-    )  # they came before the question
+    )  # the facts were reported before the question was asked
     results = assumed_evidence(step, passed=True) if evidence is None else evidence
     decision = _decide(workflow, step, session, report, facts, call, results)
     state = (
@@ -246,7 +246,9 @@ def current_step(workflow: Workflow, session: Session) -> StepDef:
         raise SessionEndedError(session=session.id, status=session.status)
     step = workflow.get(session.step)
     if step is None:
-        raise StepGoneError(session=session.id, step=session.step, steps=[each.id for each in workflow.steps])
+        raise StepGoneError(
+            session=session.id, step=session.step, steps=[known.id for known in workflow.steps]
+        )
     return step
 
 
@@ -387,7 +389,7 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
     question = questions.limit_question(
         step, name, visits=session.visit, another=another, must_only=must_only
     )
-    answered = [each for each in session.questions if not each.is_open]
+    answered = [asked for asked in session.questions if not asked.is_open]
     return questions.with_questions(session, [*answered, question])
 
 
@@ -397,7 +399,7 @@ def _send_event(
     """Put the engine at the session's step, send the event, and read the new step."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
     try:
-        machine = spare.pop()  # whoever takes it out has it alone, in whatever thread
+        machine = spare.pop()  # no other thread gets the same machine
     except IndexError:
         machine = compile_workflow(workflow)()
     machine.current_state_value = step.id
@@ -411,5 +413,5 @@ def _send_event(
         )
     value = machine.current_state_value
     if value not in ENDS:
-        spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's
+        spare.append(machine)  # an ended machine takes no more events; another call may use this one
     return value, model.visits

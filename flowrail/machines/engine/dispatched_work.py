@@ -91,8 +91,8 @@ def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:
     """Return a dispatch of the current step by its id."""
     known = {dispatch.id: dispatch for dispatch in session.dispatches}
     if dispatch_id not in known:
-        written = re.match(_ID, dispatch_id)
-        if written and int(written.group(1)) < session.revision:
+        match = re.match(_ID, dispatch_id)
+        if match and int(match.group(1)) < session.revision:
             raise DispatchGoneError(
                 f"dispatch `{dispatch_id}` belongs to a step that session `{session.id}` has left",
                 hint="stop here and say so; further reports would be ignored",
@@ -236,13 +236,13 @@ def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object
     """Return *result* in about *most* bytes. Values that are too long are replaced by *where* to find them."""
     sizes = {name: len(json.dumps(value, default=list)) for name, value in result.items()}
     left = most - sum(len(name) + 4 for name in sizes)
-    kept = dict(result)
-    for name in sorted(sizes, key=lambda each: -sizes[each]):
+    shortened = dict(result)
+    for name in sorted(sizes, key=lambda key: -sizes[key]):
         if sum(sizes.values()) <= left:
             break
-        kept[name] = f"({sizes[name]} bytes: {where})"
-        sizes[name] = len(str(kept[name]))
-    return kept
+        shortened[name] = f"({sizes[name]} bytes: {where})"
+        sizes[name] = len(str(shortened[name]))
+    return shortened
 
 
 def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[object]:

@@ -1,7 +1,7 @@
 """Migrate a session to a changed workflow.
 
-Pure. A plan is made first. It asks for what the two versions do not decide: the step that the session is at
-now, that changed transitions are intended, the value of a new parameter.
+Pure. A plan is made first. It asks for what does not follow from the two versions: the session's step in the new
+workflow, the consent to changed transitions, the value of a new parameter.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def plan(
     params: Mapping[str, object] | None = None,
 ) -> MigrationPlan:
     """Return the plan for *session* whose workflow was *old* (`None` if lost) and is *new* now."""
-    given = dict(given or {})
+    mapped = dict(given or {})
     steps_before = old.steps if old is not None else ()
     known = {*session.visits, *([session.step] if session.step else []), *(step.id for step in steps_before)}
-    _check_names(given, known, new)
-    found = recognised(old, new) if old is not None else {}
-    taken = set(given.values())
-    guessed = {name: to for name, to in found.items() if name not in given and to not in taken}
-    names = {**guessed, **given}
+    _check_names(mapped, known, new)
+    matches = recognised(old, new) if old is not None else {}
+    taken = set(mapped.values())
+    guessed = {name: to for name, to in matches.items() if name not in mapped and to not in taken}
+    names = {**guessed, **mapped}
     at = session.step if session.is_open else None
     to = names.get(at, at) if at is not None else None
     to = to if to is None or to in new else None
@@ -97,22 +97,22 @@ def plan(
     keeps_work = before is not None and after is not None and same_work(before, after, names)
     steps = compare(old, new, names) if old is not None else ()
     values, problems = _params(session, new, params or {})
-    asked = [name for name in guessed if name in session.visits or name == at]
+    unconfirmed = [name for name in guessed if name in session.visits or name == at]
     needs = [
         *([MAP] if change == GONE else []),
-        *([ACCEPT] if asked or (change == CHANGED and at not in given) else []),
+        *([ACCEPT] if unconfirmed or (change == CHANGED and at not in mapped) else []),
         *([PARAMS] if problems else []),
     ]
     return MigrationPlan(
         session=session.id,
         skill=session.skill,
         revision=session.revision,
-        verdict=_verdict(session, new, steps, change, [*given, *asked]),
+        verdict=_verdict(session, new, steps, change, [*mapped, *unconfirmed]),
         at=at,
         to=to,
         steps=steps,
         renamed=Frozen(names),
-        guessed=tuple(asked),
+        guessed=tuple(unconfirmed),
         needs=tuple(needs),
         problems=tuple(problems),
         params=values,
@@ -136,13 +136,13 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
     )
     if not decided.moves:
         return session
-    questions = [each for each in session.questions if each.source != BY_LIMIT]
+    questions = [question for question in session.questions if question.source != BY_LIMIT]
     session = session._replace(revision=session.revision + 1, last=None, moved_at=now)
     if not decided.fresh:
         return engine_questions.with_questions(session, questions)
-    own = [each for each in questions if each.source == BY_AGENT]
+    from_agents = [question for question in questions if question.source == BY_AGENT]
     session = entered(workflow, engine_questions.with_questions(session._replace(dispatches=()), []), now)
-    return engine_questions.with_questions(session, [*session.questions, *own])
+    return engine_questions.with_questions(session, [*session.questions, *from_agents])
 
 
 def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> Session:
@@ -152,11 +152,11 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
         return names.get(step, step)
 
     def put(counts: Mapping[str, object], both: Any) -> Frozen[str, Any]:
-        made: dict[str, object] = {}
+        merged: dict[str, object] = {}
         for step, value in counts.items():
             if now(step) in workflow:
-                made[now(step)] = both(made[now(step)], value) if now(step) in made else value
-        return Frozen(made)
+                merged[now(step)] = both(merged[now(step)], value) if now(step) in merged else value
+        return Frozen(merged)
 
     last = session.last
     if last is not None:
@@ -178,7 +178,7 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
 
 
 def note_of(decided: MigrationPlan, before: Session, after: Session) -> RecordNote:
-    """Return what the record of a migration says."""
+    """Return the note of the record of a migration."""
     return {
         "verdict": decided.verdict,
         "renamed": dict(decided.renamed),
@@ -205,8 +205,8 @@ def given_params(session: Session, workflow: Workflow) -> dict[str, object]:
     }
 
 
-def _check_names(given: Mapping[str, str], known: Iterable[str], new: Workflow) -> None:
-    for old, to in given.items():
+def _check_names(renames: Mapping[str, str], known: Iterable[str], new: Workflow) -> None:
+    for old, to in renames.items():
         if to not in new:
             ids = [step.id for step in new.steps]
             raise BadMapError(
@@ -250,23 +250,23 @@ def _change_of_current_step(
 
 
 def _verdict(
-    session: Session, new: Workflow, steps: Iterable[StepChange], here: str, names: Iterable[str]
+    session: Session, new: Workflow, steps: Iterable[StepChange], change: str, names: Iterable[str]
 ) -> str:
-    if here in {GONE, CHANGED}:
-        return here
+    if change in {GONE, CHANGED}:
+        return change
     if any(names):
         return RENAMED
     if workflow_fingerprint(new) != session.workflow_fingerprint:
         return COMPATIBLE
-    return TEXTS if any(each.change == TEXTS for each in steps) else IDENTICAL
+    return TEXTS if any(step.change == TEXTS for step in steps) else IDENTICAL
 
 
 def _params(
-    session: Session, new: Workflow, given: Mapping[str, object]
+    session: Session, new: Workflow, params: Mapping[str, object]
 ) -> tuple[Mapping[str, object], list[str]]:
     """Return the parameters under the new definition, and their problems."""
-    kept = given_params(session, new)
+    earlier = given_params(session, new)
     try:
-        return check_params(new, {**kept, **given}), []
+        return check_params(new, {**earlier, **params}), []
     except ValuesError as error:
-        return session.params, [str(each) for each in error.details["problems"]]  # type: ignore[attr-defined]
+        return session.params, [str(problem) for problem in error.details["problems"]]  # type: ignore[attr-defined]

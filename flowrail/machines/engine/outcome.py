@@ -1,4 +1,4 @@
-"""What a step decides itself: whether it applies, which instructions it prints, which outcome it has.
+"""The decisions of a step: whether it applies, which instructions it prints, which outcome it has.
 
 An author's function that is called from a command has a time limit, and its output does not mix with the answer.
 
@@ -45,7 +45,7 @@ from flowrail.text import placeholders
 from flowrail.text.safe_text import Markup, parts, shortened
 
 NO_SESSION = "SESSION"
-"""How a text reads where no session was begun, as in a preview."""
+"""The placeholder for the id of a session that has not started, as in a preview."""
 SCRIPTS = "scripts"
 """The folder of a skill's scripts, in the skill's folder."""
 
@@ -149,7 +149,7 @@ def names_in(context: StepContext) -> dict[str, object]:
 def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
     """Return whether a condition holds; a `HandlerError` names *where* it failed."""
     if callable(condition):
-        return bool(caller.get()(_making(bool, condition), context, {}))
+        return bool(caller.get()(_converting(bool, condition), context, {}))
     try:
         return expressions.parse(condition).holds(names_in(context))
     except expressions.RuleError as error:
@@ -166,7 +166,7 @@ def applies(step: StepDef, context: StepContext) -> bool:
 def title_of(step: StepDef, context: StepContext) -> str:
     """Return the current title."""
     if callable(step.title):
-        return str(caller.get()(_making(str, step.title), context, {}))
+        return str(caller.get()(_converting(str, step.title), context, {}))
     return placeholders.fill(step.title, names_in(context))
 
 
@@ -181,24 +181,26 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)
     if callable(step.actions):
-        texts: tuple[str, ...] = caller.get()(_making(_paragraphs, step.actions), context, {})
+        texts: tuple[str, ...] = caller.get()(_converting(_paragraphs, step.actions), context, {})
         return texts
     return _filled(step.actions, context)
 
 
-def _making(make: Callable[[object], object], function: Callable[..., object]) -> Callable[..., object]:
-    """Return *function* followed by *make*, which may run more of the author's code."""
+def _converting(
+    convert: Callable[[object], object], function: Callable[..., object]
+) -> Callable[..., object]:
+    """Return *function* followed by *convert*, which may run more of the author's code."""
 
-    def made(context: StepContext) -> object:
-        return make(function(context))
+    def converted(context: StepContext) -> object:
+        return convert(function(context))
 
-    made.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
-    made.__wrapped__ = function  # type: ignore[attr-defined]
-    return made
+    converted.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
+    converted.__wrapped__ = function  # type: ignore[attr-defined]
+    return converted
 
 
 def _paragraphs(texts: Any) -> tuple[str, ...]:
-    return (texts,) if isinstance(texts, str) else tuple(str(each) for each in texts)
+    return (texts,) if isinstance(texts, str) else tuple(str(text) for text in texts)
 
 
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
@@ -242,11 +244,11 @@ def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
             hint="return an Outcome, or a pair of an Outcome and a dict",
             step=step.id,
         )
-    return Decision(Outcome(outcome), _kept(step, values))
+    return Decision(Outcome(outcome), _storable(step, values))
 
 
-def _kept(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
-    """Return the values that a handler returned, as they will be read from the journal."""
+def _storable(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of a handler as the journal will return them; refuse values that JSON cannot hold."""
     try:
         plain: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
         problem = strict_json.problem(plain)
@@ -290,7 +292,7 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
 
 
 MOST_NAMED = 12
-"""How many of the findings that block a refusal names, each with its beginning."""
+"""How many blocking findings a refusal lists, each with the beginning of its text."""
 
 
 class ReviewPendingError(ConflictError):
@@ -351,7 +353,7 @@ def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]
     if review not in session.entered:
         return ()
     since = session.entered[review]
-    return tuple(each for each in session.findings if each.is_open and each.revision >= since)
+    return tuple(finding for finding in session.findings if finding.is_open and finding.revision >= since)
 
 
 def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
@@ -365,7 +367,7 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
     """Return the refusal of an outcome that was reported for a gate, with the recorded findings."""
     judged = verdict(step, session)
     named = judged.blocking[:MOST_NAMED]
-    lines = [f"{each.id} {each.severity} {shortened(each.text)}" for each in named]
+    lines = [f"{finding.id} {finding.severity} {shortened(finding.text)}" for finding in named]
     hint: str | Hint = "report `done`"
     if left := len(judged.blocking) - len(named):
         lines.append(f"and {left} more")
@@ -376,7 +378,7 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
         hint=hint,
         step=step.id,
         outcome=outcome,
-        blocking=[each.id for each in judged.blocking],
+        blocking=[finding.id for finding in judged.blocking],
     )
 
 
@@ -392,12 +394,12 @@ class StoppedFromOutside(BaseException):
 def call_plainly(
     function: Callable[..., object], context: StepContext, arguments: Mapping[str, object]
 ) -> object:
-    """Call an author's function; what it raises becomes one line with its file and line."""
+    """Call an author's function; an exception becomes one line with its file and line."""
     try:
         return function(context, **arguments)
     except (FlowError, StoppedFromOutside, KeyboardInterrupt):
         raise
-    except BaseException as error:  # also what is no error, such as a cancellation or the end of the program
+    except BaseException as error:  # includes cancellations and the end of the program
         raise HandlerError(
             f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
             hint=_hint(error),
@@ -412,7 +414,7 @@ def _hint(error: BaseException) -> str:
 
 
 caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
-"""How functions of a title, a text or a condition are called: those that tell, and decide nothing."""
+"""How the functions of a title, a text or a condition are called. They do not decide the outcome."""
 
 
 def function_name(function: Callable[..., object]) -> str:
@@ -423,7 +425,7 @@ def function_name(function: Callable[..., object]) -> str:
 def _one_line(error: BaseException, longest: int = 200) -> str:
     try:
         text = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 - of an author's class, which may do anything
+    except Exception:  # noqa: BLE001 - an author's class may raise anything
         text = "(its message cannot be shown)"
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
@@ -455,7 +457,7 @@ def call_limited(
     *,
     seconds: float | None = None,
 ) -> object:
-    """Call *function*; what it prints goes to stderr, and after *seconds* it is stopped."""
+    """Call *function* with its output on stderr, and stop it after *seconds*."""
     seconds = HANDLER_SECONDS if seconds is None else seconds
     try:
         with redirect_stdout(sys.stderr), _alarm(seconds):
@@ -469,7 +471,7 @@ def call_limited(
 
 
 def limit_functions() -> Callable[[], None]:
-    """Call every function of an author under a time limit from now on. The returned function ends that."""
+    """Put a time limit on all functions of authors from now on. The returned function removes the limit."""
     before = caller.set(call_limited)
     return lambda: caller.reset(before)
 
@@ -477,7 +479,7 @@ def limit_functions() -> Callable[[], None]:
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only; whoever runs threads limits them
+        yield  # signals reach only the main thread; the code that starts other threads must limit them
         return
     import signal  # 0.5 ms, for workflows with functions only
 

@@ -37,9 +37,9 @@ EVIDENCE = "evidence"
 RETRY, WAIVE = "retry", "waive"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
 MOST_ASKED = 24
-"""How many questions may be put in one step, answered ones included."""
+"""How many questions may be asked in one step, including the answered ones."""
 ACCEPTED = "the user accepts what is still open"
-"""The reason for going on at a limit, where the user gave none in their own words."""
+"""The recorded reason for continuing at a limit if the user gave none."""
 
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
@@ -84,9 +84,11 @@ def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
         for option in question.options
         if option.outcome in outcomes
     ]
-    others = ["answers in other words"] if any(question.other in outcomes for question in questions) else []
+    other_words = (
+        ["answers in other words"] if any(question.other in outcomes for question in questions) else []
+    )
     chooses = [f"chooses {' or '.join(labels)}"] if labels else []
-    return f"the user {' or '.join(chooses + others)}" if chooses or others else ""
+    return f"the user {' or '.join(chooses + other_words)}" if chooses or other_words else ""
 
 
 class QuestionOpenError(ConflictError):
@@ -157,9 +159,9 @@ def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Sess
     return session._replace(questions=tuple(questions), status=status)
 
 
-def step_questions(step: StepDef, values: Mapping[str, object], after: str) -> tuple[AskedQuestion, ...]:
-    """Return the questions that entering *step* opens; *after* converts a deadline to a time."""
-    return tuple(_asked(question, values, after) for question in step.questions)
+def step_questions(step: StepDef, values: Mapping[str, object], now: str) -> tuple[AskedQuestion, ...]:
+    """Return the questions that entering *step* opens. Deadlines count from *now*."""
+    return tuple(_asked(question, values, now) for question in step.questions)
 
 
 def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQuestion:
@@ -171,9 +173,11 @@ def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQ
         text=_cut(placeholders.fill(question.text, values), LONGEST_TEXT),
         options=tuple(
             AnswerOption(
-                label, each.outcome, _cut(placeholders.fill(each.description, values), LONGEST_DESCRIPTION)
+                label,
+                option.outcome,
+                _cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
             )
-            for label, each in zip(labels, question.options, strict=True)
+            for label, option in zip(labels, question.options, strict=True)
         ),
         multi=question.multi_select,
         other=question.other,
@@ -190,7 +194,7 @@ def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
         label = safe_text.shortened(blanked(filled), LONGEST_LABEL) or f"Option {number}"
         if label.casefold().startswith(OWN_WORDS):
             label = f"({label})"
-        while label.casefold() in {each.casefold() for each in labels}:
+        while label.casefold() in {earlier.casefold() for earlier in labels}:
             label = f"{label} ({number})"
         labels.append(label)
     return labels
@@ -202,7 +206,7 @@ def _cut(text: str, longest: int) -> str:
 
 def check_answered(session: Session, step: StepDef) -> None:
     """Refuse a report while a question is open."""
-    waiting = [each.id for each in session.questions if each.is_open]
+    waiting = [question.id for question in session.questions if question.is_open]
     if waiting:
         raise QuestionOpenError(
             f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
@@ -215,20 +219,26 @@ def check_answered(session: Session, step: StepDef) -> None:
 def with_overdue_answers(session: Session, now: str) -> Session:
     """Return *session* with the default answer to every question whose deadline has passed."""
     questions = session.questions
-    due = [each for each in questions if each.is_open and each.due and each.default and each.due <= now]
+    due = [
+        question
+        for question in questions
+        if question.is_open and question.due and question.default and question.due <= now
+    ]
     if not due:
         return session
     settled = [
-        answer_question(each, [str(each.default)], at=now, by="the deadline") if each in due else each
-        for each in questions
+        answer_question(question, [str(question.default)], at=now, by="the deadline")
+        if question in due
+        else question
+        for question in questions
     ]
     return with_questions(session, settled)
 
 
 def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
     """Return the outcome of a step whose questions are answered: the first that is not `ok`, else `ok`."""
-    deciding = [each for each in questions if each.source not in {BY_AGENT, BY_EVIDENCE}]
-    outcomes = [each.outcome for each in deciding if each.outcome]
+    deciding = [question for question in questions if question.source not in {BY_AGENT, BY_EVIDENCE}]
+    outcomes = [question.outcome for question in deciding if question.outcome]
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
@@ -250,11 +260,11 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
             AnswerOption("Accept the risk", ACCEPT, "Continue as if it had passed; the reason is recorded.")
         )
     options.append(AnswerOption("Stop", STOP, "End the session as failed."))
-    what = "did not pass its review" if gate else "failed"
+    problem = "did not pass its review" if gate else "failed"
     return AskedQuestion(
         id=LIMIT,
         header="Limit",
-        text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {what}. What next?",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {problem}. What next?",
         options=tuple(options),
         source=BY_LIMIT,
     )
@@ -278,13 +288,14 @@ def evidence_question(name: str, missing: Sequence[str], *, refusals: int) -> As
 
 def with_evidence_answer(session: Session) -> Session:
     """Return *session* after an answer to the question about its evidence, if there is one: it continues, or it stops."""
-    question = next((each for each in session.questions if each.source == BY_EVIDENCE and each.answer), None)
+    answered = (asked for asked in session.questions if asked.source == BY_EVIDENCE and asked.answer)
+    question = next(answered, None)
     if question is None:
         return session
     if question.outcome == STOP:
         return session._replace(status=FAILED)
-    others = [each for each in session.questions if each is not question]
-    return with_questions(session.with_refusals_forgotten(), others)
+    remaining = [asked for asked in session.questions if asked is not question]
+    return with_questions(session.with_refusals_forgotten(), remaining)
 
 
 def moment_after(now: str, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What a report may say: parameters, facts and memory against what is declared, and the errors of a wrong report."""
+"""Check parameters, facts and memory against their declarations, with the errors of a wrong report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UnknownOutcomeError(UsageError):
     code = "UNKNOWN_OUTCOME"
 
     def __init__(self, outcome: str) -> None:
-        words = [str(each) for each in REPORTABLE] + [DONE]
+        words = [str(outcome) for outcome in REPORTABLE] + [DONE]
         super().__init__(
             f"`{outcome}` is not an outcome",
             hint=did_you_mean(outcome, words, f"report one of {listed(words)}"),
@@ -47,7 +47,7 @@ class OutcomeNotOpenError(ConflictError):
     code = "OUTCOME_NOT_OPEN"
 
     def __init__(self, *, session: str, step: str, outcome: str, accepted: Iterable[str]) -> None:
-        outcomes = [str(each) for each in accepted]
+        outcomes = [str(outcome) for outcome in accepted]
         super().__init__(
             f"step `{step}` does not accept `{outcome}` (expected: {listed(outcomes)})",
             hint=Hint("read the step again and report what happened: ", Command("resume", session)),
@@ -58,7 +58,7 @@ class OutcomeNotOpenError(ConflictError):
 
 
 _SHOWN = ("check", "verdict", "level", "lowest_level", "expected", "found", "remedy")
-"""What a refusal says of each missing result."""
+"""The fields of each missing result in the details of a refusal."""
 
 
 class EvidenceMissingError(ConflictError):
@@ -88,7 +88,7 @@ class EvidenceMissingError(ConflictError):
             for result in missing
         ]
         show = Command("evidence show", session)
-        asked = Hint("a person must decide now; show the question: ", Command("resume", session))
+        ask_person = Hint("a person must decide now; show the question: ", Command("resume", session))
         reported = f"this report, which leads to `{outcome}`," if is_decided else f"`{outcome}`"
         claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
@@ -100,7 +100,7 @@ class EvidenceMissingError(ConflictError):
         )
         super().__init__(
             f"cannot accept {reported} for {claimed}: {passed}\n" + "\n".join(lines),
-            hint=asked if asks_person else hint,
+            hint=ask_person if asks_person else hint,
             session=session,
             step=step,
             outcome=outcome,
@@ -170,36 +170,36 @@ def default_params(workflow: Workflow) -> dict[str, object]:
     }
 
 
-def check_params(workflow: Workflow, given: Mapping[str, object]) -> Frozen[str, object]:
+def check_params(workflow: Workflow, params: Mapping[str, object]) -> Frozen[str, object]:
     """Return the parameters with their values; `ValuesError` if one does not fit.
 
-    A parameter that only handlers declare has no value unless it is given.
+    A parameter that only handlers declare has a value only if it is in *params*.
     """
-    problems = _problems(workflow.params, given) or _handler_problems(workflow, given)
+    problems = _problems(workflow.params, params) or _handler_problems(workflow, params)
     if problems:
         raise ValuesError(
             f"cannot start `{workflow.name}`",
             problems,
-            hint=_how_to_start(workflow, given),
+            hint=_how_to_start(workflow, params),
             names=list(workflow.params),
         )
-    values = {**default_params(workflow), **given}
+    values = {**default_params(workflow), **params}
     return Frozen({name: freeze_deep(value) for name, value in values.items()})
 
 
-def _handler_problems(workflow: Workflow, given: Mapping[str, object]) -> list[str]:
-    """Return the problems of *given* for the handlers; several may declare one name differently."""
+def _handler_problems(workflow: Workflow, params: Mapping[str, object]) -> list[str]:
+    """Return the problems of *params* for the handlers; several may declare one name differently."""
     problems = [
-        f"`{name}` {arg.problem(given[name])}"
+        f"`{name}` {arg.problem(params[name])}"
         for step in workflow.steps
         for name, arg in handler_args(step).items()
-        if name in given and name not in workflow.reported and arg.problem(given[name])
+        if name in params and name not in workflow.reported and arg.problem(params[name])
     ]
     return list(dict.fromkeys(problems))
 
 
-def _how_to_start(workflow: Workflow, given: Mapping[str, object]) -> Hint:
-    missing = {name: "…" for name, arg in workflow.params.items() if arg.required and name not in given}
+def _how_to_start(workflow: Workflow, params: Mapping[str, object]) -> Hint:
+    missing = {name: "…" for name, arg in workflow.params.items() if arg.required and name not in params}
     show = Hint("see its parameters: ", Command("show", workflow.name))
     return (
         Hint("give them: ", Command("start", workflow.name, params=missing), "; ", show) if missing else show
@@ -207,20 +207,20 @@ def _how_to_start(workflow: Workflow, given: Mapping[str, object]) -> Hint:
 
 
 def check_facts(
-    workflow: Workflow, step: StepDef, params: Mapping[str, object], given: Mapping[str, object]
+    workflow: Workflow, step: StepDef, params: Mapping[str, object], facts: Mapping[str, object]
 ) -> Frozen[str, object]:
     """Return the reported facts; `ValuesError` if one is missing, unknown, fixed or does not fit."""
     declared = fact_args(step, params)
-    if not given and not declared:
+    if not facts and not declared:
         return Frozen()
-    fixed = [name for name in given if name in params and name not in {*declared, *workflow.reported}]
-    rest = {name: value for name, value in given.items() if name not in fixed}
+    fixed = [name for name in facts if name in params and name not in {*declared, *workflow.reported}]
+    rest = {name: value for name, value in facts.items() if name not in fixed}
     problems = [f"`{in_quotes(name)}` is a parameter, fixed when the session started" for name in fixed]
     problems += _undeclared_problems(rest) if accepts_any_fact(step) else _problems(declared, rest)
     if problems:
         how = ", ".join(how_to_give(name, arg) for name, arg in declared.items())
         raise ValuesError(f"step `{step.id}`", problems, hint=_how_to_report(step, how), names=list(declared))
-    return Frozen({name: freeze_deep(value) for name, value in given.items()})
+    return Frozen({name: freeze_deep(value) for name, value in facts.items()})
 
 
 def _how_to_report(step: StepDef, how: str) -> str:
@@ -231,10 +231,10 @@ def _how_to_report(step: StepDef, how: str) -> str:
     return "remove the facts; this step accepts none"
 
 
-def _undeclared_problems(given: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with facts that nothing declares."""
+def _undeclared_problems(facts: Mapping[str, object]) -> list[str]:
+    """Return the problems of undeclared facts."""
     problems: list[str] = []
-    for name, value in given.items():
+    for name, value in facts.items():
         if not VALUE_NAME.match(name) or name in BUILT_IN:
             problems.append(f"`{in_quotes(name)}` is not a valid name for a fact")
         elif (problem := json.problem(value)) is not None:
@@ -245,13 +245,13 @@ def _undeclared_problems(given: Mapping[str, object]) -> list[str]:
 LEFT_OPEN = frozenset({"…", "..."})
 
 
-def read_values(given: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
-    """Return *given* with each text as a value of its declared kind.
+def read_values(texts: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
+    """Return *texts* with each text converted to its declared kind.
 
     A name that is not declared keeps its text. The check that follows refuses it.
     """
-    values = dict(given)
-    for name, text in given.items():
+    values = dict(texts)
+    for name, text in texts.items():
         if not isinstance(text, str):
             continue
         refuse_left_open(name, text)
@@ -297,9 +297,9 @@ def how_to_give(name: str, arg: Arg | None) -> str:
     return f"`{name}={in_quotes(takes)}`{'' if arg.required else ' (optional)'}"
 
 
-def _problems(declared: Mapping[str, Arg], given: Mapping[str, object]) -> list[str]:
+def _problems(declared: Mapping[str, Arg], values: Mapping[str, object]) -> list[str]:
     problems: list[str] = []
-    for name, value in given.items():
+    for name, value in values.items():
         arg = declared.get(name)
         if arg is None:
             close = near(name, declared) if len(problems) < MOST_LISTED else []
@@ -310,6 +310,6 @@ def _problems(declared: Mapping[str, Arg], given: Mapping[str, object]) -> list[
             if problem:
                 problems.append(f"`{name}` {problem}")
     problems += [
-        f"`{name}` is missing" for name, arg in declared.items() if arg.required and name not in given
+        f"`{name}` is missing" for name, arg in declared.items() if arg.required and name not in values
     ]
     return problems

@@ -82,11 +82,11 @@ def resolve(
     """Return *session* with one finding resolved.
 
     The reviewer who recorded it may withdraw it during the review. After the gate has decided, the agent that fixes
-    it may resolve it. In between the round is closed, otherwise any gate could be argued open.
+    it may resolve it. In between the round is closed, so that an agent cannot withdraw findings to pass the gate.
     """
     known = session.findings
-    found = next((finding for finding in known if finding.id == finding_id), None)
-    if found is None:
+    finding = next((finding for finding in known if finding.id == finding_id), None)
+    if finding is None:
         ids = [finding.id for finding in known]
         raise UnknownFindingError(
             f"session `{session.id}` has no finding `{finding_id[:40]}`",
@@ -96,28 +96,28 @@ def resolve(
             findings=ids,
         )
     for step_id, gate in gates(workflow).items():
-        if found in round_findings(session, gate.review) and is_undecided(session, step_id, gate):
-            _refuse_to_take_away(session, step_id, gate, found, by)
-    settled = found._replace(resolved_at=at or "resolved", resolution=note) if found.is_open else found
+        if finding in round_findings(session, gate.review) and is_undecided(session, step_id, gate):
+            _refuse_to_take_away(session, step_id, gate, finding, by)
+    settled = finding._replace(resolved_at=at or "resolved", resolution=note) if finding.is_open else finding
     recorded = tuple(settled if finding.id == finding_id else finding for finding in known)
     return session._replace(findings=recorded), settled
 
 
 def _refuse_to_take_away(
-    session: Session, step_id: str, gate: GateConfig, found: RecordedFinding, by: str
+    session: Session, step_id: str, gate: GateConfig, finding: RecordedFinding, by: str
 ) -> None:
     """Refuse to resolve a finding before the gate has decided, except by its reviewer during the review."""
     at_work = session.step == gate.review
-    if at_work and by == found.by:
+    if at_work and by == finding.by:
         return
     raise RoundClosedError(
-        f"finding `{found.id}` was recorded by `{found.by}`, and only its author can withdraw it"
+        f"finding `{finding.id}` was recorded by `{finding.by}`, and only its author can withdraw it"
         if at_work
-        else f"the review of `{step_id}` has ended with finding `{found.id}` recorded",
+        else f"the review of `{step_id}` has ended with finding `{finding.id}` recorded",
         hint=f"continue to gate `{step_id}`; blocking findings are fixed and reviewed again"
         if session.step != step_id
         else "report `done`; blocking findings are fixed and reviewed again",
-        finding=found.id,
+        finding=finding.id,
         step=session.step,
     )
 

@@ -1,13 +1,14 @@
-"""Where an outcome leads, and the statechart that is compiled from that: limits, steps that do not apply, the user's choice.
+"""The transitions of each outcome, with limits, skipped steps and the user's choice, and the statechart compiled from them.
 
-This is the only place that knows. The compiled machine has one transition for each that `transitions` yields, and
-guidance, checks and diagrams ask the functions below.
+No other module decides which transition is taken. The compiled machine has one transition for each that
+`transitions` returns, and guidance, checks and diagrams call the functions below.
 
 In the statechart class of python-statemachine every outcome is an event and every step a state. Names are prefixed, so
 that a step may be called `send`, `class` or `model`: step `survey` is the state ``step_survey`` with the value
-``survey``, outcome `ok` the event ``report_ok``. Ends are the states ``end_completed`` and ``end_failed``. Guards stand
-on two kinds of edges only, and are tried in a fixed order, the last one open to everything: where a step's target may
-not apply (`when`), and where a step has a limit. The class is public. Used by itself it keeps its own `MachineState`::
+``survey``, outcome `ok` the event ``report_ok``. Ends are the states ``end_completed`` and ``end_failed``. Only two
+kinds of transitions have guards: those to a step that may not apply (`when`), and those of a step with a limit. They are
+tried in a fixed order, and the last one has no condition. The class is public and can be used alone, with its own
+`MachineState`::
 
     machine = compile_workflow(workflow)()
     machine.send("report_ok")
@@ -152,7 +153,7 @@ def asks_user(workflow: Workflow, step: StepDef, session: Session, outcome: Outc
 def with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Session:
     """Return *session* with the round that the user allowed at the limit of *step*.
 
-    Other steps may have led here beyond the limit already. The round is added to those.
+    Other steps may have entered it more often than its limit. The round is added to those attempts.
     """
     before = session.granted(step.id)
     grant = before._replace(
@@ -168,7 +169,7 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | Non
 
     `None` is the end of the run.
 
-    The last one always applies. It is missing if the chain of steps that may not apply is a circle, or ends
+    The last step always applies. There is no such step if the chain of steps that may not apply is a circle, or ends
     in a step without a transition to skip it. A step with the same condition as an earlier one of the chain
     is left out: if it applied, the run would have stopped at the earlier one.
     """
@@ -220,7 +221,7 @@ class MachineState:
     """The model of a compiled machine: the state of a session, which guards read.
 
     The engine writes ``step`` once whenever it enters a step, which counts the attempt. A callback for entering
-    would say the same, but takes the engine a tenth of an event.
+    would do the same, but costs a tenth of the time of an event.
     """
 
     workflow: Workflow
@@ -331,8 +332,8 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
         for event, target, guard in _compiled_transitions(workflow, step):
             used.add(target)
             to = ends[target] if target in ends else states[target]
-            made = states[step.id].to(to, cond=guard)
-            events.setdefault(event, TransitionList()).add_transitions(made)
+            compiled = states[step.id].to(to, cond=guard)
+            events.setdefault(event, TransitionList()).add_transitions(compiled)
     description = workflow.description.encode("utf-8", "replace").decode()  # Python refuses a lone surrogate
     body: dict[str, object] = {"__module__": __name__, "__doc__": description, "workflow": workflow}
     body.update({state_name(step_id): state for step_id, state in states.items()})
@@ -355,7 +356,7 @@ def _compiled_transitions(workflow: Workflow, step: StepDef) -> Iterator[tuple[s
 def _guard(workflow: Workflow, step: StepDef, transition: Transition) -> Guard | None:
     """Return the guard of one transition: the limit allows it, and its target applies.
 
-    The steps tried before it did not apply, so their conditions are not asked again.
+    The steps tried before it did not apply, so their conditions are not evaluated again.
     """
     limit = None if transition.at_limit is None else _limit_guard(step, at_limit=transition.at_limit)
     target = workflow.get(transition.to)
