@@ -45,21 +45,23 @@ def with_others(
     from_agents: Sequence[Session],
     *,
     store: str | None,
-    place: str | None,
+    address: str | None,
     now: str,
 ) -> Guidance:
     """Return *guidance* with the dispatches, questions, findings and evidence of the current step."""
     dispatches = session.dispatches
-    questions = [_question(each, session, store) for each in session.questions]
+    questions = [_question(question, session, store) for question in session.questions]
     for agent in from_agents:
-        questions += [_question(each, agent, place) for each in agent.questions if each.is_open]
+        questions += [_question(question, agent, address) for question in agent.questions if question.is_open]
     loop = loop_at(workflow, step, session)
     review = step.id if step.gate is None else step.gate.review
     if loop is not None and loop.mode == FIX:
         review = reviews.gates(workflow)[loop.gate].review
-    found = round_findings(session, review)
+    findings = round_findings(session, review)
     if loop is not None and loop.only_changes and loop.mode == REVERIFY and step.gate is None:
-        found = tuple(each for each in session.findings if each.is_open and each.review == review)
+        findings = tuple(
+            finding for finding in session.findings if finding.is_open and finding.review == review
+        )
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = dispatched_work.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
@@ -68,11 +70,13 @@ def with_others(
         values = names_in(session_context(workflow, session, step))
         evidence = tuple(views(step, session, values, store=store))
     return guidance._replace(
-        dispatches=tuple(_dispatch(each, session, place, now, needed=needed) for each in dispatches),
+        dispatches=tuple(
+            _dispatch(dispatch, session, address, now, needed=needed) for dispatch in dispatches
+        ),
         join=join,
         questions=tuple(questions),
-        findings=found,
-        findings_command=Command("finding list", session.id, store=store) if found else None,
+        findings=findings,
+        findings_command=Command("finding list", session.id, store=store) if findings else None,
         loop=loop,
         evidence=evidence,
     )
@@ -83,7 +87,7 @@ def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | N
     gates = reviews.gates(workflow)
     if step.gate is not None:
         return _at_gate(workflow, step, session)
-    gate = next((name for name, each in gates.items() if each.review == step.id), None)
+    gate = next((name for name, config in gates.items() if config.review == step.id), None)
     if gate is not None:
         view = _view(workflow, workflow.step(gate), session, session.visit, REVERIFY)
         return view._replace(severities=()) if session.visit > 1 else None
@@ -101,7 +105,7 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
         return view
     fixed_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
     view = view._replace(
-        blocking=tuple(each.id for each in judged.blocking),
+        blocking=tuple(finding.id for finding in judged.blocking),
         fixed_in=fixed_in,
         unreviewed=judged.unreviewed,
     )
@@ -111,23 +115,25 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
 
 
 def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
-    """Return the loop as the work sees it: the findings of the round that has failed."""
+    """Return the loop for the step that fixes the findings of the failed round."""
     view = _view(workflow, gate, session, session.visits.get(gate.id, 1), FIX)
     assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
     blocking = [
-        each.id for each in round_findings(session, gate.gate.review) if each.severity in view.severities
+        finding.id
+        for finding in round_findings(session, gate.gate.review)
+        if finding.severity in view.severities
     ]
     since = session.entered.get(gate.gate.review, 0)
     return view._replace(
         blocking=tuple(blocking),
         fixed_in=_name(workflow, session.step, session),
         unreviewed=bool(session.id)  # a preview has nothing on record
-        and not any(each.revision >= since for each in session.findings),
+        and not any(finding.revision >= since for finding in session.findings),
     )
 
 
 def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
-    assert gate.gate is not None  # noqa: S101 - only gates are asked
+    assert gate.gate is not None  # noqa: S101 - the callers pass only gates
     severities = blocking_now(gate.gate, session, gate.id)
     return LoopView(
         gate=gate.id,
@@ -135,7 +141,7 @@ def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode
         round=round_,
         limit=session.allowed(gate.id, gate.bound or 1),
         mode=mode,
-        severities=tuple(each for each in Severity if each in severities),
+        severities=tuple(severity for severity in Severity if severity in severities),
         only_changes=gate.gate.later_rounds == "changes",
     )
 
@@ -150,35 +156,39 @@ def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> 
 
 
 def _dispatch(
-    each: Dispatched, session: Session, place: str | None, now: str, *, needed: bool
+    dispatch: Dispatched, session: Session, address: str | None, now: str, *, needed: bool
 ) -> DispatchView:
-    over = each.status == CLAIMED and dispatched_work.claimable(each, now)
+    over = dispatch.status == CLAIMED and dispatched_work.claimable(dispatch, now)
     return DispatchView(
-        id=each.id,
-        agent=each.agent,
-        workflow=each.workflow,
-        vars=each.vars,
-        model=each.model,
-        status=each.status,
-        holder=each.holder,
-        expires_at=each.expires_at,
-        child=each.child,
-        outcome=each.outcome,
-        command=Command("claim", session.id, each.id, store=place),
-        item=each.item,
-        result=each.result,
-        again=needed and each.ended and not each.succeeded,
-        resume=_resume(each, session, place) if each.status == CLAIMED and (each.child or not over) else None,
-        cancel=None if each.ended else Command("finish", session.id, each.id, cancel=True, store=place),
+        id=dispatch.id,
+        agent=dispatch.agent,
+        workflow=dispatch.workflow,
+        vars=dispatch.vars,
+        model=dispatch.model,
+        status=dispatch.status,
+        holder=dispatch.holder,
+        expires_at=dispatch.expires_at,
+        child=dispatch.child,
+        outcome=dispatch.outcome,
+        command=Command("claim", session.id, dispatch.id, store=address),
+        item=dispatch.item,
+        result=dispatch.result,
+        again=needed and dispatch.ended and not dispatch.succeeded,
+        resume=_resume(dispatch, session, address)
+        if dispatch.status == CLAIMED and (dispatch.child or not over)
+        else None,
+        cancel=None
+        if dispatch.ended
+        else Command("finish", session.id, dispatch.id, cancel=True, store=address),
         lease_over=over,
     )
 
 
-def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
-    """Return the command with which a new agent continues what another had claimed."""
-    if each.child:
-        return Command("resume", each.child, store=place)
-    return Command("claim", session.id, each.id, token=str(each.token), store=place)
+def _resume(dispatch: Dispatched, session: Session, address: str | None) -> Command:
+    """Return the command with which a new agent continues a dispatch that another one had claimed."""
+    if dispatch.child:
+        return Command("resume", dispatch.child, store=address)
+    return Command("claim", session.id, dispatch.id, token=str(dispatch.token), store=address)
 
 
 def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
@@ -186,27 +196,29 @@ def _answer(session: Session, question: AskedQuestion, option: AnswerOption, sto
     if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
         known = session.evidence.get(str(session.step))
         results = known.results if known is not None else ()
-        missing = [each.check for each in results if each.is_demanded and not each.is_satisfied]
+        missing = [result.check for result in results if result.is_demanded and not result.is_satisfied]
         return Command("evidence waive", session.id, *missing, reason="REASON", store=store)
     reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 
 
-def _question(each: AskedQuestion, session: Session, store: str | None) -> QuestionView:
+def _question(question: AskedQuestion, session: Session, store: str | None) -> QuestionView:
     options = [
-        OptionView(option.label, option.description, option.outcome, _answer(session, each, option, store))
-        for option in each.options
+        OptionView(
+            option.label, option.description, option.outcome, _answer(session, question, option, store)
+        )
+        for option in question.options
     ]
     return QuestionView(
-        id=each.id,
-        header=each.header,
-        text=each.text,
+        id=question.id,
+        header=question.header,
+        text=question.text,
         options=tuple(options),
-        multi=each.multi,
-        answer=each.answer,
+        multi=question.multi,
+        answer=question.answer,
         session=session.id,
-        source=each.source,
-        command=Command("answer", session.id, answers={each.id: "OPTION"}, store=store),
-        default=each.default,
-        due=each.due,
+        source=question.source,
+        command=Command("answer", session.id, answers={question.id: "OPTION"}, store=store),
+        default=question.default,
+        due=question.due,
     )

@@ -55,7 +55,11 @@ def views(
 ) -> Iterator[EvidenceView]:
     """Yield the checks of a step."""
     known = session.evidence.get(step.id)
-    waived = {each.check for each in known.confirmations if each.waived} if known else set()
+    waived = (
+        {confirmation.check for confirmation in known.confirmations if confirmation.waived}
+        if known
+        else set()
+    )
     for check in step.checks.values():
         by_agent = bool(check.run) and check.lowest_level.rank <= Level.OBSERVED.rank
         command = None
@@ -64,7 +68,7 @@ def views(
         elif check.run and check.lowest_level is not Level.APPROVED:
             command = Command("evidence run", session.id, check.id, store=store)
         outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
-        needed = {way for way in step.ways if effective_outcome(step, session, way) in outcomes}
+        needed = {outcome for outcome in step.ways if effective_outcome(step, session, outcome) in outcomes}
         yield EvidenceView(
             id=check.id,
             outcomes=outcomes,
@@ -97,11 +101,11 @@ def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
         if rule.outcome not in outcomes:
             earlier += [rule.when] if rule.when is not None else []
             continue
-        others = " or ".join(earlier)
+        unless = " or ".join(earlier)
         if rule.when is None:
-            conditions += [f"not ({others})"] if others else []
+            conditions += [f"not ({unless})"] if unless else []
         else:
-            conditions.append(f"{rule.when}, unless {others}" if others else rule.when)
+            conditions.append(f"{rule.when}, unless {unless}" if unless else rule.when)
     return " or ".join(conditions)
 
 

@@ -211,12 +211,12 @@ def guide(
 ) -> Guidance:
     """Return the guidance for *session*. Commands name *store* if one was given.
 
-    *place* is the store in any case: sub-agents may start in another folder, so the
-    commands that launch them name it. *folder* contains the session's files. *from_agents* are the sessions that do this
-    step's work. *now* says which of them have had their time; without it none has.
+    *place* is the address of the store. The commands that launch sub-agents always name it, because sub-agents may
+    start in another folder. *folder* contains the session's files. *from_agents* are the sessions that do this
+    step's work. A lease that has expired by *now* is over; without *now*, none is.
     """
     step = workflow.get(session.step)
-    moving, session = session, session.shown
+    unmasked, session = session, session.shown
     guidance = Guidance(
         session=session.id,
         skill=session.skill,
@@ -247,7 +247,7 @@ def guide(
         claim=_claim(session),
     )
     if step is None or not session.is_open:
-        return farewell(guidance, workflow, session, store=store, place=place)
+        return farewell(guidance, workflow, session, store=store, address=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
     has_others = session.dispatches or session.questions or from_agents or session.decided or step.work
     if reviewed or has_others or step.evidence:
@@ -255,11 +255,11 @@ def guide(
         from flowrail.machines.guidance.agents import with_others
 
         agents = tuple(agent.shown for agent in from_agents)
-        guidance = with_others(guidance, workflow, step, session, agents, store=store, place=place, now=now)
+        guidance = with_others(guidance, workflow, step, session, agents, store=store, address=place, now=now)
     demanded = any("review" in check.records for check in step.checks.values()) if step.evidence else False
     if step.id in reviews(workflow) or demanded or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
-    return guidance._replace(next=tuple(_ways(workflow, moving, step, store, guidance)))
+    return guidance._replace(next=tuple(_offered_transitions(workflow, unmasked, step, store, guidance)))
 
 
 def _received_work(session: Session, folder: str) -> tuple[str, ...]:
@@ -276,28 +276,30 @@ def _claim(session: Session) -> str:
 
 
 def farewell(
-    guidance: Guidance, workflow: Workflow, session: Session, *, store: str | None, place: str | None
+    guidance: Guidance, workflow: Workflow, session: Session, *, store: str | None, address: str | None
 ) -> Guidance:
     """Return the guidance for a run that has ended: for its user, or the result for the agent that launched it."""
     if session.parent:
-        return guidance._replace(result=handed_back(session, place))
+        return guidance._replace(result=handed_back(session, address))
     then = workflow.then if session.status == "completed" else None
-    address = fill(then, {**session.params, **session.state}) if then else ""
-    if not WORKFLOW_NAME.match(address):  # a fact may say anything, and only names become part of a command
+    following = fill(then, {**session.params, **session.state}) if then else ""
+    if not WORKFLOW_NAME.match(
+        following
+    ):  # a fact may hold any text, and only names become part of a command
         return guidance._replace(actions=_farewell(session))
     continues = ("This workflow is finished. Run the next one to continue.",)
-    return guidance._replace(actions=continues, then_command=Command("start", address, store=store))
+    return guidance._replace(actions=continues, then_command=Command("start", following, store=store))
 
 
-def handed_back(session: Session, place: str | None) -> WorkResult:
+def handed_back(session: Session, address: str | None) -> WorkResult:
     """Return the answer of an agent whose work for another session has ended."""
     parent = session.parent
     assert parent is not None  # noqa: S101 - only a child session hands its work back
     return WorkResult(
         of=f"{session.status}: session {session.id} of {session.skill}, dispatch {parent.dispatch}",
         facts=session.state,
-        whole=Command("status", session.id, json=True, store=place),
-        next=Command("resume", parent.session, store=place),
+        whole=Command("status", session.id, json=True, store=address),
+        next=Command("resume", parent.session, store=address),
     )
 
 
@@ -306,8 +308,8 @@ def _waits_for(guidance: Guidance, decided: Outcome | None) -> tuple[str, ...]:
 
     An outcome other than `ok` can also be reported once so many agents have failed that the step cannot succeed.
     """
-    asked = [question.id for question in guidance.questions if question.answer is None]
-    answers = (f"the user's answer to {listed(asked)}",) if asked else ()
+    unanswered = [question.id for question in guidance.questions if question.answer is None]
+    answers = (f"the user's answer to {listed(unanswered)}",) if unanswered else ()
     join = guidance.join
     if join is None or join.met or not join.open:
         return answers
@@ -359,13 +361,13 @@ def _farewell(session: Session) -> tuple[str, ...]:
     return (ends.get(session.status, f"Session {session.id} is {session.status}."),)
 
 
-def _ways(
+def _offered_transitions(
     workflow: Workflow, session: Session, step: StepDef, store: str | None, guidance: Guidance
 ) -> Iterator[OfferedTransition]:
     """Yield the outcomes that can be reported. A join that can no longer be met does not allow `ok`."""
     at_limit = session.limit_question is not None
     declared = {} if at_limit else fact_args(step, session.params)
-    named, wanted = _parted(declared)
+    named, wanted = _split(declared)
     wants = tuple(
         Want(
             name,
@@ -394,24 +396,24 @@ def _ways(
             yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, command, routes)
 
 
-def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
+def _split(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
     """Split facts into those with a command for each choice, and `wants`."""
     named: dict[str, Arg] = {}
     cases = 1
     for name, arg in declared.items():
         choices = len(arg.choices or ())
-        if arg.required and choices <= MOST_CHOICES and cases * choices <= MOST_CASES and _sayable(arg):
+        if arg.required and choices <= MOST_CHOICES and cases * choices <= MOST_CASES and _fits_command(arg):
             named[name] = arg
             cases *= choices
     return named, {name: arg for name, arg in declared.items() if name not in named}
 
 
-def _sayable(arg: Arg) -> bool:
+def _fits_command(arg: Arg) -> bool:
     """Return whether a fact has choices that fit into a command."""
     try:
-        said = {choice: value_text(choice) for choice in arg.choices or ()}
-        return bool(said) and all(
-            is_shown(text) and arg.read(text) == choice for choice, text in said.items()
+        texts = {choice: value_text(choice) for choice in arg.choices or ()}
+        return bool(texts) and all(
+            is_shown(text) and arg.read(text) == choice for choice, text in texts.items()
         )
     except (TypeError, ValueError):
         return False
@@ -422,7 +424,7 @@ class _UndecidedError(Exception):
 
 
 class _Forecast:
-    """Where a report with some *facts* leads, as far as that does not depend on the *wanted* ones."""
+    """The transition of a report with some *facts*, unless it depends on the *wanted* ones."""
 
     def __init__(
         self,
@@ -446,8 +448,8 @@ class _Forecast:
         if step.gate is not None or step.questions:
             return _on_record(step, self.session)
         if callable(step.handler):
-            (*others, last) = step.ways
-            return None if others else last
+            (*alternatives, last) = step.ways
+            return None if alternatives else last
         values = names_in(session_context(self.workflow, self.session, step, self.facts))
         for rule in step.rules:
             if rule.when is not None and self._is_open(parse(rule.when)):
@@ -472,11 +474,13 @@ class _Forecast:
         return transition.to, transition.to is None, transition.capped
 
     def routes(self) -> tuple[Route, ...]:
-        """Return where the step's rules, or the user's answers, lead; nothing if one of them cannot be foreseen."""
+        """Return the transitions of the step's rules or of the user's answers; none if one of them cannot be foreseen."""
         step = self.step
         conditions: list[tuple[str, Outcome]] = []
         if step.questions:
-            answers = ((engine_questions.choices_for(step.questions, {way}), way) for way in step.ways)
+            answers = (
+                (engine_questions.choices_for(step.questions, {outcome}), outcome) for outcome in step.ways
+            )
             conditions = [(condition, outcome) for condition, outcome in answers if condition]
         elif not callable(step.handler):
             conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
@@ -506,6 +510,6 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
     return Outcome(engine_questions.decided_by_answers(session.questions))
 
 
-def wants_of(ways: Sequence[OfferedTransition]) -> tuple[Want, ...]:
+def wants_of(transitions: Sequence[OfferedTransition]) -> tuple[Want, ...]:
     """Return the wants of all transitions, each once."""
-    return tuple({want.name: want for way in ways for want in way.wants}.values())
+    return tuple({want.name: want for transition in transitions for want in transition.wants}.values())

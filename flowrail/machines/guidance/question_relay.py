@@ -1,7 +1,7 @@
 """The block of XML in which an agent returns its questions.
 
-An agent that was launched by another one cannot ask the user itself. It returns one block of XML,
-and nothing else, so that nobody has to guess from prose whether it asks.
+An agent that was launched by another one cannot ask the user itself. It returns one block of XML
+and nothing else, so that the launching agent recognises the questions reliably.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _NO_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 def _escaped(text: str) -> str:
     """Return *text* for content or an attribute. Unlike with `escape`, hidden characters can be read back."""
 
-    def put(found: re.Match[str]) -> str:
-        sign = found.group()
+    def put(match: re.Match[str]) -> str:
+        sign = match.group()
         if re.match(_NO_XML, sign):
             return f"⟨U+{ord(sign):04X}⟩"
         return _NAMED.get(sign) or f"&#x{ord(sign):X};"

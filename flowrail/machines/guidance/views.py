@@ -90,7 +90,7 @@ class LoopView(NamedTuple):
     unreviewed: bool = False
     """Whether the review of the round failed without recording a finding."""
     only_changes: bool = False
-    """Whether rounds after the first review only what changed."""
+    """Whether rounds after the first one review only the changes."""
 
 
 class DoneStep(NamedTuple):
@@ -127,7 +127,7 @@ class Briefing(NamedTuple):
 
 
 class SentWork(NamedTuple):
-    """A handoff that a session has sent: the skill, whether that has received it, and the command that does."""
+    """A handoff that a session has sent: the target skill, whether it was received, and the command that receives it."""
 
     target: str
     received: bool
@@ -148,9 +148,9 @@ class Assignment(NamedTuple):
     answered: tuple[tuple[str, str], ...] = ()
     resources: Mapping[str, str] = Frozen()
     finding: Command | None = None
-    """For a reviewer: the command that puts a finding on record, but for what was found."""
+    """For a reviewer: the command that records a finding, without the finding."""
     given: Mapping[str, Any] = Frozen()
-    """Variables, and the item, of which the prompt says nothing."""
+    """The variables and the item that the prompt does not mention."""
     evidence: tuple[str, ...] = ()
     """What is checked before the work counts as done."""
 
