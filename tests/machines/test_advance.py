@@ -61,8 +61,8 @@ def test_a_session_goes_where_the_table_says(
     assert moved(session) == standing
 
     for _ in range(STEPS):
-        here = definition.get(session.step)
-        report = Report(data.draw(WORDS), data.draw(facts_of(here)) if here else {})
+        step_def = definition.get(session.step)
+        report = Report(data.draw(WORDS), data.draw(facts_of(step_def)) if step_def else {})
         before = repr(session)
         after = table.after(standing, report)
         if isinstance(after, Refused):
@@ -106,8 +106,8 @@ def test_a_machine_used_by_itself_goes_where_the_table_says(
     for _ in range(STEPS):
         if standing.step is None:
             break
-        here = definition.step(standing.step)
-        report = Report("done" if here.decides else data.draw(WORDS), data.draw(facts_of(here)))
+        step_def = definition.step(standing.step)
+        report = Report("done" if step_def.decides else data.draw(WORDS), data.draw(facts_of(step_def)))
         after = table.after(standing, report)
         if isinstance(after, Refused) or after.status == "waiting":
             if report.outcome != "done":

@@ -1,4 +1,4 @@
-"""Work is handed out one piece an item, held by one agent at a time, and waited for until enough is back."""
+"""A step creates one dispatch for each item; one agent holds it at a time, and the step waits until enough have ended."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_an_outcome_says_which_agents_it_waits_for(
     flow = fan(join=join)
     session = start(flow)._replace(dispatches=tuple(dispatched(statuses)))
 
-    waits = {way.outcome: way.waits_for for way in guide(flow, session).next}
+    waits = {transition.outcome: transition.waits_for for transition in guide(flow, session).next}
     assert waits == ({"ok": (ok,)} if ok else {}) | {"fail": (fail,)}
 
 

@@ -1,4 +1,4 @@
-"""The compiled class decides whether a step accepts an outcome; no table beside it does."""
+"""Only the compiled class decides whether a step accepts an outcome."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
 
     def without_fail(workflow: object) -> type[WorkflowMachine]:
         machine = build(workflow)  # type: ignore[arg-type]
-        found = machine.states_map["first"].transitions.transitions
-        found[:] = [each for each in found if "report_fail" not in map(str, each.events)]
+        compiled = machine.states_map["first"].transitions.transitions
+        compiled[:] = [
+            transition for transition in compiled if "report_fail" not in map(str, transition.events)
+        ]
         return machine
 
     monkeypatch.setattr(transitions, "_build", without_fail)
@@ -33,7 +35,7 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
 
     status, error = refused("step", "two", "fail")
 
-    assert [way["outcome"] for way in begun["next"]] == ["ok"]
+    assert [transition["outcome"] for transition in begun["next"]] == ["ok"]
     assert (status, error["code"]) == (4, "OUTCOME_NOT_OPEN")
 
 

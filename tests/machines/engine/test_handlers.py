@@ -1,4 +1,4 @@
-"""Handlers, facts and parameters: one test for each rule of who sees which value, and who may change it."""
+"""Handlers, facts and parameters: one test for each rule about reading and changing values."""
 
 from __future__ import annotations
 

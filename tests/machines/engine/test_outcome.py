@@ -31,17 +31,17 @@ def context(step_def: StepDef | None = None, **state: Any) -> StepContext:
 
 
 def decided(handler: Callable[..., Any], **state: Any) -> Decision:
-    here = step(handler=handler)
-    return decide(here, context(here, **state), call_plainly)
+    step_def = step(handler=handler)
+    return decide(step_def, context(step_def, **state), call_plainly)
 
 
 # --- what is known
 
 
 def test_the_first_rule_that_holds_decides() -> None:
-    here = step(rules=[("fail", "size > 3"), ("iterate", "size > 1"), ("ok", None)])
+    step_def = step(rules=[("fail", "size > 3"), ("iterate", "size > 1"), ("ok", None)])
 
-    assert [by_rules(here, {"size": size}) for size in (5, 2, 0)] == ["fail", "iterate", "ok"]
+    assert [by_rules(step_def, {"size": size}) for size in (5, 2, 0)] == ["fail", "iterate", "ok"]
     with pytest.raises(HandlerError, match="no rule of step `only` applies"):
         by_rules(step(rules=[("ok", "false")]), {})
 
@@ -107,18 +107,18 @@ class NoError(BaseException):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (MuteError(), "MuteError: (its message cannot be shown)"),
         (NoError("x"), "NoError: x"),
         (SystemExit(3), "SystemExit: 3"),
     ],
 )
-def test_whatever_a_function_raises_is_told(error: BaseException, told: str) -> None:
+def test_whatever_a_function_raises_is_told(error: BaseException, message: str) -> None:
     def handler(_: StepContext) -> None:
         raise error
 
-    with pytest.raises(HandlerError, match=re.escape(told)):
+    with pytest.raises(HandlerError, match=re.escape(message)):
         call_plainly(handler, context(), {})
 
 

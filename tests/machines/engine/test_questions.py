@@ -112,7 +112,7 @@ def test_a_step_without_questions_that_is_asked_by_an_agent_keeps_its_ways_on() 
         report(flow, put, "ok")
     done = answered(put, "go=B")
 
-    assert [way.outcome for way in guide(flow, done).next] == ["ok", "skip"]
+    assert [transition.outcome for transition in guide(flow, done).next] == ["ok", "skip"]
     assert report(flow, done, "ok").step == "last"
     assert report(flow, done, "ok").questions == ()
 

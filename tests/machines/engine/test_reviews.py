@@ -1,4 +1,4 @@
-"""A gate decides from the findings of its own round, by the severity table, and takes nobody's word."""
+"""A gate decides from the findings of its own round, by the severity table, and not from what an agent reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTLED = {
     "1-2 / 3 / 4+": [ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST, LEAST],
     "none / 1-4 / 5+": [MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
 }
-"""What blocks in rounds 1 to 7, as it was settled."""
+"""The severities that block in rounds 1 to 7."""
 
 
 def at_gate(round_: int, *severities: str, policy: str | None = None) -> Session:
@@ -73,10 +73,10 @@ def test_a_gate_without_an_ended_review_is_refused() -> None:
         with pytest.raises(ReviewPendingError) as caught:
             report(flow, session, outcome)
         assert caught.value.exit_status == 4
-    told = guide(flow, session)
-    assert [(way.to, way.ends) for way in told.next] == [(None, False)]
-    assert told.loop is not None
-    assert told.loop.mode == "review"
+    guidance = guide(flow, session)
+    assert [(transition.to, transition.ends) for transition in guidance.next] == [(None, False)]
+    assert guidance.loop is not None
+    assert guidance.loop.mode == "review"
 
 
 def test_each_gate_looks_at_its_own_review() -> None:
@@ -92,7 +92,7 @@ def test_each_gate_looks_at_its_own_review() -> None:
     session = report(flow, session, "ok", "done", "ok")
 
     assert report(flow, session, "done").status == "completed"
-    assert [each.review for each in session.findings] == ["review-a"]
+    assert [finding.review for finding in session.findings] == ["review-a"]
 
 
 # --- the record
@@ -127,7 +127,7 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
     assert (again, same) == (session, settled)
     judged = verdict(flow.step("gate"), report(flow, session, "ok"))
-    assert [each.id for each in judged.blocking] == ["F2"]
+    assert [finding.id for finding in judged.blocking] == ["F2"]
 
 
 def test_at_the_gate_nobody_takes_a_finding_away() -> None:
@@ -179,16 +179,16 @@ def test_a_loop_goes_as_it_was_settled(
         if number < limit + extra:
             assert (session.step, session.visits["work"]) == ("work", number + 1)
         else:
-            open_ways = {
+            open_outcomes = {
                 *({"another-round"} if another < 2 and not must_only else ()),
                 *({"must-only"} if not must_only else ()),
                 "accept-the-risk",
                 "stop",
             }
-            told = guide(flow, session)
+            guidance = guide(flow, session)
             assert (session.step, session.status) == ("gate", "waiting")
-            assert {option.outcome for option in told.questions[0].options} == open_ways
-            choice = next((each for each in pending if each in open_ways), "stop")
+            assert {option.outcome for option in guidance.questions[0].options} == open_outcomes
+            choice = next((answer for answer in pending if answer in open_outcomes), "stop")
             session = report(flow, answered(session, f"limit={choice}"), "done")
             if choice in {"stop", "accept-the-risk"}:
                 end = ("failed", None) if choice == "stop" else ("active", "last")

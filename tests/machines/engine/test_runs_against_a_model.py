@@ -45,9 +45,9 @@ def test_a_run_leads_where_the_model_says(data: st.DataObject) -> None:
             found_now = data.draw(SEVERITIES)
             severities[reading.here.id] = found_now
             session = found(made, session, *found_now)
-            ways = {str(each) for each in reading.here.next}
-            only(made, session, ways)
-            outcome = data.draw(st.sampled_from(sorted(ways)))
+            outcomes = {str(outcome) for outcome in reading.here.next}
+            only(made, session, outcomes)
+            outcome = data.draw(st.sampled_from(sorted(outcomes)))
             session = report(made, session, outcome)
             reading.go(outcome)
 
@@ -65,8 +65,8 @@ def agree(made: Workflow, session: Session, reading: Reading) -> None:
 
 def only(made: Workflow, session: Session, allowed: set[str]) -> None:
     """Check that *allowed* outcomes are offered, and all others are refused."""
-    told = guide(made, session)
-    assert {way.outcome for way in told.next if not way.waits_for} == allowed
+    guidance = guide(made, session)
+    assert {transition.outcome for transition in guidance.next if not transition.waits_for} == allowed
     for outcome in EVERY:
         if outcome not in allowed:
             with pytest.raises(FlowError):
@@ -88,12 +88,12 @@ def fan(made: Workflow, session: Session, reading: Reading, data: st.DataObject)
 
 def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
     answers: dict[str, list[str]] = {}
-    for each in reading.here.questions:
+    for question in reading.here.questions:
         only(made, session, set())
-        most = 2 if each.multi_select else 1
+        most = 2 if question.multi_select else 1
         words = st.sampled_from(["A", "B", "other:mine"])
-        answers[each.id] = data.draw(st.lists(words, min_size=1, max_size=most, unique=True))
-        session = answered(session, *(f"{each.id}={word}" for word in answers[each.id]))
+        answers[question.id] = data.draw(st.lists(words, min_size=1, max_size=most, unique=True))
+        session = answered(session, *(f"{question.id}={word}" for word in answers[question.id]))
     only(made, session, {"done"})
     session = report(made, session, "done")
     reading.go(reading.said(answers))

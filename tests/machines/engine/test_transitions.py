@@ -1,4 +1,4 @@
-"""The one function that knows where an outcome leads, and the compiled machine, agree."""
+"""The function that returns the transitions of an outcome agrees with the compiled machine."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def test_steps_with_the_same_condition_are_one_landing() -> None:
     steps = [step(name, when="a == 1", next={"ok": after}) for name, after in pairwise(ids)]
     flow = unchecked(*steps, step(ids[-1], next={"ok": None}))
 
-    found = list(landings(flow, "s0"))
+    targets = list(landings(flow, "s0"))
 
-    assert [step_id for step_id, _ in found] == ["s0", "s49"]
-    assert found[-1][1] == tuple(ids[:-1])
+    assert [step_id for step_id, _ in targets] == ["s0", "s49"]
+    assert targets[-1][1] == tuple(ids[:-1])
 
 
 @given(CONDITIONS, st.integers(0, 1), st.integers(0, 1), st.sets(st.integers(0, 6)))
@@ -68,10 +68,10 @@ def test_the_landing_is_the_step_that_a_run_would_reach_by_skipping(
         values = {"a": a, "b": b, "visit": 2 if ids.index(target.id) in again else 1, "limit": 1}
         return target.when is None or parse(str(target.when)).holds(values)
 
-    found = find_transition(flow, flow.step("first"), Session("s", "w", "first"), Outcome.OK, applies)
+    transition = find_transition(flow, flow.step("first"), Session("s", "w", "first"), Outcome.OK, applies)
 
-    assert found.to == next(name for name in ids if applies(flow.step(name)))
-    assert found.skipped == tuple(ids[: ids.index(found.to)])
+    assert transition.to == next(name for name in ids if applies(flow.step(name)))
+    assert transition.skipped == tuple(ids[: ids.index(transition.to)])
 
 
 def test_a_round_that_the_user_granted_counts_for_iterate_too() -> None:

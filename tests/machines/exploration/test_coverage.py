@@ -1,4 +1,4 @@
-"""Which ways were taken: by walks, and by sessions as they are kept."""
+"""The transitions that walks and stored sessions have taken."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOW = ("done", "-s", "sure=low", "-s", 'where=["src"]')
 
 
 def walk(skill: str, *reports: tuple[str, ...]) -> str:
-    """Begin a session, report each of *reports* in turn, and return its id."""
+    """Start a session, report each of *reports* in turn, and return its id."""
     session = str(told("start", skill)["session"])
     for words in reports:
         told("step", skill, *words, "--session", session)
@@ -38,7 +38,9 @@ def lived(skill: str, *more: str) -> Any:
 
 
 def counts(data: Any) -> dict[str, int]:
-    return {f"{way['step']} {way['outcome']}": way["count"] for way in data["ways"]}
+    return {
+        f"{transition['step']} {transition['outcome']}": transition["count"] for transition in data["ways"]
+    }
 
 
 def test_the_walks_of_a_test_take_every_way() -> None:
@@ -49,7 +51,7 @@ def test_the_walks_of_a_test_take_every_way() -> None:
     assert data["of"] == "walks"
     assert data["taken"] == data["total"] == 4
     assert data["missing"] == []
-    assert all(way["count"] for way in data["ways"])
+    assert all(transition["count"] for transition in data["ways"])
     assert data["ways"][0].keys() == {"step", "outcome", "to", "count"}
 
 
@@ -66,8 +68,8 @@ def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
     assert (data["sessions"], data["statuses"]) == (3, {"completed": 1, "active": 1, "abandoned": 1})
     assert data["stops"] == [{"step": "look", "count": 1}, {"step": "tell", "count": 1}]
     assert data["missing"] == [{"step": "tell", "outcome": "fail"}]
-    assert [each["step"] for each in data["dwell"]] == ["look", "tell"]
-    assert all(each["seconds"] >= 0 for each in data["dwell"])
+    assert [entry["step"] for entry in data["dwell"]] == ["look", "tell"]
+    assert all(entry["seconds"] >= 0 for entry in data["dwell"])
     assert (data["elsewhere"], data["unread"]) == (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""Domains of every step and their combinations, as the documents ask for them."""
+"""The domains of every step, and their combinations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_inputs_are_every_combination_in_the_order_of_the_steps() -> None:
 
     inputs = list(generate_inputs(made))
 
-    assert [(each["step"], each.get("iteration"), each["mode"]) for each in inputs] == [
+    assert [(values["step"], values.get("iteration"), values["mode"]) for values in inputs] == [
         (1, 1, "quick"),
         (1, 1, "full"),
         (1, 2, "quick"),
@@ -69,7 +69,7 @@ def test_a_step_is_left_out_where_its_condition_does_not_hold() -> None:
         params={"mode": MODES},
     )
 
-    deep = [each for each in generate_inputs(made) if each["step"] == 2]
+    deep = [values for values in generate_inputs(made) if values["step"] == 2]
 
     assert deep == [{"step": 2, "total_steps": 2, "mode": "full", "sure": "high"}]
 
@@ -78,7 +78,7 @@ def test_a_condition_that_is_a_function_leaves_a_step_out() -> None:
     deep = step("deep", when=lambda ctx: ctx.workflow_params["mode"] == "full")
     made = workflow(step("first", next={"ok": "deep"}), deep, params={"mode": MODES})
 
-    assert [each["mode"] for each in generate_inputs(made) if each["step"] == 2] == ["full"]
+    assert [values["mode"] for values in generate_inputs(made) if values["step"] == 2] == ["full"]
 
 
 def test_facts_that_a_handler_reads_undeclared_are_varied() -> None:
@@ -90,7 +90,7 @@ def test_facts_that_a_handler_reads_undeclared_are_varied() -> None:
 
     cases = list(generate_inputs(made))
 
-    assert {(each["iteration"], each["sure"]) for each in cases} == {
+    assert {(values["iteration"], values["sure"]) for values in cases} == {
         (1, "high"),
         (1, "low"),
         (2, "high"),
@@ -117,7 +117,7 @@ def test_no_two_inputs_have_the_same_id() -> None:
     made = workflow(step(reports={"size": Arg(choices=(1, 2)), "word": Arg(choices=values)}))
     cases = list(generate_inputs(made))
 
-    assert len({input_id(made, each) for each in cases}) == len(cases) == 12
+    assert len({input_id(made, values) for values in cases}) == len(cases) == 12
     assert input_id(made, cases[2]) == "dull-only-size=1-word=a"
 
 
@@ -125,4 +125,4 @@ def test_no_two_inputs_have_the_same_id() -> None:
 def test_a_condition_that_cannot_be_evaluated_leaves_nothing_out(when: Any) -> None:
     made = unchecked(step("first", next={"ok": "deep"}), step("deep", when=when), params={"mode": MODES})
 
-    assert len([each for each in generate_inputs(made) if each["step"] == 2]) == 2
+    assert len([values for values in generate_inputs(made) if values["step"] == 2]) == 2

@@ -1,4 +1,4 @@
-"""Walks take every way that can be taken, every pair of them, and go round every loop."""
+"""Walks take every possible transition, every pair of transitions, and repeat every loop."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_every_way_and_every_pair_is_taken_shortest_first() -> None:
         step("c", next={"ok": None, "iterate": "c"}, limit=3),
     )
 
-    found = plan(made)
+    planned = plan(made)
 
-    taken = {transition for walk in found.walks for transition in walk.transitions}
-    pairs = {pair for walk in found.walks for pair in pairwise(walk.transitions)}
-    assert taken == {(each.source, str(each.outcome)) for each in edges(made)}
+    taken = {transition for walk in planned.walks for transition in walk.transitions}
+    pairs = {pair for walk in planned.walks for pair in pairwise(walk.transitions)}
+    assert taken == {(edge.source, str(edge.outcome)) for edge in edges(made)}
     assert pairs >= {
         (("a", "ok"), ("b", "fail")),
         (("a", "skip"), ("c", "iterate")),
@@ -62,27 +62,27 @@ def test_every_way_and_every_pair_is_taken_shortest_first() -> None:
         (("c", "iterate"), ("c", "iterate")),
         (("c", "iterate"), ("c", "ok")),
     }
-    lengths = [len(walk.acts) for walk in found.walks]
+    lengths = [len(walk.acts) for walk in planned.walks]
     assert lengths == sorted(lengths)
 
 
 def test_a_loop_without_a_limit_is_gone_round_a_few_times_and_left() -> None:
     made = workflow(step("a", next={"ok": None, "iterate": "a", "fail": "a"}))
 
-    found = plan(made)
+    planned = plan(made)
 
-    assert 2 <= max(walk.transitions.count(("a", "iterate")) for walk in found.walks) <= 6
-    assert not any(walk.loose for walk in found.walks)
+    assert 2 <= max(walk.transitions.count(("a", "iterate")) for walk in planned.walks) <= 6
+    assert not any(walk.loose for walk in planned.walks)
 
 
 def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() -> None:
-    found = plan(REVIEWED)
+    planned = plan(REVIEWED)
 
-    answers = {answer for walk in found.walks for act in walk.acts for answer in act.answers}
-    assert found.missing == ()
+    answers = {answer for walk in planned.walks for act in walk.acts for answer in act.answers}
+    assert planned.missing == ()
     assert {label for _, (label,) in answers} == {"Another round", "MUST only", "Accept the risk", "Stop"}
-    assert any(("gate", "stop") in walk.transitions for walk in found.walks)
-    stopped = next(walk for walk in found.walks if ("gate", "stop") in walk.transitions)
+    assert any(("gate", "stop") in walk.transitions for walk in planned.walks)
+    stopped = next(walk for walk in planned.walks if ("gate", "stop") in walk.transitions)
     assert follow(REVIEWED, stopped)[-1].status == "failed"
 
 
@@ -91,9 +91,9 @@ def test_questions_get_every_answer() -> None:
         "ask", questions=[replace(ASK, other="fail")], next={"ok": None, "fail": None, "iterate": "ask"}
     )
 
-    found = plan(workflow(asks))
+    planned = plan(workflow(asks))
 
-    answered = {label for walk in found.walks for act in walk.acts for _, (label,) in act.answers}
+    answered = {label for walk in planned.walks for act in walk.acts for _, (label,) in act.answers}
     assert answered == {"Yes", "No", "Again", "other:something else"}
 
 
@@ -109,10 +109,10 @@ def test_agents_come_back_well_and_badly(join: str, endings: set[tuple[str, ...]
     work = Dispatch("explore", None, ("a", "b", "c"), {}, join, None, ("Look at $item.",))
     made = workflow(step("look", dispatch=work, next={"ok": None, "fail": None}))
 
-    found = plan(made)
+    planned = plan(made)
 
-    assert {act.agents for walk in found.walks for act in walk.acts} == endings
-    assert found.missing == ()
+    assert {act.agents for walk in planned.walks for act in walk.acts} == endings
+    assert planned.missing == ()
 
 
 def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
@@ -171,20 +171,20 @@ def test_the_path_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> N
 @given(workflows())
 @settings(max_examples=5)
 def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
-    found = plan(made)
+    planned = plan(made)
 
-    for walk in found.walks:
+    for walk in planned.walks:
         if walk.error is None and not walk.loose:
             assert not follow(made, walk)[-1].is_open
-    assert {transition for walk in found.walks for transition in walk.transitions} >= set(
-        found.transitions
-    ) - set(found.missing)
+    assert {transition for walk in planned.walks for transition in walk.transitions} >= set(
+        planned.transitions
+    ) - set(planned.missing)
 
 
 def tangle(count: int) -> Workflow:
-    """Return a workflow of which each step may go on, go round, or go back to the first."""
-    ways = ({"ok": f"s{n + 1}", "iterate": f"s{n}", "fail": "s0"} for n in range(count - 1))
-    steps = [step(f"s{n}", next=each, limit=3) for n, each in enumerate(ways)]
+    """Return a workflow in which each step can continue, repeat, or go back to the first."""
+    targets = ({"ok": f"s{n + 1}", "iterate": f"s{n}", "fail": "s0"} for n in range(count - 1))
+    steps = [step(f"s{n}", next=following, limit=3) for n, following in enumerate(targets)]
     return workflow(*steps, step(f"s{count - 1}"))
 
 

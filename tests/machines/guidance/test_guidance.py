@@ -1,4 +1,4 @@
-"""Guidance: the text of a step, its transitions and their targets, and nothing that turns out to be wrong."""
+"""Guidance: the text of a step, its transitions, and targets that are always correct."""
 
 from __future__ import annotations
 
@@ -25,20 +25,24 @@ from flowrail.text.safe_text import visible
 STEPS = 6
 
 
-def ways(definition: Workflow, session: Session | None = None) -> dict[tuple[str, ...], OfferedTransition]:
+def by_report(
+    definition: Workflow, session: Session | None = None
+) -> dict[tuple[str, ...], OfferedTransition]:
     """Return the transitions by the outcome that is reported."""
-    told = guide(definition, session or start(definition))
-    return {(way.outcome, *map(str, way.facts.values())): way for way in told.next}
+    guidance = guide(definition, session or start(definition))
+    return {
+        (transition.outcome, *map(str, transition.facts.values())): transition for transition in guidance.next
+    }
 
 
-def wanted(way: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
-    """Return values for what a way still wants."""
-    must = {want.name: FACTS[want.name][1] for want in way.wants if want.required}
-    may = {want.name: FACTS[want.name][1] for want in way.wants if not want.required}
+def wanted(transition: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
+    """Return values for the facts that a transition still wants."""
+    must = {want.name: FACTS[want.name][1] for want in transition.wants if want.required}
+    may = {want.name: FACTS[want.name][1] for want in transition.wants if not want.required}
     return st.fixed_dictionaries(must, optional=may)
 
 
-# --- what is told holds
+# --- guidance is true
 
 
 @given(workflows(), MODE, st.data())
@@ -47,20 +51,20 @@ def test_every_way_offered_is_open_and_leads_where_it_says(
 ) -> None:
     session = start(definition, params)
     for _ in range(STEPS):
-        told = guide(definition, session)
-        if not told.next:
+        guidance = guide(definition, session)
+        if not guidance.next:
             break
         reached: list[Session] = []
-        for way in told.next:
-            report = Report(way.outcome, {**way.facts, **data.draw(wanted(way))})
+        for transition in guidance.next:
+            report = Report(transition.outcome, {**transition.facts, **data.draw(wanted(transition))})
             after = advance(definition, session, report)
             if after.status == "waiting":  # the limit asks the user
-                assert (way.to, way.ends) == (None, False)
+                assert (transition.to, transition.ends) == (None, False)
                 continue
             assert after.last is not None
-            if way.to is not None or way.ends:
-                assert (way.to, way.ends) == (after.step, not after.is_open)
-                assert way.capped == after.last.capped
+            if transition.to is not None or transition.ends:
+                assert (transition.to, transition.ends) == (after.step, not after.is_open)
+                assert transition.capped == after.last.capped
             reached.append(after)
         if not reached:
             break
@@ -85,8 +89,8 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
     definition = workflow(step("a", next={"ok": "b"}, reports={"fact": fact}), step("b"))
     session = start(definition, session_id="dull-abc234")
 
-    for way in guide(definition, session, store="/a b/$x").next:
-        line = str(way.command)
+    for transition in guide(definition, session, store="/a b/$x").next:
+        line = str(transition.command)
         assert line.startswith("flow step dull ok ")
         assert len(line.splitlines()) == 1
         assert visible(line) == line
@@ -96,9 +100,9 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
         ]
         assert words[-6:] == ["--session", "dull-abc234", "--expect", "0", "--store", "/a b/$x"]
         facts = read_values(named_values(given_facts, "-s"), fact_args(definition.step("a")))
-        assert facts == way.facts
-        if not way.wants:
-            assert advance(definition, session, Report(way.outcome, facts)).step == "b"
+        assert facts == transition.facts
+        if not transition.wants:
+            assert advance(definition, session, Report(transition.outcome, facts)).step == "b"
 
 
 # --- ways on
@@ -116,14 +120,14 @@ def test_a_required_fact_with_choices_gives_one_way_per_value() -> None:
         step("write"),
     )
 
-    told = ways(definition)
+    transitions = by_report(definition)
 
-    assert [(key, way.to) for key, way in told.items()] == [
+    assert [(key, transition.to) for key, transition in transitions.items()] == [
         (("done", "low"), "look"),
         (("done", "high"), "write"),
     ]
     assert (
-        str(told["done", "high"].command)
+        str(transitions["done", "high"].command)
         == "flow step dull done -s confidence=high --session dull --expect 0"
     )
 
@@ -139,16 +143,16 @@ def test_other_facts_are_wanted_with_their_kind_an_example_and_their_choices() -
     }
     definition = workflow(step(reports=reports))
 
-    told = guide(definition, start(definition))
+    guidance = guide(definition, start(definition))
 
-    assert [way.facts for way in told.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
-    assert [tuple(want) for want in told.next[0].wants] == [
+    assert [transition.facts for transition in guidance.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
+    assert [tuple(want) for want in guidance.next[0].wants] == [
         ("many", "string", "a", True, "", kinds),
         ("topic", "string", "slow login", True, "What it is about", ()),
         ("areas", "list", ["x"], False, "", ()),
         ("size", "integer", 2, False, "", ()),
     ]
-    assert wants_of(told.next) == told.next[0].wants
+    assert wants_of(guidance.next) == guidance.next[0].wants
 
 
 def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> None:
@@ -158,10 +162,10 @@ def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> N
         step("c", next={"ok": None}),
     )
 
-    told = ways(definition)
+    transitions = by_report(definition)
 
-    assert (told["ok",].to, told["ok",].ends) == (None, False)
-    assert told["skip",].to == "c"
+    assert (transitions["ok",].to, transitions["ok",].ends) == (None, False)
+    assert transitions["skip",].to == "c"
 
 
 def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
@@ -175,30 +179,31 @@ def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
         )
     )
 
-    told = ways(definition)
+    transitions = by_report(definition)
 
-    assert [(key, way.to, way.ends) for key, way in told.items()] == [
+    assert [(key, transition.to, transition.ends) for key, transition in transitions.items()] == [
         (("done", "good"), None, True),
         (("done", "bad"), None, False),
     ]
     asked = advance(definition, start(definition), Report("done", {"verdict": "bad"}))
     assert asked.status == "waiting"
     assert [
-        (way.outcome, way.to, way.ends, bool(way.waits_for)) for way in guide(definition, asked).next
+        (transition.outcome, transition.to, transition.ends, bool(transition.waits_for))
+        for transition in guide(definition, asked).next
     ] == [("done", None, False, True)]
 
 
 def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
     definition = workflow(step(next={"ok": None, "fail": None}))
 
-    told = {
+    ended = {
         outcome: guide(definition, advance(definition, start(definition), Report(outcome)))
         for outcome in ("ok", "fail")
     }
 
-    assert told["ok"].actions == ("Finished. Give the user the result, if they do not have it yet.",)
-    assert told["fail"].actions == ("The workflow has failed. Tell the user what failed.",)
-    assert all(each.next == () and each.step is None for each in told.values())
+    assert ended["ok"].actions == ("Finished. Give the user the result, if they do not have it yet.",)
+    assert ended["fail"].actions == ("The workflow has failed. Tell the user what failed.",)
+    assert all(guidance.next == () and guidance.step is None for guidance in ended.values())
 
 
 # --- the step as it reads

@@ -1,4 +1,4 @@
-"""Questions: read strictly, written so that they come back, told to agents in words that parse."""
+"""Questions are parsed strictly, can be read back after they are written, and are explained with a valid example."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ BLOCK = """\
 
 
 def question(**parts: Any) -> Question:
-    """Return a dull question but for *parts*."""
+    """Return a simple question with *parts* replaced."""
     return Question(**{"id": "go", "header": "Approve", "text": "Go on?", "options": (YES, NO), **parts})
 
 
 def refused(text: str) -> list[str]:
-    """Return every problem that is named."""
+    """Return all reported problems."""
     with pytest.raises(QuestionsError) as caught:
         parse_questions(text, source="ask.xml")
     problems = caught.value.details["problems"]
@@ -44,7 +44,7 @@ def refused(text: str) -> list[str]:
 
 
 def wrong(*questions: Question) -> list[str]:
-    """Return what is wrong with *questions*, each path as one text."""
+    """Return the problems of *questions*, each path as one text."""
     return [f"{'.'.join(map(str, path))} {message}" for path, message in problems_in(questions)]
 
 
@@ -86,7 +86,10 @@ def _questions(draw: st.DrawFn) -> Question:
 
 
 ASKED = st.lists(
-    _questions(), min_size=1, max_size=3, unique_by=(lambda each: each.id, lambda each: each.text)
+    _questions(),
+    min_size=1,
+    max_size=3,
+    unique_by=(lambda question: question.id, lambda question: question.text),
 ).map(tuple)
 
 
@@ -108,17 +111,17 @@ def test_json_gives_back_the_questions_that_it_was_made_of(
 ) -> None:
     items = [
         {
-            "id": each.id,
-            "header": each.header,
-            "text": each.text,
+            "id": question.id,
+            "header": question.header,
+            "text": question.text,
             "options": [
-                {"label": option.label, "description": option.description} for option in each.options
+                {"label": option.label, "description": option.description} for option in question.options
             ],
-            "multi_select": each.multi_select,
-            **({} if each.default is None else {"default": each.default}),
-            **({} if each.deadline is None else {"deadline": each.deadline}),
+            "multi_select": question.multi_select,
+            **({} if question.default is None else {"default": question.default}),
+            **({} if question.deadline is None else {"deadline": question.deadline}),
         }
-        for each in questions
+        for question in questions
     ]
     text = json.dumps(items if bare else {"questions": items})
 
@@ -130,7 +133,7 @@ def test_json_gives_back_the_questions_that_it_was_made_of(
 
 def test_the_format_shows_a_block_that_would_be_taken() -> None:
     start, end = (
-        SUB_AGENT_QUESTION_FORMAT.index(f"<{each}>") for each in ("needs_user_input", "/question_format")
+        SUB_AGENT_QUESTION_FORMAT.index(f"<{tag}>") for tag in ("needs_user_input", "/question_format")
     )
 
     (asked,) = parse_questions(SUB_AGENT_QUESTION_FORMAT[start:end], source="format")
@@ -143,7 +146,7 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "found"),
+    ("parts", "beginning"),
     [
         ({"id": "Go"}, "0.id is no id:"),
         ({"header": "a" * 13}, "0.header has 13 characters; at most 12"),
@@ -158,10 +161,10 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
         ({"deadline": 60}, "0.deadline needs a default"),
     ],
 )
-def test_what_cannot_be_asked_is_named(parts: dict[str, Any], found: str) -> None:
+def test_what_cannot_be_asked_is_named(parts: dict[str, Any], beginning: str) -> None:
     (message,) = wrong(question(**parts))
 
-    assert message.startswith(found)
+    assert message.startswith(beginning)
 
 
 def test_questions_asked_together_differ_in_id_and_text() -> None:
@@ -207,7 +210,7 @@ stray
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "problem"),
     [
         ("", "neither a needs_user_input block nor JSON"),
         (f"Sure!\n{BLOCK}", "neither a needs_user_input block nor JSON"),
@@ -218,8 +221,8 @@ stray
         (f"<{'a' * 65_536}>", "more than 65536 bytes"),
     ],
 )
-def test_a_block_is_taken_alone_and_plain_or_not_at_all(text: str, found: str) -> None:
-    assert refused(text) == [found]
+def test_a_block_is_taken_alone_and_plain_or_not_at_all(text: str, problem: str) -> None:
+    assert refused(text) == [problem]
 
 
 def test_entities_are_never_expanded_and_nothing_outside_is_read() -> None:
@@ -284,7 +287,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "problems"),
     [
         ("[]", ["a question is missing"]),
         ("{", ["invalid JSON: Expecting property name enclosed in double quotes (column 2)"]),
@@ -316,18 +319,18 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
         ),
     ],
 )
-def test_everything_wrong_with_json_is_named_at_once(text: str, found: list[str]) -> None:
-    assert refused(text) == found
+def test_everything_wrong_with_json_is_named_at_once(text: str, problems: list[str]) -> None:
+    assert refused(text) == problems
 
 
 def test_one_problem_is_one_line_and_many_are_a_list() -> None:
-    with pytest.raises(QuestionsError) as one:
+    with pytest.raises(QuestionsError) as single:
         parse_questions(BLOCK.replace("go", "Go"), source="ask.xml")
     with pytest.raises(QuestionsError) as many:
         parse_questions("[" + ",".join(["1"] * 30) + "]", source="ask.json")
 
-    assert str(one.value).startswith("ask.xml: question 1, id is no id:")
-    assert (one.value.code, one.value.exit_status) == ("BAD_QUESTIONS", 2)
+    assert str(single.value).startswith("ask.xml: question 1, id is no id:")
+    assert (single.value.code, single.value.exit_status) == ("BAD_QUESTIONS", 2)
     assert str(many.value).startswith(
         "ask.json: 31 problems in the questions\n  question 1 is not an object\n"
     )

@@ -1,4 +1,4 @@
-"""Long texts are in files beside the journal: what is read is what was written, and nothing else passes."""
+"""Long texts are in files beside the journal. They are read as they were written; a changed file is refused."""
 
 from __future__ import annotations
 

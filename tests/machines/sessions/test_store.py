@@ -1,4 +1,4 @@
-"""Sessions on disk: nothing that was acknowledged is lost, nothing else is believed."""
+"""Sessions on disk: acknowledged records are never lost, and other records are refused."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def copy(store: Store) -> Path:
 
 def test_the_copy_is_readable_and_names_the_newest_record(store: Store) -> None:
     create(store)
-    kept = move(store, 1, state={"note": "schön"})
+    record = move(store, 1, state={"note": "schön"})
 
     data = json.loads(copy(store).read_text())
 
-    assert (data["seq"], data["hash"], data["session"]["revision"]) == (1, kept.hash, 1)
+    assert (data["seq"], data["hash"], data["session"]["revision"]) == (1, record.hash, 1)
     assert "schön" in copy(store).read_text()
 
 
@@ -111,7 +111,12 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
     create(store)
     shutil.copytree(store.folder(ID), tmp_path / "here" / "x-abcdef")
 
-    for use in (store.read, store.definition, lambda each: list(store.records(each)), store.folder):
+    for use in (
+        store.read,
+        store.definition,
+        lambda session_id: list(store.records(session_id)),
+        store.folder,
+    ):
         with pytest.raises(UnknownSessionError) as caught:
             use(name)
         assert caught.value.exit_status == 2
@@ -133,8 +138,8 @@ def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store)
 
     for use in (
         store.read,
-        lambda each: store.change(each).__enter__(),
-        lambda each: list(store.records(each)),
+        lambda session_id: store.change(session_id).__enter__(),
+        lambda session_id: list(store.records(session_id)),
     ):
         with pytest.raises(LinesLostError) as caught:
             use(ID)
@@ -156,8 +161,8 @@ def test_a_journal_that_lost_everything_is_not_a_session_that_never_began(
 
     for use in (
         store.read,
-        lambda each: store.change(each).__enter__(),
-        lambda each: list(store.records(each)),
+        lambda session_id: store.change(session_id).__enter__(),
+        lambda session_id: list(store.records(session_id)),
     ):
         with pytest.raises(LinesLostError, match="is a snapshot of record 0, but the journal has no record"):
             use(ID)
@@ -169,9 +174,9 @@ def test_a_damaged_snapshot_is_ignored_and_written_again(store: Store, content: 
     copy(store).write_bytes(content)
 
     assert store.read(ID).seq == 0
-    kept = move(store, 1)
+    record = move(store, 1)
 
-    assert json.loads(copy(store).read_text())["hash"] == kept.hash
+    assert json.loads(copy(store).read_text())["hash"] == record.hash
 
 
 def test_a_snapshot_is_never_written_through_a_link(store: Store, tmp_path: Path) -> None:
