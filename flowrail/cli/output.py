@@ -207,9 +207,9 @@ def tell(message: str) -> None:
 
 def _give_up(stream: TextIO) -> None:
     """Discard the rest of a stream; otherwise Python fails on it again at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, stream.fileno())
+    os.close(null_device)
 
 
 def _fill_gaps() -> None:

@@ -118,7 +118,7 @@ def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
                 session = with_default_answers(change.kept.session, now)
                 progress = _progress(store, session)
                 times = session.times_held(progress)
-                if times >= MOST_HOLDS or change.is_full or not _must_go_on(store, session, hook, now):
+                if times >= MOST_HOLDS or change.is_full or not _has_work(store, session, hook, now):
                     continue
                 if FLEET in hook.environ and any(not known.ended for known in session.dispatches):
                     continue  # workers run them, and start an agent again afterwards
@@ -181,7 +181,7 @@ def _release(glances: Sequence[SessionGlance], hook: Hook) -> None:
             release(store, [glance.id], hook.input.host, at=hook.now(), by=_BY)
 
 
-def _must_go_on(store: Store, session: Session, hook: Hook, now: str) -> bool:
+def _has_work(store: Store, session: Session, hook: Hook, now: str) -> bool:
     """Return whether the agent has something to do: to work on its step, or to launch agents.
 
     It has nothing to do while the user is asked, or while its sub-agents work.
@@ -251,7 +251,7 @@ def _is_recent(session: Session, now: str) -> bool:
 
 
 def _result(seen: _Seen, now: str) -> str:
-    """Return one session that has ended, for an agent that may not have told its user."""
+    """Return one session that has ended; its user may not know the result yet."""
     ended = "finished" if seen.session.status == COMPLETED else "failed"
     resume = _command("resume", seen.glance)
     return (
@@ -262,10 +262,10 @@ def _result(seen: _Seen, now: str) -> str:
 
 def _fitting(lines: Sequence[str]) -> Iterator[str]:
     """Yield as many lines as an answer has room for, and the number of the others."""
-    room = LONGEST - 60
+    characters_left = LONGEST - 60
     for number, line in enumerate(lines):
-        room -= len(line) + 1
-        if room < 0:
+        characters_left -= len(line) + 1
+        if characters_left < 0:
             yield f"- and {len(lines) - number} more: run `flow sessions`"
             return
         yield line

@@ -227,16 +227,18 @@ class Pages:
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
         workflow, _ = definition_of(address, self._environment.roots)
-        life = coverage.of_sessions(workflow, histories(self._store, address))
+        session_coverage = coverage.of_sessions(workflow, histories(self._store, address))
         entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
         return self.render(
             "skill.html",
             address=address,
             workflow=workflow,
-            life=life,
-            drawing=self._drawing(drawn(workflow, life.coverage) if life.sessions else picture(workflow)),
-            states=_states(life),
-            rows=_step_rows(workflow, life),
+            coverage=session_coverage,
+            drawing=self._drawing(
+                drawn(workflow, session_coverage.coverage) if session_coverage.sessions else picture(workflow)
+            ),
+            states=_states(session_coverage),
+            rows=_step_rows(workflow, session_coverage),
             entries=entries,
             sent=self._sent(),
         )
@@ -411,31 +413,33 @@ def _lane(trace_id: str, members: list[HandoffTimeline]) -> Lane:
     return Lane(trace_id, members[0].source, members)
 
 
-def _states(life: SessionCoverage) -> Mapping[str, int]:
+def _states(session_coverage: SessionCoverage) -> Mapping[str, int]:
     """Return how many sessions are open, and how many ended in which way."""
-    ended = {status: number for status, number in life.statuses.items() if status not in OPEN}
-    return {"open": life.sessions - sum(ended.values()), **ended}
+    ended = {status: number for status, number in session_coverage.statuses.items() if status not in OPEN}
+    return {"open": session_coverage.sessions - sum(ended.values()), **ended}
 
 
-def _step_rows(workflow: Workflow, life: SessionCoverage) -> list[StepRow]:
+def _step_rows(workflow: Workflow, session_coverage: SessionCoverage) -> list[StepRow]:
     rows = []
-    slowest = max(life.dwell.values(), default=0.0) or 1.0
+    slowest = max(session_coverage.dwell.values(), default=0.0) or 1.0
     for number, step in enumerate(workflow.steps, start=1):
         taken = {
-            outcome: times for (source, outcome), times in life.coverage.counts.items() if source == step.id
+            outcome: times
+            for (source, outcome), times in session_coverage.coverage.counts.items()
+            if source == step.id
         }
         rows.append(
             StepRow(
                 number=number,
                 id=step.id,
                 title=step.name,
-                entered=sum(taken.values()) + life.stops.get(step.id, 0),
-                median=duration(life.dwell.get(step.id)),
-                share=round(100 * life.dwell.get(step.id, 0.0) / slowest) if slowest >= 1 else 0,
-                looped=life.repeated.get(step.id, 0),
+                entered=sum(taken.values()) + session_coverage.stops.get(step.id, 0),
+                median=duration(session_coverage.dwell.get(step.id)),
+                share=round(100 * session_coverage.dwell.get(step.id, 0.0) / slowest) if slowest >= 1 else 0,
+                looped=session_coverage.repeated.get(step.id, 0),
                 failed=taken.get("fail", 0),
-                refused=life.refused.get(step.id, 0),
-                stuck=life.stops.get(step.id, 0),
+                refused=session_coverage.refused.get(step.id, 0),
+                stuck=session_coverage.stops.get(step.id, 0),
             )
         )
     return rows

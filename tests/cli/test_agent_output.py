@@ -1,4 +1,4 @@
-"""A step prints the models, times and losses of its sub-agents, and who asks the user."""
+"""A step prints the models, times and losses of its sub-agents, and which agent asks the user."""
 
 from __future__ import annotations
 

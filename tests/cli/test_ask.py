@@ -1,4 +1,4 @@
-"""`flow ask`: questions read strictly, put once, and printed as the agent's whole answer."""
+"""`flow ask`: questions are read strictly, asked once, and printed as the agent's whole answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of authors under a command have a time limit, and what they print is no part of the answer."""
+"""A command limits the time of an author's functions, and keeps their output out of the answer."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ steps:
 
 
 def turned(session: str) -> list[dict[str, Any]]:
-    """Return the moves on record, each checked against the one before it."""
+    """Return the recorded moves, each checked against the one before it."""
     return [record for record in told("history", session)["steps"] if record["kind"] == "move"]
 
 

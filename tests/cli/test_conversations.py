@@ -1,4 +1,4 @@
-"""Whose session it is: several conversations in one folder, each with sessions of its own."""
+"""Ownership of sessions: several conversations work in one folder, each with its own sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database that fails, or a client that dies, at any moment: no acknowledged step is lost, and none happens twice."""
+"""A database that fails, or a client that dies, at any moment: no acknowledged step is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A PostgreSQL server of the test's own with the store in it."""
+    """A PostgreSQL server that only this test uses, with the store in it."""
     with postgres() as running:
         monkeypatch.setenv("FLOW_STORE", running.address())
         database.open_database(running.address()).init()

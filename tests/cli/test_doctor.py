@@ -29,7 +29,7 @@ OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
 @pytest.fixture(autouse=True)
 def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a `flow` of ours on PATH, and nothing else."""
+    """Put only our `flow` on PATH."""
     command = tmp_path / "bin" / "flow"
     command.parent.mkdir()
     command.write_text(OURS)
@@ -260,7 +260,7 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
     assert "cannot be approved" in only("NOT_TRUSTED")["message"]
 
 
-# --- what is told ---------------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------------
 
 
 def test_another_program_of_that_name_is_told(on_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A file of facts: one JSON object, as JSON means it."""
+"""A file of facts: one object in strict JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flow finding`: what a review found, on record where its gate looks."""
+"""`flow finding`: a finding is recorded in the session whose gate decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A review gate as agents meet it: banner, stop condition, fresh review; and its end when all fails."""
+"""A review gate as an agent sees it: banner, stop condition, new review, and its end if every review fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ steps:
 
 
 class Agent:
-    """An agent that follows the loop, and finds something in every round."""
+    """An agent that follows the loop, and records a finding in every round."""
 
     def __init__(self, workflow: str = LOOP) -> None:
         put_skill("loop", workflow)

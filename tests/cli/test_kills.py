@@ -1,4 +1,4 @@
-"""A command may die at any moment: the next one goes on as if it had been done or never begun."""
+"""A command may die at any moment: the next one continues as if it had finished or never started."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
 
     if stride == 1:
         assert set(outcomes) == {(0, False), (0, True), (1, False)}
-    assert outcomes == sorted(outcomes)  # once it has happened, it stays so
+    assert outcomes == sorted(outcomes)  # a stored report stays stored
 
 
 @pytest.mark.parametrize("room", [0, 10, 600])

@@ -57,7 +57,10 @@ def test_a_claim_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
         assert (after["join"]["succeeded"], after["dispatches"][0]["child"]) == (1, child["session"])
         for listed in told("sessions", "--all")["sessions"]:
             assert listed["error"] is None
-            if listed["session"] not in {begun["session"], child["session"]}:  # begun, and never handed over
+            if listed["session"] not in {
+                begun["session"],
+                child["session"],
+            }:  # started, and never given to an agent
                 lost = flow("step", "lead/one", "ok", "--session", listed["session"], "--json")
                 assert (lost.status, lost.error["code"]) == (4, "DISPATCH_GONE")
 

@@ -65,7 +65,7 @@ def test_where_talk_cannot_be_written_the_answer_is(how: str) -> None:
     put_skill("small")
     shown = told("step", "small")
     with (sessions_folder() / shown["session"] / "journal.jsonl").open("ab") as file:
-        file.write(b"torn")  # there is something to tell
+        file.write(b"torn")  # the next command prints a note
 
     status, out, _ = redirected([*shown["next"][0]["command"].split()[1:], "--json"], how)
 

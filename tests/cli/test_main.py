@@ -1,4 +1,4 @@
-"""The one error boundary: every refusal in one form, with the status that was promised."""
+"""The one error boundary: every refusal has the same form and its documented exit status."""
 
 from __future__ import annotations
 

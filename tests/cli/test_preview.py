@@ -1,4 +1,4 @@
-"""`flow skill preview` for those who come from scripts: the same options, the same three things at a gate."""
+"""`flow skill preview` for users of the former scripts: the same options, the same three parts at a gate."""
 
 from __future__ import annotations
 

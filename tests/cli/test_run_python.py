@@ -1,4 +1,4 @@
-"""Workflows that only running their Python gives are shown, drawn, checked and tested with ``--run``."""
+"""Workflows that are only known after their Python has run are shown, drawn, checked and tested with ``--run``."""
 
 from __future__ import annotations
 

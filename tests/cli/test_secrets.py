@@ -1,4 +1,4 @@
-"""A parameter or fact with `secret: true` is used by rules and checks, and shown nowhere."""
+"""A parameter or fact with `secret: true` is used by rules and checks, and never shown."""
 
 from __future__ import annotations
 

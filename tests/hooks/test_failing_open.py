@@ -46,7 +46,7 @@ def session() -> Path:
 
 
 def answers() -> dict[str, bool]:
-    """Return which hooks say anything."""
+    """Return for each event whether its hook gives an answer."""
     return {event: bool(hook(event, SAID[event](event))) for event in EVENTS if event != "session-end"} | {
         "session-end": False
     }

@@ -21,7 +21,7 @@ A_VALUE_IS_OPEN = re.compile(r"\b(?:SESSION|TARGET|PATH|NAME|TEXT|ID)\b|…")
 
 
 class TryingHost(ForgetfulHost):
-    """Agents at work, each printed command of whom is tried at once, on a copy of the store."""
+    """Agents at work. Each printed command is tried immediately, on a copy of the store."""
 
     def __init__(self, habit: Habit) -> None:
         super().__init__(habit)
@@ -48,7 +48,7 @@ class TryingHost(ForgetfulHost):
         assert (ran.status, ran.err) == (0, ""), (line, ran)
 
     def _complete_lines(self, out: str, seen: StepOutput) -> Iterator[tuple[str, str]]:
-        """Yield each printed command with its wants filled in, and its input."""
+        """Yield each printed command with its placeholders filled in, and its input."""
         root = ET.fromstring(out)  # noqa: S314 - our own output
         wants = {want.name: want.example for want in seen.wants}
         ready = {case.command for case in seen.cases if not case.waits}

@@ -73,7 +73,7 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills:
     def converse(host: Host, line: str) -> None:
         try:
             assert host.run(line).status == "completed"
-        except BaseException as fault:  # noqa: BLE001 - told below, where the test sees it
+        except BaseException as fault:  # noqa: BLE001 - raised below, in the thread of the test
             faults.append(fault)
 
     threads = [

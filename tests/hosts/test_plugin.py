@@ -1,4 +1,4 @@
-"""The plugin: of the documented form, out of the same sources, with nothing in it that is not ours to say."""
+"""The plugin has the documented form, is generated from the same sources, and contains nothing else."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def put(text: str) -> None:
 
 
 def findings() -> list[dict[str, Any]]:
-    """Return what an examination finds of hooks."""
+    """Return the findings of `flow doctor` about hooks."""
     return [finding._asdict() for finding in hooks_section(Environment()).findings]
 
 

@@ -304,7 +304,7 @@ steps:
 
 
 def params_of(tools: Tools, skill: str) -> dict[str, Any]:
-    """Return what a skill has to be given."""
+    """Return a value for each required parameter of a skill."""
     described = next(listed for listed in tools.told("discover")["skills"] if listed["name"] == skill)
     return {
         param["name"]: param["example"] if param.get("example") is not None else "x"

@@ -101,17 +101,17 @@ def discover_command(
     is_special = everything or name is not None or bool(call.roots)  # the cache does not have this
     cache = None
     if session_id is not None and not is_special:
-        both, cache = cached_targets(
+        targets, cache = cached_targets(
             environment.store,
             session_id,
             datetime.fromisoformat(environment.now),
             lambda: with_bundled(discover(environment.cwd, environment.home, environment.environ)),
             rescan=rescan,
         )
-        installed = both._replace(
-            candidates=tuple(c for c in both.candidates if c.scope is not Scope.BUNDLED)
+        installed = targets._replace(
+            candidates=tuple(c for c in targets.candidates if c.scope is not Scope.BUNDLED)
         )
-        bundled_skills = Discovery(tuple(c for c in both.candidates if c.scope is Scope.BUNDLED))
+        bundled_skills = Discovery(tuple(c for c in targets.candidates if c.scope is Scope.BUNDLED))
     else:
         installed = discover(environment.cwd, environment.home, environment.environ, extra=call.roots)
         bundled_skills = bundled(installed)
@@ -144,9 +144,12 @@ def _explain(
     """Print why a skill is offered or not: an installed one, or else a bundled one."""
     explanation = explain(installed, name, asked=menu.asked.by)
     if explanation.candidate is None and not explanation.skipped:
-        behind = explain(bundled_skills, name, asked=menu.asked.by)
-        if behind.candidate is not None or behind.skipped:
-            explanation, menu = behind._replace(places=(*explanation.places, *behind.places)), bundled_menu
+        bundled_explanation = explain(bundled_skills, name, asked=menu.asked.by)
+        if bundled_explanation.candidate is not None or bundled_explanation.skipped:
+            explanation, menu = (
+                bundled_explanation._replace(places=(*explanation.places, *bundled_explanation.places)),
+                bundled_menu,
+            )
     call.answer(
         skill_explanation.data(explanation, menu), skill_explanation.report(explanation, menu, installed)
     )

@@ -411,14 +411,14 @@ def prune_command(call: SessionCall, older_than: float, statuses: tuple[str, ...
     user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
     pruned = prune(call.world, older_than=older_than, statuses=statuses, dry_run=dry_run)
-    gone, staying = ([session._asdict() for session in sessions] for sessions in pruned)
-    would = "would go" if dry_run else "gone"
-    rows = [_pruned_row(session, would) for session in pruned.gone]
+    deleted, remaining = ([session._asdict() for session in sessions] for sessions in pruned)
+    action = "would go" if dry_run else "gone"
+    rows = [_pruned_row(session, action) for session in pruned.gone]
     rows += [_pruned_row(session, "stays") for session in pruned.kept]
     table = [Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)] if rows else []
     call.answer(
-        {"sessions": gone, "kept": staying, "dry_run": dry_run},
-        [*table, f"{count(len(gone), 'session')} {would}, {len(staying)} stay"],
+        {"sessions": deleted, "kept": remaining, "dry_run": dry_run},
+        [*table, f"{count(len(deleted), 'session')} {action}, {len(remaining)} stay"],
     )
 
 

@@ -276,8 +276,10 @@ def untrust_command(call: Call, skill: str) -> None:
     Neither its code nor, in this project, the commands of its evidence run until a person approves them again.
     """
     environment = call.environment
-    folder, was = withdraw(skill, environment.roots, environment.state, find_project_root(environment.cwd))
+    folder, was_allowed = withdraw(
+        skill, environment.roots, environment.state, find_project_root(environment.cwd)
+    )
     call.answer(
-        {"skill": skill, "folder": folder, "allowed": False, "changed": was},
-        one_line(f"{skill} may no longer run" if was else f"{skill} was not allowed"),
+        {"skill": skill, "folder": folder, "allowed": False, "changed": was_allowed},
+        one_line(f"{skill} may no longer run" if was_allowed else f"{skill} was not allowed"),
     )

@@ -74,7 +74,7 @@ DRAWN = ("mermaid", "svg", "png")
 )
 @options.skill
 @click.option(
-    "--sessions", "lived", is_flag=True, help="Count stored sessions, not the walks of `flow test`."
+    "--sessions", "counts_sessions", is_flag=True, help="Count stored sessions, not the walks of `flow test`."
 )
 @options.format_option(
     "text", "json", *DRAWN, about="The output format (default: text), or the diagram language."
@@ -91,7 +91,7 @@ DRAWN = ("mermaid", "svg", "png")
 @options.store
 @options.root
 def coverage_command(
-    call: SessionCall, skill: str, lived: bool, at_least: int, into: str | None, run_code: bool
+    call: SessionCall, skill: str, counts_sessions: bool, at_least: int, into: str | None, run_code: bool
 ) -> int:
     """Show which transitions of a workflow were taken
 
@@ -99,9 +99,9 @@ def coverage_command(
     the store; also shows where sessions stop, how long steps take, and gates that never failed.
     Journals are only read, and no code of the skill is run without --run. A diagram shows a count on every transition.
     """
-    life: coverage.SessionCoverage | None = None
+    session_coverage: coverage.SessionCoverage | None = None
     is_part = False
-    if lived:
+    if counts_sessions:
         environment = call.environment
         subject = of_skill(skill, environment.roots, reader(call.roots, run_code=run_code))
         workflow = subject.workflow
@@ -109,8 +109,8 @@ def coverage_command(
             output.notes(
                 ["parts of the workflow are only known when its Python runs, and are left out: add --run"]
             )
-        life = coverage.of_sessions(workflow, histories(environment.store, skill))
-        covered = life.coverage
+        session_coverage = coverage.of_sessions(workflow, histories(environment.store, skill))
+        covered = session_coverage.coverage
     else:
         about = call.world
         workflow = open_skill(skill, about.roots, about.state).workflow
@@ -119,11 +119,11 @@ def coverage_command(
         if is_part:
             output.notes([TOO_LARGE])
     if call.form == "json":
-        pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
+        pictures.put_data(coverage.as_data(workflow, covered, session_coverage, is_part=is_part), into)
     elif call.form in DRAWN:
-        pictures.put(drawn(workflow, covered, life), call.form, into=into)
+        pictures.put(drawn(workflow, covered, session_coverage), call.form, into=into)
     else:
-        shown = coverage_report(workflow, covered, life)
+        shown = coverage_report(workflow, covered, session_coverage)
         if into is None:
             output.report(shown)
         else:

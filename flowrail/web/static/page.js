@@ -11,10 +11,10 @@ async function load(address, { push = false } = {}) {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById("main");
   if (!fresh) return false;
-  const kept = readerState();
+  const before = readerState();
   main().innerHTML = fresh.innerHTML;
   document.title = page.title;
-  restore(kept);
+  restore(before);
   if (push) history.replaceState(null, "", address);
   prepare();
   if (push) showCurrentStep();
@@ -32,25 +32,25 @@ function readerState() {
   };
 }
 
-function restore(kept) {
+function restore(before) {
   const same = (selector, values, set) => {
     const parts = [...main().querySelectorAll(selector)];
     if (parts.length === values.length) parts.forEach((part, index) => set(part, values[index]));
   };
-  same("[tabindex='0']", kept.scroll, (part, [left, top]) => { part.scrollLeft = left; part.scrollTop = top; });
-  same("input[type=text], input[type=search]", kept.texts, (field, value) => { field.value = value; });
-  same("input[type=checkbox]", kept.marks, (field, value) => { field.checked = value; });
-  same("details", kept.open, (part, value) => { part.open = value; });
-  if (kept.focus) {
-    const part = document.querySelector(kept.focus);
+  same("[tabindex='0']", before.scroll, (part, [left, top]) => { part.scrollLeft = left; part.scrollTop = top; });
+  same("input[type=text], input[type=search]", before.texts, (field, value) => { field.value = value; });
+  same("input[type=checkbox]", before.marks, (field, value) => { field.checked = value; });
+  same("details", before.open, (part, value) => { part.open = value; });
+  if (before.focus) {
+    const part = document.querySelector(before.focus);
     if (part) part.focus({ preventScroll: true });
   }
 }
 
 function pathOf(part) {
   if (part.id) return `#${CSS.escape(part.id)}`;
-  const place = [...part.parentElement.children].indexOf(part) + 1;
-  return `${pathOf(part.parentElement)} > :nth-child(${place})`;
+  const position = [...part.parentElement.children].indexOf(part) + 1;
+  return `${pathOf(part.parentElement)} > :nth-child(${position})`;
 }
 
 function isAboutThisPage(keys) {
