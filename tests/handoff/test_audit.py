@@ -32,7 +32,7 @@ def test_the_audit_shows_every_phase_of_a_handoff() -> None:
 
     [first, second] = told("audit", "--handoffs")["handoffs"]
 
-    assert [each["kind"] for each in first["events"]] == [
+    assert [event["kind"] for event in first["events"]] == [
         "discovery",
         "selection",
         "validation",
@@ -41,17 +41,17 @@ def test_the_audit_shows_every_phase_of_a_handoff() -> None:
         "claim",
         "acknowledgment",
     ]
-    assert [each["event_type"] for each in first["events"] if each["event_type"]] == [
+    assert [event["event_type"] for event in first["events"] if event["event_type"]] == [
         "created",
         "validated",
         "transmitted",
         "received",
         "processed",
     ]
-    assert all(each["by"] and each["hash"] and each["seconds"] is not None for each in first["events"])
+    assert all(event["by"] and event["hash"] and event["seconds"] is not None for event in first["events"])
     assert first["sha256"] == sent[0]["sha256"]
     assert first["receiver"]["session"] == sessions[1]
-    assert all(each["holds"] for each in first["checks"])
+    assert all(check["holds"] for check in first["checks"])
     assert (second["attempts"], second["retries"]) == (1, 1)
     assert second["failures"][0]["code"] == "INVALID_PAYLOAD"
     assert told("audit", "--handoffs")["sessions"] == []
@@ -61,12 +61,12 @@ def test_the_audit_shows_every_phase_of_a_handoff() -> None:
 def test_the_audit_shows_and_verifies_sessions_too() -> None:
     _, sessions = a_chain()
 
-    found = told("audit", "--all")["sessions"]
+    entries = told("audit", "--all")["sessions"]
 
-    assert [each["session"] for each in found] == sessions
-    assert [each["kind"] for each in found[0]["events"]] == ["start", "move", "handoff"]
-    assert found[0]["events"][1]["outcome"] == "ok"
-    assert found[1]["handoff"]
+    assert [session["session"] for session in entries] == sessions
+    assert [event["kind"] for event in entries[0]["events"]] == ["start", "move", "handoff"]
+    assert entries[0]["events"][1]["outcome"] == "ok"
+    assert entries[1]["handoff"]
     assert "received handoff-" in flow("audit").out
     proof = told("audit", "verify")
     assert (proof["handoffs"], proof["sessions"], proof["payloads"], proof["findings"]) == (2, 3, 4, [])
@@ -75,10 +75,12 @@ def test_the_audit_shows_and_verifies_sessions_too() -> None:
 def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
     sent, sessions = a_chain()
 
-    assert [each["handoff"] for each in told("audit", sent[0]["handoff"])["handoffs"]] == [sent[0]["handoff"]]
+    assert [handoff["handoff"] for handoff in told("audit", sent[0]["handoff"])["handoffs"]] == [
+        sent[0]["handoff"]
+    ]
     alone = told("audit", sessions[1])
-    assert [each["session"] for each in alone["sessions"]] == [sessions[1]]
-    assert [each["handoff"] for each in alone["handoffs"]] == [each["handoff"] for each in sent]
+    assert [session["session"] for session in alone["sessions"]] == [sessions[1]]
+    assert [handoff["handoff"] for handoff in alone["handoffs"]] == [handoff["handoff"] for handoff in sent]
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
     assert len(told("audit", "--since", "5m")["handoffs"]) == 2
     assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
@@ -120,15 +122,15 @@ def test_a_moved_or_copied_store_can_be_verified(moved: bool) -> None:
 
     findings = flow("audit", "verify", "--store", "other", "--json").data["findings"]
     assert {finding["code"] for finding in findings} == {"FOREIGN_HANDOFF", "FOREIGN_SESSION"}
-    for each in sessions:
-        told("session", "adopt", each, "--store", "other")
+    for session_id in sessions:
+        told("session", "adopt", session_id, "--store", "other")
     assert told("audit", "verify", "--store", "other")["findings"] == []
-    names = [Path(each["payload"]).relative_to(Path.cwd() / ".flow") for each in sent]
+    names = [Path(handoff["payload"]).relative_to(Path.cwd() / ".flow") for handoff in sent]
     for name in (*names, Path("sessions", sessions[1], "received-payload.json")):
         (Path("other") / name).write_text("{}")
-    found = flow("audit", "verify", "--store", "other", "--json").data["findings"]
-    assert {each["code"] for each in found} == {"PAYLOAD_CHANGED"}
-    assert len(found) == 3
+    entries = flow("audit", "verify", "--store", "other", "--json").data["findings"]
+    assert {finding["code"] for finding in entries} == {"PAYLOAD_CHANGED"}
+    assert len(entries) == 3
 
 
 def evidence() -> list[Path]:

@@ -102,7 +102,7 @@ OPERATORS = ("; x", "$(x)", "\\", "it's")
         ("/other run {payload_path} {x} {0}", "/other run '/a b' {x} {0}"),
         ("--quick", "/digger --quick '/a b'"),
         ("--a\n--b\x1b {payload_path}", "/digger --a --b '/a b'"),
-        *((f"--a {each} {{payload_path}}", "/digger '/a b'") for each in OPERATORS),
+        *((f"--a {operator} {{payload_path}}", "/digger '/a b'") for operator in OPERATORS),
         ("/usr/bin/env sh {payload_path}", "/digger '/a b'"),
         ('--handoff "{payload_path}"', "/digger --handoff '/a b'"),
         ("--handoff='{payload_path}'", "/digger --handoff='/a b'"),

@@ -45,10 +45,10 @@ def test_a_conversion_there_and_back_in_files() -> None:
     shutil.copy(PAYLOADS / "v1.yaml", "one.yaml")
 
     assert flow("handoff", "convert", "one.yaml", "--to", "2.0", "-o", "two.yaml").status == 0
-    found = told("handoff", "convert", "two.yaml", "--to", "3.0", "-o", "three.json")
+    converted = told("handoff", "convert", "two.yaml", "--to", "3.0", "-o", "three.json")
     assert flow("handoff", "convert", "three.json", "--to", "2.0", "-o", "back.yaml").status == 0
 
-    assert (found["versions"], found["lost"], found["file"]) == (["2.0", "3.0"], [], "three.json")
+    assert (converted["versions"], converted["lost"], converted["file"]) == (["2.0", "3.0"], [], "three.json")
     two, back = (read(Path(name).read_bytes(), source=name).handoff for name in ("two.yaml", "back.yaml"))
     assert {**two, "expires_at": 0, "meta": 0} == {**back, "expires_at": 0, "meta": 0}
     assert refused("handoff", "convert", "two.yaml", "--to", "3.0", "-o", "three.json")[0] == 2
@@ -75,10 +75,10 @@ def test_control_characters_of_a_skill_are_never_printed() -> None:
         handoff_trigger='"--x \\u001b[31m {payload_path}"',
         handoff_description='"evil \\u202e text"',
     )
-    here = session()
+    session_id = session()
 
-    ran = flow("handoff", "targets", "--session", here)
-    sent = send("digger", here)
+    ran = flow("handoff", "targets", "--session", session_id)
+    sent = send("digger", session_id)
 
     assert "\x1b" not in ran.out
     assert "\u202e" not in ran.out

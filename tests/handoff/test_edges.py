@@ -40,7 +40,7 @@ def test_a_rewritten_journal_is_detected() -> None:
         folder / "journal.jsonl", [('"phase":"transfer"', '"phase":"selection"'), (sent["sha256"], "0" * 64)]
     )
 
-    codes = {each["code"] for each in json.loads(flow("audit", "verify", "--json").out)["findings"]}
+    codes = {finding["code"] for finding in json.loads(flow("audit", "verify", "--json").out)["findings"]}
 
     assert codes == {"DIGESTS_DIFFER", "PAYLOAD_CHANGED"}
 
@@ -63,10 +63,10 @@ def keys_of(value: Any, at: str = "") -> set[str]:
 def test_the_keys_of_answers_are_promises() -> None:
     target("digger", requires="[insights.uncertainties]")
     ours("other")
-    here = session()
-    _, error = refused("handoff", "send", "digger", "--session", here)
+    session_id = session()
+    _, error = refused("handoff", "send", "digger", "--session", session_id)
     failed = told("handoff", "status", error["details"]["handoff"])
-    sent = send("other", here)
+    sent = send("other", session_id)
     answers = {
         "error": error,
         "send": {**failed, **sent, "failure": failed["failure"]},
@@ -77,6 +77,6 @@ def test_the_keys_of_answers_are_promises() -> None:
         "verify": told("audit", "verify"),
     }
 
-    found = {name: sorted(keys_of(answer)) for name, answer in answers.items()}
+    keys = {name: sorted(keys_of(answer)) for name, answer in answers.items()}
 
-    assert as_in_golden_file("handoff_keys.json", json.dumps(found, indent=1))
+    assert as_in_golden_file("handoff_keys.json", json.dumps(keys, indent=1))

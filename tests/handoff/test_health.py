@@ -22,8 +22,8 @@ ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
 
 
 def candidate(command: str | None, **more: object) -> Candidate:
-    here = str(Path.cwd() / "SKILL.md")
-    return Candidate("digger", Scope.GLOBAL, here, health_check=command)._replace(**more)  # type: ignore[arg-type]
+    session_id = str(Path.cwd() / "SKILL.md")
+    return Candidate("digger", Scope.GLOBAL, session_id, health_check=command)._replace(**more)  # type: ignore[arg-type]
 
 
 def python(code: str) -> str:
@@ -41,16 +41,16 @@ def python(code: str) -> str:
     ],
 )
 def test_a_check_that_does_not_is_bad(command: str, told: str) -> None:
-    found = run(candidate(command), ENVIRON)
+    health = run(candidate(command), ENVIRON)
 
-    assert not found.passed
-    assert told in found.message
+    assert not health.passed
+    assert told in health.message
 
 
 def test_no_shell_reads_the_command_and_its_environment_is_minimal() -> None:
-    found = run(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
+    health = run(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
 
-    assert (found.passed, found.message) == (True, "passed: $SECRET; touch canary | cat")
+    assert (health.passed, health.message) == (True, "passed: $SECRET; touch canary | cat")
     assert not Path("canary").exists()
     assert "hidden" not in run(candidate(python("import os; print(dict(os.environ))")), ENVIRON).message
     assert run(candidate(None), ENVIRON).passed
@@ -60,15 +60,15 @@ def test_it_ends_with_all_its_processes_when_the_time_is_up() -> None:
     code = "import os, time; print(os.getpid(), os.fork(), flush=True); time.sleep(60)"
     begun = time.monotonic()
 
-    found = run(candidate(python(code)), ENVIRON, seconds=2)
+    health = run(candidate(python(code)), ENVIRON, seconds=2)
 
     assert time.monotonic() - begun < 30
-    assert "ran into its time limit" in found.message
-    pids = [int(each) for each in found.message.split(": ")[1].split() if each != "0"]
+    assert "ran into its time limit" in health.message
+    pids = [int(word) for word in health.message.split(": ")[1].split() if word != "0"]
     deadline = time.monotonic() + 5
-    while any(_alive(each) for each in pids) and time.monotonic() < deadline:
+    while any(_alive(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not any(_alive(each) for each in pids)
+    assert not any(_alive(pid) for pid in pids)
 
 
 def _alive(pid: int) -> bool:
@@ -79,29 +79,29 @@ def _alive(pid: int) -> bool:
 
 
 def test_endless_output_is_cut() -> None:
-    found = run(candidate(python("while True: print('x' * 1000)")), ENVIRON, seconds=0.5)
+    health = run(candidate(python("while True: print('x' * 1000)")), ENVIRON, seconds=0.5)
 
-    assert not found.passed
-    assert len(found.message) < 1000
+    assert not health.passed
+    assert len(health.message) < 1000
 
 
 def test_it_runs_only_when_it_is_asked_for() -> None:
     target("digger", health_check=json.dumps(python("import sys; sys.exit(1)")))
-    here = session()
+    session_id = session()
 
-    status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
+    status, error = refused("handoff", "send", "digger", "--session", session_id, "--health-check")
 
     assert (status, error["code"], error["recoverable"]) == (6, "HEALTH_CHECK_FAILED", True)
     assert "health check: exited with 1" in error["message"]
-    assert send("digger", here)["phase"] == "invocation"
+    assert send("digger", session_id)["phase"] == "invocation"
 
 
 def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     canary = Path.cwd() / "canary"
     target("digger", where=project_skills(), health_check=f"'touch {canary}'")
-    here = session()
+    session_id = session()
 
-    status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
+    status, error = refused("handoff", "send", "digger", "--session", session_id, "--health-check")
     assert status == 6
     assert "has not been approved" in error["message"]
     assert not canary.exists()

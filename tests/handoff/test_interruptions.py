@@ -15,12 +15,12 @@ from support.sandbox import flow, refused, sessions_folder, told
 PHASES = ["discovery", "selection", "validation", "transfer"]
 
 
-def killed_after(phase: str, here: str) -> str:
+def killed_after(phase: str, session_id: str) -> str:
     """Send to `digger`, killed after *phase* was recorded; return the handoff's id."""
-    for _ in killed_at_calls(["handoff", "send", "digger", "--session", here], stride=3):
-        found = told("handoff", "status")["handoffs"]
-        if found and found[0]["phase"] == phase:
-            return str(found[0]["handoff"])
+    for _ in killed_at_calls(["handoff", "send", "digger", "--session", session_id], stride=3):
+        handoffs = told("handoff", "status")["handoffs"]
+        if handoffs and handoffs[0]["phase"] == phase:
+            return str(handoffs[0]["handoff"])
         shutil.rmtree(handoffs_folder(), ignore_errors=True)
     raise AssertionError(phase)
 
@@ -29,10 +29,10 @@ def killed_after(phase: str, here: str) -> str:
 @pytest.mark.parametrize("command", ["send", "retry"])
 def test_a_handoff_is_continued_after_each_phase_and_validated_again(phase: str, command: str) -> None:
     target("digger")
-    here = session()
-    handoff = killed_after(phase, here)
+    session_id = session()
+    handoff = killed_after(phase, session_id)
 
-    sent = send("digger", here) if command == "send" else told("handoff", "retry", handoff)
+    sent = send("digger", session_id) if command == "send" else told("handoff", "retry", handoff)
 
     assert (sent["handoff"], sent["phase"], sent["missing"]) == (handoff, "invocation", [])
     validated = ["validation", "transfer"] if phase == "transfer" else []
@@ -41,19 +41,19 @@ def test_a_handoff_is_continued_after_each_phase_and_validated_again(phase: str,
     assert receive(sent).status == 0
 
 
-def delete_target(here: str) -> None:
-    del here
+def delete_target(session_id: str) -> None:
+    del session_id
     (Path.home() / ".claude/skills/digger/SKILL.md").unlink()
 
 
-def change_target(here: str) -> None:
-    del here
+def change_target(session_id: str) -> None:
+    del session_id
     card = Path.home() / ".claude/skills/digger/SKILL.md"
     card.write_text(card.read_text() + "changed")
 
 
-def delete_session(here: str) -> None:
-    shutil.rmtree(sessions_folder() / here)
+def delete_session(session_id: str) -> None:
+    shutil.rmtree(sessions_folder() / session_id)
 
 
 @pytest.mark.parametrize("phase", ["validation", "transfer"])
@@ -69,9 +69,9 @@ def test_damage_during_an_interruption_is_reported_by_every_command(
     phase: str, damage: Callable[[str], None], code: str, finding: str | None
 ) -> None:
     target("digger")
-    here = session()
-    handoff = killed_after(phase, here)
-    damage(here)
+    session_id = session()
+    handoff = killed_after(phase, session_id)
+    damage(session_id)
 
     status, verify = told("handoff", "status", handoff), flow("audit", "verify", "--json").data
     audit = told("audit", handoff)["handoffs"][0]
@@ -88,8 +88,8 @@ def test_a_handoff_interrupted_for_25_hours_gets_a_new_payload(
     phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target("digger", schema_version='"2.0"')
-    here = session()
-    handoff = killed_after(phase, here)
+    session_id = session()
+    handoff = killed_after(phase, session_id)
     later = time.time() + 25 * 3600
     monkeypatch.setattr("time.time", lambda: later)
 

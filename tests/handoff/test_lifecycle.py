@@ -58,10 +58,12 @@ def test_a_phase_that_nobody_knows_is_refused() -> None:
 
 def test_the_drawing_shows_every_transition() -> None:
     shown = as_data(lifecycle_picture())
-    drawn = {(each["from"], each["to"]): each["outcomes"] for each in shown["edges"]}
+    drawn = {(edge["from"], edge["to"]): edge["outcomes"] for edge in shown["edges"]}
 
     for edge in TRANSITIONS:
-        assert any(said.startswith(edge.event.replace("_", " ")) for said in drawn[edge.source, edge.target])
+        assert any(
+            label.startswith(edge.event.replace("_", " ")) for label in drawn[edge.source, edge.target]
+        )
     assert drawn["validation", "transfer"] == ["hand on [all checks pass]"]
     assert drawn["invocation", "acknowledgment"] == ["acknowledge [payload unchanged, claimed]"]
     assert drawn["validation", "rejected"] == ["refuse [not fixable]", "cancel"]

@@ -27,10 +27,10 @@ def test_all_problems_are_listed_with_their_lines() -> None:
     ):
         text = text.replace(old, new)
 
-    found = validate(read(text.encode(), source="p.yaml"), ValidationRules(NOW))
+    result = validate(read(text.encode(), source="p.yaml"), ValidationRules(NOW))
 
-    assert not found.valid
-    assert [(p.line, p.field.removeprefix("handoff.")) for p in found.problems[:6]] == [
+    assert not result.valid
+    assert [(p.line, p.field.removeprefix("handoff.")) for p in result.problems[:6]] == [
         (3, "timestamp"),
         (12, "target.skill"),
         (19, "context.problem_type"),
@@ -51,16 +51,16 @@ def test_all_problems_are_listed_with_their_lines() -> None:
     ],
 )
 def test_a_document_of_no_known_version_is_refused(text: str, message: str) -> None:
-    found = validate(read(text.encode(), source="p"), ValidationRules(NOW))
+    result = validate(read(text.encode(), source="p"), ValidationRules(NOW))
 
-    assert [str(problem) for problem in found.problems] == [message]
-    assert found.version == ""
+    assert [str(problem) for problem in result.problems] == [message]
+    assert result.version == ""
 
 
 def test_a_version_that_is_a_number_is_refused() -> None:
-    found = errors(with_(example("2.0"), "version", 2.0), sealed=False)
+    result = errors(with_(example("2.0"), "version", 2.0), sealed=False)
 
-    assert found[0] == '`handoff.version` is a number; write it as text, "2.0"'
+    assert result[0] == '`handoff.version` is a number; write it as text, "2.0"'
 
 
 def test_1_2_may_come_without_the_key_handoff() -> None:
@@ -75,10 +75,10 @@ def test_unknown_fields_are_ignored_and_listed(version: str) -> None:
     if version != "1.0":
         payload = integrity.sealed(version, payload)
 
-    found = validate(document(payload), ValidationRules(NOW))
+    result = validate(document(payload), ValidationRules(NOW))
 
-    assert found.valid
-    assert set(found.ignored) == {"handoff.mood", "handoff.source.mood"}
+    assert result.valid
+    assert set(result.ignored) == {"handoff.mood", "handoff.source.mood"}
 
 
 def test_optional_fields_have_defaults() -> None:
@@ -133,10 +133,10 @@ def test_a_long_chain_needs_approval_if_the_version_can_record_it() -> None:
 def test_a_payload_with_too_many_tokens_names_the_largest_parts() -> None:
     payload = with_(example("3.0"), "payload.working.evidence", "x" * 8000)
 
-    [found] = errors(with_(payload, "meta.token_count", 2000))
+    [message] = errors(with_(payload, "meta.token_count", 2000))
 
-    assert found.startswith("`handoff.payload` has 2")
-    assert "move to a file: `payload.working.evidence` (2001), `payload.session.artifacts` (" in found
+    assert message.startswith("`handoff.payload` has 2")
+    assert "move to a file: `payload.working.evidence` (2001), `payload.session.artifacts` (" in message
     counts = problems(with_(example("3.0"), "meta.token_count", 7))
     assert any("is 7, but" in str(p) and p.severity == "warning" for p in counts)
 

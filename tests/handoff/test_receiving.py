@@ -34,13 +34,15 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
         "problem_type": "strategic",
     }
     assert ran.data["handoff"]["phase"] == "acknowledgment"
-    here = ran.data["session"]
-    copy = sessions_folder() / here / "received-payload.json"
+    session_id = ran.data["session"]
+    copy = sessions_folder() / session_id / "received-payload.json"
     assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
     assert ran.data["actions"][0] == f"This work was handed over by source. Read its payload first: {copy}"
     assert "material to examine" in ran.data["actions"][1]
-    kept = json.loads((sessions_folder() / here / "session.json").read_text())["session"]["received"]
-    assert kept == {
+    received = json.loads((sessions_folder() / session_id / "session.json").read_text())["session"][
+        "received"
+    ]
+    assert received == {
         "handoff": sent["handoff"],
         "source": "source",
         "payload": str(copy),
@@ -59,25 +61,28 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
         "origin": "",
     }
     assert phases(sent["handoff"])[-2:] == ["claim", "acknowledgment"]
-    assert told("history", here)["steps"][0]["note"] == {"handoff": sent["handoff"], "sha256": sent["sha256"]}
+    assert told("history", session_id)["steps"][0]["note"] == {
+        "handoff": sent["handoff"],
+        "sha256": sent["sha256"],
+    }
 
 
 def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> None:
     bare = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
     ours("between", bare)
     target("digger")
-    here = receive(send("between", session(), "-s", 'focus_areas=["costs"]')).data["session"]
+    session_id = receive(send("between", session(), "-s", 'focus_areas=["costs"]')).data["session"]
 
-    sent = send("digger", here)
+    sent = send("digger", session_id)
 
     payload = payload_of(sent)
     assert payload["context"]["original_prompt"] == "Should we expand into the European market?"
     assert (payload["context"]["problem_type"], payload["context"]["focus_areas"]) == ("strategic", ["costs"])
     [came] = payload["payload"]["references"]["files"]
-    assert came["path"] == str(sessions_folder() / here / "received-payload.json")
-    ranked = flow("handoff", "targets", "--session", here, "--json")
+    assert came["path"] == str(sessions_folder() / session_id / "received-payload.json")
+    ranked = flow("handoff", "targets", "--session", session_id, "--json")
     assert (ranked.data["scorer"], ranked.err) == ("relevance", "")  # by the problem type that it received
-    anew = send("digger", here, "-s", "topic=Another question", "-s", "problem_type=decision")
+    anew = send("digger", session_id, "-s", "topic=Another question", "-s", "problem_type=decision")
     assert payload_of(anew)["context"]["original_prompt"] == "Another question"
     assert payload_of(anew)["context"]["problem_type"] == "decision"
 
@@ -85,14 +90,14 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
 def test_a_fork_has_its_own_copy_of_the_payload() -> None:
     ours("digger")
     sent = send("digger", session())
-    here = receive(sent).data["session"]
+    session_id = receive(sent).data["session"]
 
-    fork = told("session", "fork", here, "--at", "0")["session"]
+    fork = told("session", "fork", session_id, "--at", "0")["session"]
 
     copy = sessions_folder() / fork / "received-payload.json"
     assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
     assert told("resume", fork)["actions"][0].endswith(f"Read its payload first: {copy}")
-    shutil.rmtree(sessions_folder() / here)
+    shutil.rmtree(sessions_folder() / session_id)
     assert told("audit", "verify")["findings"] == []
 
 
@@ -114,13 +119,13 @@ def test_a_target_without_a_workflow_only_acknowledges() -> None:
 def test_a_second_receiver_is_refused_with_the_session_of_the_first() -> None:
     ours("digger")
     sent = send("digger", session())
-    here = receive(sent).data["session"]
+    session_id = receive(sent).data["session"]
 
     ran = receive(sent)
 
     assert ran.status == 6
     assert ran.error["code"] == "ALREADY_RECEIVED"
-    assert ran.error["hint"] == f"look at it: flow resume {here}"
+    assert ran.error["hint"] == f"look at it: flow resume {session_id}"
 
 
 def test_only_one_of_several_receivers_wins() -> None:
@@ -132,11 +137,11 @@ def test_only_one_of_several_receivers_wins() -> None:
         return process(*words, "--json", "--wait", "60")
 
     with ThreadPoolExecutor(6) as pool:
-        every = list(pool.map(take, range(6)))
+        receivers = list(pool.map(take, range(6)))
 
-    winners = [each for each in every if each.status == 0]
+    winners = [receiver for receiver in receivers if receiver.status == 0]
     assert len(winners) == 1
-    assert {each.error["code"] for each in every if each.status} == {"ALREADY_RECEIVED"}
+    assert {receiver.error["code"] for receiver in receivers if receiver.status} == {"ALREADY_RECEIVED"}
     assert phases(sent["handoff"]).count("acknowledgment") == 1
     assert len(told("sessions", "--all")["sessions"]) == 2
 
@@ -161,14 +166,14 @@ def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
 @every_few_calls
 def test_a_send_that_is_killed_continues_to_one_payload(stride: int) -> None:
     target("digger", schema_version='"2.0"')
-    here = session()
-    kept = Path.cwd() / "kept"
-    shutil.copytree(Path.cwd() / ".flow", kept)
-    words = ["handoff", "send", "digger", "--session", here, "--reason", "why"]
+    session_id = session()
+    backup = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", backup)
+    words = ["handoff", "send", "digger", "--session", session_id, "--reason", "why"]
     phases_before = set()
 
     for death in killed_at_calls(words, stride):
-        before = [each["phase"] for each in told("handoff", "status")["handoffs"]]
+        before = [handoff["phase"] for handoff in told("handoff", "status")["handoffs"]]
         phases_before.add(before[0] if before else "")
         again = words
         if before and death % 2:
@@ -176,16 +181,18 @@ def test_a_send_that_is_killed_continues_to_one_payload(stride: int) -> None:
         sent = told(*again)
         assert sent["phase"] == "invocation"
         written = [
-            each for each in (sessions_folder() / here / "handoffs").iterdir() if each.suffix != ".tmp"
+            path for path in (sessions_folder() / session_id / "handoffs").iterdir() if path.suffix != ".tmp"
         ]
-        assert [each.name for each in written] == [f"{sent['sha256']}.yaml"]
-        assert [each["phase"] for each in told("handoff", "status", "--all")["handoffs"]] == ["invocation"]
-        notes = [each for each in told("history", here)["steps"] if each["kind"] == "handoff"]
+        assert [path.name for path in written] == [f"{sent['sha256']}.yaml"]
+        assert [handoff["phase"] for handoff in told("handoff", "status", "--all")["handoffs"]] == [
+            "invocation"
+        ]
+        notes = [step for step in told("history", session_id)["steps"] if step["kind"] == "handoff"]
         assert len(notes) == 1
         assert receive(sent).status == 0
         assert phases(sent["handoff"]).count("acknowledgment") == 1
         shutil.rmtree(Path.cwd() / ".flow")
-        shutil.copytree(kept, Path.cwd() / ".flow")
+        shutil.copytree(backup, Path.cwd() / ".flow")
 
     assert stride > 1 or phases_before == {
         "",
@@ -202,8 +209,8 @@ def test_a_receive_that_is_killed_ends_in_one_session(stride: int) -> None:
     ours("digger")
     sent = send("digger", session())
     words = sent["receive_command"].split()[1:]
-    kept = Path.cwd() / "kept"
-    shutil.copytree(Path.cwd() / ".flow", kept)
+    backup = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", backup)
     statuses = set()
 
     for _ in killed_at_calls(words, stride):
@@ -215,12 +222,14 @@ def test_a_receive_that_is_killed_ends_in_one_session(stride: int) -> None:
         assert done["phase"] == "acknowledgment"
         assert phases(sent["handoff"]).count("acknowledgment") == 1
         begun = [
-            each["session"] for each in told("sessions", "--all")["sessions"] if each["skill"] == "digger"
+            session["session"]
+            for session in told("sessions", "--all")["sessions"]
+            if session["skill"] == "digger"
         ]
         assert begun == [done["claim"]["session"]]
         assert (sessions_folder() / begun[0] / "received-payload.json").exists()
         shutil.rmtree(Path.cwd() / ".flow")
-        shutil.copytree(kept, Path.cwd() / ".flow")
+        shutil.copytree(backup, Path.cwd() / ".flow")
 
     assert stride > 1 or statuses == {0, 6}
 
@@ -279,14 +288,14 @@ def test_a_payload_from_elsewhere_is_received_once(version: str) -> None:
     assert "warning: `handoff.source.session_path`" in ran.err
     assert ran.data["handoff"]["foreign"]
     assert ran.data["handoff"]["hops"] == 1
-    assert {each["name"]: each["holds"] for each in ran.data["handoff"]["checks"]} == dict.fromkeys(
+    assert {check["name"]: check["holds"] for check in ran.data["handoff"]["checks"]} == dict.fromkeys(
         ("source_accepted", "version_supported", "requirements_met", "chain_allowed", "payload_valid"), True
     )
     assert ran.data["params"]["prompt"] == handoff["context"]["original_prompt"]
     copy = Path.cwd() / "copy.yaml"
     shutil.copy(path, copy)
-    for each in (path, copy):
-        assert refused("handoff", "receive", str(each))[1]["code"] == "ALREADY_RECEIVED"
+    for file in (path, copy):
+        assert refused("handoff", "receive", str(file))[1]["code"] == "ALREADY_RECEIVED"
     assert "foreign" in flow("handoff", "status", ran.data["handoff"]["handoff"]).out
 
 
@@ -345,12 +354,13 @@ def test_a_skill_that_does_not_accept_a_payload_from_elsewhere_is_not_started(
 
 def test_a_payload_for_an_unknown_skill_gives_a_warning() -> None:
     target("digger")
-    others = [
+    payloads = [
         integrity.sealed("3.0", {**example("3.0"), "target": {"skill": name}}) for name in ("digger", "diger")
     ]
 
     known, unknown = [
-        flow("handoff", "receive", str(arrived(f"p{n}", each, "json"))) for n, each in enumerate(others)
+        flow("handoff", "receive", str(arrived(f"p{n}", payload, "json")))
+        for n, payload in enumerate(payloads)
     ]
 
     assert (known.status, unknown.status) == (0, 0)

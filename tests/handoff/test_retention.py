@@ -25,24 +25,24 @@ def held(session_id: str, hours: float = 0) -> str:
 
 def test_an_open_handoff_holds_its_session() -> None:
     target("digger")
-    here = session()
-    assert not held(here)
-    sent = send("digger", here)
+    session_id = session()
+    assert not held(session_id)
+    sent = send("digger", session_id)
 
-    assert held(here) == "it has an open handoff"
+    assert held(session_id) == "it has an open handoff"
     assert not held("other-abcdef")
-    assert not held(here, hours=25)
+    assert not held(session_id, hours=25)
     receive(sent)
-    assert not held(here)
+    assert not held(session_id)
 
 
 def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> None:
     ours("digger")
-    here = session()
-    sent = send("digger", here)
+    session_id = session()
+    sent = send("digger", session_id)
     receive(sent)
     other = send("digger", session())
-    told("session", "abandon", here)
+    told("session", "abandon", session_id)
     assert flow("session", "prune", "--older-than", "0", "--dry-run").status == 0
     assert phases(sent["handoff"])[-1] == "acknowledgment"
 
@@ -57,8 +57,8 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
 
 def test_where_one_cannot_be_read_every_session_stays() -> None:
     target("digger")
-    here = session()
-    sent = send("digger", here)
+    session_id = session()
+    sent = send("digger", session_id)
     (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
     assert not held("other-abcdef")
     (handoffs_folder() / sent["handoff"] / "journal.jsonl").write_text("{}\n")
@@ -68,12 +68,12 @@ def test_where_one_cannot_be_read_every_session_stays() -> None:
 
 def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:
     target("digger")
-    here = session()
+    session_id = session()
     Path(".flow/handoffs").mkdir(0o700)
     ahead = (datetime.now(UTC) + timedelta(days=3650)).isoformat()
-    record = to_plain(Handoff("", "source", "digger", phase=INVOCATION, session=here, started_at=ahead))
+    record = to_plain(Handoff("", "source", "digger", phase=INVOCATION, session=session_id, started_at=ahead))
     forged(
         0, [{"seq": 0, "kind": INVOCATION, "at": ahead, "by": "", "note": {}, "handoff": record, "prev": ""}]
     )
 
-    assert not held(here)
+    assert not held(session_id)

@@ -123,7 +123,7 @@ def test_every_converted_payload_is_valid_by_the_published_rules(
 def test_every_sent_payload_is_valid_by_the_published_rules(version: str) -> None:
     target("digger", schema_version=f'"{version}"')
     Path("notes.md").write_text("noted")
-    here = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a"]')
+    session_id = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a"]')
     facts = {
         "uncertainties": ["x"], "convergent_insights": ["A | b, c | 8/10 | d; e"], "divergent_insights": ["a | b | 90 %"],
         "suggested_terms": ["t | r"], "convergence_level": "low", "focus_areas": ["y"], "problem_type": "research",
@@ -131,7 +131,7 @@ def test_every_sent_payload_is_valid_by_the_published_rules(version: str) -> Non
     }  # fmt: skip
     Path("facts.json").write_text(json.dumps(facts))
 
-    for words in (["--session", here], ["--from", "source", "-s", "prompt=Why?"]):
+    for words in (["--session", session_id], ["--from", "source", "-s", "prompt=Why?"]):
         sent = told("handoff", "send", "digger", *words, "--facts", "facts.json", "--reason", "why")
         document = json.loads(json.dumps({"handoff": payload_of(sent)}))
 

@@ -18,30 +18,30 @@ from flowrail.text import yaml as yaml_text
 
 def test_sending_passes_through_every_phase() -> None:
     target("digger")
-    here = session()
+    session_id = session()
 
-    sent = send("digger", here, "--reason", "it needs depth")
+    sent = send("digger", session_id, "--reason", "it needs depth")
 
     assert sent["phase"] == "invocation"
     assert phases(sent["handoff"]) == ["discovery", "selection", "validation", "transfer", "invocation"]
     assert sent["invocation"] == f"/digger {sent['payload']}"
-    assert [each["name"] for each in sent["checks"] if not each["holds"]] == []
+    assert [check["name"] for check in sent["checks"] if not check["holds"]] == []
     assert sent["chain"] == ["source", "digger"]
     assert (sent["hops"], sent["schema"], sent["reason"]) == (1, "3.0", "it needs depth")
-    assert told("history", here)["steps"][-1]["note"] == {
+    assert told("history", session_id)["steps"][-1]["note"] == {
         "handoff": sent["handoff"],
         "target": "digger",
         "payload": sent["payload"],
         "sha256": sent["sha256"],
     }
-    assert told("status", here)["revision"] == 0
+    assert told("status", session_id)["revision"] == 0
 
 
 def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
     target("digger")
-    here = session("source", "-s", "synthesis_summary=We dig")
+    session_id = session("source", "-s", "synthesis_summary=We dig")
 
-    sent = send("digger", here)
+    sent = send("digger", session_id)
 
     data = Path(sent["payload"]).read_bytes()
     assert sha256(data).hexdigest() == sent["sha256"]
@@ -67,11 +67,11 @@ def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
 
 def test_the_same_request_gets_the_same_answer() -> None:
     target("digger")
-    here = session()
-    first = send("digger", here)
+    session_id = session()
+    first = send("digger", session_id)
 
-    again = send("digger", here)
-    other = send("digger", here, "--reason", "another one")
+    again = send("digger", session_id)
+    other = send("digger", session_id, "--reason", "another one")
 
     assert again == {**first, "replayed": True}
     assert other["handoff"] != first["handoff"]
@@ -81,9 +81,9 @@ def test_the_same_request_gets_the_same_answer() -> None:
 def test_files_become_artifacts_and_other_facts_stay_in_the_working_tier() -> None:
     target("digger")
     Path("notes.md").write_text("noted")
-    here = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a","b"]')
+    session_id = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a","b"]')
 
-    handoff = payload_of(send("digger", here, "-s", "mood=good", "-s", "gone_file=nowhere.md"))
+    handoff = payload_of(send("digger", session_id, "-s", "mood=good", "-s", "gone_file=nowhere.md"))
 
     [artifact] = handoff["payload"]["session"]["artifacts"]
     assert artifact == {
@@ -102,13 +102,13 @@ def test_files_become_artifacts_and_other_facts_stay_in_the_working_tier() -> No
 
 def test_a_target_that_reads_2_0_gets_2_0() -> None:
     target("digger", schema_version='"2.0"', handoff_trigger='"--handoff {payload_path}"')
-    here = session()
+    session_id = session()
 
-    sent = send("digger", here)
+    sent = send("digger", session_id)
 
     assert sent["schema"] == "2.0"
     assert Path(sent["payload"]).name == f"{sent['sha256']}.yaml"
-    newest = sessions_folder() / here / "handoff-payload.yaml"
+    newest = sessions_folder() / session_id / "handoff-payload.yaml"
     assert newest.read_bytes() == Path(sent["payload"]).read_bytes()
     handoff = payload_of(sent)
     assert handoff["meta"]["handoff_chain"] == ["source"]
@@ -133,10 +133,10 @@ def test_a_problem_that_cannot_be_fixed_ends_the_handoff() -> None:
 @pytest.mark.parametrize("version", ["1.0", "1.2", "4.0"])
 def test_a_skill_that_reads_a_version_that_is_not_written_is_no_target(version: str) -> None:
     target("digger", schema_version=f'"{version}"')
-    here = session()
+    session_id = session()
 
-    status, error = refused("handoff", "send", "digger", "--session", here)
-    listed = told("handoff", "targets", "--session", here)
+    status, error = refused("handoff", "send", "digger", "--session", session_id)
+    listed = told("handoff", "targets", "--session", session_id)
 
     assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", False)
     assert f"it reads payload version {version}, and flow writes 2.0 and 3.0" in error["message"]
@@ -148,9 +148,9 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     target(
         "digger", requires="[context.original_prompt, insights.uncertainties, handoff.context.problem_type]"
     )
-    here = session()
+    session_id = session()
 
-    status, error = refused("handoff", "send", "digger", "--session", here)
+    status, error = refused("handoff", "send", "digger", "--session", session_id)
 
     assert (status, error["code"], error["recoverable"]) == (6, "INVALID_PAYLOAD", True)
     assert error["details"]["missing_fields"] == ["insights.uncertainties"]
@@ -178,11 +178,11 @@ def test_a_name_that_is_unknown_or_ambiguous_or_the_source_is_refused_before_any
     for folder in ("one", "two"):
         (home_skills() / folder).mkdir(parents=True)
         (home_skills() / folder / "SKILL.md").write_text(text)
-    here = session()
+    session_id = session()
 
-    _, unknown = refused("handoff", "send", "ones", "--session", here)
-    _, ambiguous = refused("handoff", "send", "label", "--session", here)
-    status, itself = refused("handoff", "send", "source", "--session", here, "--yes", "--reason", "x")
+    _, unknown = refused("handoff", "send", "ones", "--session", session_id)
+    _, ambiguous = refused("handoff", "send", "label", "--session", session_id)
+    status, itself = refused("handoff", "send", "source", "--session", session_id, "--yes", "--reason", "x")
 
     assert (unknown["code"], unknown["details"]["target_skill"]) == ("TARGET_NOT_FOUND", "ones")
     assert "did you mean `one`" in unknown["hint"]
@@ -191,8 +191,8 @@ def test_a_name_that_is_unknown_or_ambiguous_or_the_source_is_refused_before_any
     assert not handoffs_folder().exists()
 
 
-def passed_on(here: str, name: str, *words: str) -> tuple[dict[str, Any], str]:
-    sent = send(name, here, *words)
+def passed_on(session_id: str, name: str, *words: str) -> tuple[dict[str, Any], str]:
+    sent = send(name, session_id, *words)
     ran = receive(sent)
     assert ran.status == 0, ran
     return sent, ran.data["session"]
@@ -201,26 +201,26 @@ def passed_on(here: str, name: str, *words: str) -> tuple[dict[str, Any], str]:
 def test_a_loop_needs_consent_and_a_reason() -> None:
     for name in "abc":
         ours(name)
-    here = session("a")
-    first, here = passed_on(here, "b")
-    second, here = passed_on(here, "c")
+    session_id = session("a")
+    first, session_id = passed_on(session_id, "b")
+    second, session_id = passed_on(session_id, "c")
     count = len(list(handoffs_folder().iterdir()))
 
     for words in ([], ["--yes"], ["--reason", "again"]):
-        status, error = refused("handoff", "send", "a", "--session", here, *words)
+        status, error = refused("handoff", "send", "a", "--session", session_id, *words)
         assert (status, error["code"], error["details"]["rule"]) == (6, "VALIDATION_FAILED", "LOOP")
         assert error["details"]["chain"] == ["a", "b", "c", "a"]
         assert "a → b → c → a" in error["message"]
     assert len(list(handoffs_folder().iterdir())) == count
 
-    third = send("a", here, "--yes", "--reason", "the user wants another round")
+    third = send("a", session_id, "--yes", "--reason", "the user wants another round")
     assert third["notes"] == ["this is a loop: a → b → c → a (the user wants another round)"]
     assert payload_of(third)["meta"]["handoff_chain"] == ["a", "b", "c"]
-    assert [each["hops"] for each in (first, second, third)] == [1, 2, 3]
-    offers = told("handoff", "targets", "--session", here)["candidates"]
-    assert next(each["loop"] for each in offers if each["skill"] == "a") == "a → b → c → a"
-    assert len({each["trace_id"] for each in (first, second, third)}) == 1
-    assert [each["parent_span_id"] for each in (first, second, third)] == [
+    assert [sent["hops"] for sent in (first, second, third)] == [1, 2, 3]
+    offers = told("handoff", "targets", "--session", session_id)["candidates"]
+    assert next(offer["loop"] for offer in offers if offer["skill"] == "a") == "a → b → c → a"
+    assert len({sent["trace_id"] for sent in (first, second, third)}) == 1
+    assert [sent["parent_span_id"] for sent in (first, second, third)] == [
         None,
         first["span_id"],
         second["span_id"],
@@ -231,29 +231,29 @@ def test_a_long_chain_needs_approval_and_eight_hops_are_the_limit() -> None:
     names = [f"s{number}" for number in range(11)]
     for name in names:
         ours(name)
-    here = session(names[0])
+    session_id = session(names[0])
     for name in names[1:6]:
-        _, here = passed_on(here, name)
+        _, session_id = passed_on(session_id, name)
 
-    status, error = refused("handoff", "send", "s6", "--session", here)
+    status, error = refused("handoff", "send", "s6", "--session", session_id)
     assert (status, error["details"]["rule"]) == (6, "NOT_APPROVED")
     for name in names[6:9]:
-        sent, here = passed_on(here, name, "--approved")
+        sent, session_id = passed_on(session_id, name, "--approved")
     assert payload_of(sent)["meta"]["user_approved"] is True
     status, error = refused(
-        "handoff", "send", "s9", "--session", here, "--approved", "--yes", "--reason", "x"
+        "handoff", "send", "s9", "--session", session_id, "--approved", "--yes", "--reason", "x"
     )
     assert (status, error["details"]["rule"], error["recoverable"]) == (6, "TOO_MANY_HOPS", False)
 
 
 def test_the_same_request_after_a_failure_retries_the_same_handoff() -> None:
     card = target("digger", requires="[insights.uncertainties]")
-    here = session()
-    _, first = refused("handoff", "send", "digger", "--session", here)
+    session_id = session()
+    _, first = refused("handoff", "send", "digger", "--session", session_id)
 
-    _, second = refused("handoff", "send", "digger", "--session", here)
+    _, second = refused("handoff", "send", "digger", "--session", session_id)
     card.write_text(card.read_text().replace("requires", "optional_consumes"))
-    sent = send("digger", here)
+    sent = send("digger", session_id)
 
     assert first["details"]["handoff"] == second["details"]["handoff"] == sent["handoff"]
     assert (sent["phase"], sent["attempts"]) == ("invocation", 2)
@@ -263,13 +263,13 @@ def test_the_same_request_after_a_failure_retries_the_same_handoff() -> None:
 def test_every_command_names_the_root_of_the_target() -> None:
     place = Path.cwd() / "more"
     ours("digger", where=place)
-    here = session()
+    session_id = session()
     [offered] = [
-        each
-        for each in told("handoff", "targets", "--session", here, "--root", "more")["candidates"]
-        if each["skill"] == "digger"
+        candidate
+        for candidate in told("handoff", "targets", "--session", session_id, "--root", "more")["candidates"]
+        if candidate["skill"] == "digger"
     ]
-    assert offered["command"] == f"flow handoff send digger --session {here} --root {place}"
+    assert offered["command"] == f"flow handoff send digger --session {session_id} --root {place}"
     _, error = refused(*offered["command"].split()[1:], "-s", "problem_type=odd")
     retry = error["hint"].removeprefix("add the missing facts: ").removesuffix(" -s 'problem_type=…'")
     sent = told(*retry.split()[1:], "-s", "problem_type=creative")
@@ -299,7 +299,9 @@ def test_a_payload_with_too_many_tokens_is_refused() -> None:
     Path("evidence.txt").write_text("x" * 9000)
     sent = told(*again.removeprefix("flow ").replace("…", "evidence.txt").split())
 
-    assert [each["name"] for each in payload_of(sent)["payload"]["session"]["artifacts"]] == ["evidence.txt"]
+    assert [artifact["name"] for artifact in payload_of(sent)["payload"]["session"]["artifacts"]] == [
+        "evidence.txt"
+    ]
 
 
 def test_a_handoff_can_be_cancelled() -> None:
@@ -331,7 +333,7 @@ def test_the_hint_shows_how_to_name_a_session() -> None:
     assert over["hint"] == f"name a session that has ended: flow handoff send digger --session {first}"
     assert (status, several["code"]) == (4, "SEVERAL_OPEN")
     assert set(several["details"]["commands"]) == {
-        f"flow handoff send digger --session {each}" for each in (second, third)
+        f"flow handoff send digger --session {session_id}" for session_id in (second, third)
     }
     words = ["-s", "area=far north", "--reason", "it's deep", "--schema", "2.0", "--yes"]
     again = refused("handoff", "send", "digger", *words)[1]["details"]["commands"][0]
@@ -344,23 +346,23 @@ def test_the_hint_shows_how_to_name_a_session() -> None:
 def test_targets_are_ranked_by_what_the_session_reported() -> None:
     target("digger")
     target("builder", categories="[implementation]")
-    here = session("source", "-s", "synthesis_summary=Build the thing")
+    session_id = session("source", "-s", "synthesis_summary=Build the thing")
 
-    found = told("handoff", "targets", "--session", here)["candidates"]
+    candidates = told("handoff", "targets", "--session", session_id)["candidates"]
 
-    by_skill = {each["skill"]: each for each in found}
+    by_skill = {candidate["skill"]: candidate for candidate in candidates}
     assert by_skill["digger"]["score"] > by_skill["builder"]["score"] > 0
-    assert by_skill["digger"]["command"] == f"flow handoff send digger --session {here}"
+    assert by_skill["digger"]["command"] == f"flow handoff send digger --session {session_id}"
     assert "source" not in by_skill
     assert "solution-design" in by_skill
-    assert (sessions_folder() / here / "available-workflows.yaml").exists()
-    text = flow("handoff", "targets", "--session", here).out
+    assert (sessions_folder() / session_id / "available-workflows.yaml").exists()
+    text = flow("handoff", "targets", "--session", session_id).out
     assert "Hand off, with `--reason WHY`" in text
     assert told("handoff", "targets", "--problem-type", "strategic", "--from", "x")["scorer"] == "relevance"
     assert "digger" in flow("handoff", "targets").out
-    other = told("handoff", "targets", "--session", here, "--problem-type", "Creative")["candidates"]
-    command = next(each["command"] for each in other if each["skill"] == "digger")
-    assert command == f"flow handoff send digger --session {here} -s problem_type=creative"
+    other = told("handoff", "targets", "--session", session_id, "--problem-type", "Creative")["candidates"]
+    command = next(candidate["command"] for candidate in other if candidate["skill"] == "digger")
+    assert command == f"flow handoff send digger --session {session_id} -s problem_type=creative"
 
 
 def test_status_shows_a_failure_with_its_checks() -> None:
@@ -391,7 +393,7 @@ def test_a_remote_target_is_not_compared() -> None:
     sent = send("far", session())
 
     assert not sent["has_workflow"]
-    assert "a remote target is not compared" in {each["message"] for each in sent["checks"]}
+    assert "a remote target is not compared" in {check["message"] for check in sent["checks"]}
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
@@ -408,10 +410,10 @@ def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
 
 def test_targets_are_listed_even_if_they_cannot_be_cached() -> None:
     target("digger")
-    here = session()
-    (sessions_folder() / here / "available-workflows.yaml").mkdir()
+    session_id = session()
+    (sessions_folder() / session_id / "available-workflows.yaml").mkdir()
 
-    ran = flow("handoff", "targets", "--session", here)
+    ran = flow("handoff", "targets", "--session", session_id)
 
     assert ran.status == 0
     assert "the menu was not cached" in ran.err
@@ -419,13 +421,13 @@ def test_targets_are_listed_even_if_they_cannot_be_cached() -> None:
 
 def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
-    here = session()
+    session_id = session()
     monkeypatch.setattr("flowrail.handoff.phases.payload_file_name", lambda *_, **__: "taken.yaml")
-    folder = sessions_folder() / here / "handoffs"
+    folder = sessions_folder() / session_id / "handoffs"
     folder.mkdir(0o700)
     (folder / "taken.yaml").write_text("other")
 
-    status, error = refused("handoff", "send", "digger", "--session", here)
+    status, error = refused("handoff", "send", "digger", "--session", session_id)
 
     assert (status, error["code"]) == (3, "PAYLOAD_EXISTS")
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"

@@ -19,15 +19,15 @@ def verify_codes() -> set[str]:
 @pytest.mark.parametrize(("command", "damage"), [("send", "deleted"), ("retry", "changed")])
 def test_a_payload_that_is_gone_is_written_again(command: str, damage: str) -> None:
     target("digger")
-    here = session()
-    sent = send("digger", here)
+    session_id = session()
+    sent = send("digger", session_id)
     if damage == "deleted":
         Path(sent["payload"]).unlink()
     else:
         Path(sent["payload"]).write_text("{}")
 
     status, text, findings = told("handoff", "status", sent["handoff"]), flow("audit").out, verify_codes()
-    again = send("digger", here) if command == "send" else told("handoff", "retry", sent["handoff"])
+    again = send("digger", session_id) if command == "send" else told("handoff", "retry", sent["handoff"])
 
     assert len(status["missing"]) == 1
     assert status["receive_command"] is None
@@ -42,13 +42,13 @@ def test_a_payload_that_is_gone_is_written_again(command: str, damage: str) -> N
 
 def test_received_work_is_sent_again_only_on_request() -> None:
     ours("digger")
-    here = session()
-    sent = send("digger", here)
+    session_id = session()
+    sent = send("digger", session_id)
     receive(sent)
 
-    same = send("digger", here)
-    again = send("digger", here, "--again")
-    twice = send("digger", here, "--again")
+    same = send("digger", session_id)
+    again = send("digger", session_id, "--again")
+    twice = send("digger", session_id, "--again")
 
     assert (same["handoff"], same["phase"], same["replayed"]) == (sent["handoff"], "acknowledgment", True)
     assert "add --again" in same["notes"][0]
@@ -94,19 +94,19 @@ def test_each_command_says_what_became_of_a_sent_handoff(
     command: str, version: str, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target("digger", schema_version=f'"{version}"')
-    here = session()
-    sent = send("digger", here)
+    session_id = session()
+    sent = send("digger", session_id)
     if damage == "payload deleted":
         Path(sent["payload"]).unlink()
     elif damage == "target deleted":
         (Path.home() / ".claude/skills/digger/SKILL.md").unlink()
     elif damage == "session deleted":
-        shutil.rmtree(sessions_folder() / here)
+        shutil.rmtree(sessions_folder() / session_id)
     else:
         later = time.time() + 25 * 3600
         monkeypatch.setattr("time.time", lambda: later)
     words = {
-        "send": ["handoff", "send", "digger", "--session", here],
+        "send": ["handoff", "send", "digger", "--session", session_id],
         "retry": ["handoff", "retry", sent["handoff"]],
         "receive": sent["receive_command"].split()[1:],
         "status": ["handoff", "status", sent["handoff"]],

@@ -35,13 +35,18 @@ def run(command: str, *more: str) -> Any:
     return told(*shlex.split(command)[1:], *more)
 
 
-def command_for(here: Any, outcome: str) -> str:
-    return str(next(each["command"] for each in here["next"] if each["outcome"] == outcome))
+def command_for(answer: Any, outcome: str) -> str:
+    return str(
+        next(transition["command"] for transition in answer["next"] if transition["outcome"] == outcome)
+    )
 
 
-def examples(here: Any) -> list[str]:
+def examples(answer: Any) -> list[str]:
     wants = {
-        want["name"]: want["example"] for each in here["next"] for want in each["wants"] if want["required"]
+        want["name"]: want["example"]
+        for transition in answer["next"]
+        for want in transition["wants"]
+        if want["required"]
     }
     return [
         word
@@ -50,38 +55,38 @@ def examples(here: Any) -> list[str]:
     ]
 
 
-def finish(here: Any) -> None:
+def finish(answer: Any) -> None:
     """Walk a session to its end, always by the first next command."""
-    while here["next"]:
-        here = run(here["next"][0]["command"], *examples(here))
+    while answer["next"]:
+        answer = run(answer["next"][0]["command"], *examples(answer))
 
 
-def handed_over_by_the_swarm(here: Any = None) -> Any:
+def handed_over_by_the_swarm(answer: Any = None) -> Any:
     """Return the swarm's session at its last step."""
-    here = here or told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
-    here = run(command_for(here, "ok"), *examples(here))
-    for each in here["dispatches"]:
-        finish(run(each["command"]))
-    here = told("resume", here["session"])
-    folder = sessions_folder() / here["session"] / "work" / "perspectives"
+    answer = answer or told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    answer = run(command_for(answer, "ok"), *examples(answer))
+    for dispatch in answer["dispatches"]:
+        finish(run(dispatch["command"]))
+    answer = told("resume", answer["session"])
+    folder = sessions_folder() / answer["session"] / "work" / "perspectives"
     folder.mkdir(exist_ok=True)
     for archetype in ("optimist", "critic", "analyst", "innovator", "pragmatist"):
         (folder / f"{archetype}.md").write_text(archetype)
-    here = run(command_for(here, "ok"))
+    answer = run(command_for(answer, "ok"))
     Path("facts.json").write_text(json.dumps(FACTS).replace("PERSPECTIVES", str(folder)))
-    here = run(
-        next(each["command"] for each in here["next"]).split(" -s ")[0],
+    answer = run(
+        next(transition["command"] for transition in answer["next"]).split(" -s ")[0],
         "--session",
-        here["session"],
+        answer["session"],
         "--facts",
         "facts.json",
     )
-    [question] = here["questions"]
-    option = next(each for each in question["options"] if each["label"] == "Hand it to another skill")
-    here = run(option["command"])
-    if here["step"]["id"] != "handoff":
-        here = run(here["next"][0]["command"])
-    return here
+    [question] = answer["questions"]
+    option = next(option for option in question["options"] if option["label"] == "Hand it to another skill")
+    answer = run(option["command"])
+    if answer["step"]["id"] != "handoff":
+        answer = run(answer["next"][0]["command"])
+    return answer
 
 
 TAKES = {
@@ -101,11 +106,11 @@ def test_each_skill_that_takes_over_begins_with_what_the_user_asked(skill: str) 
     session = handed_over_by_the_swarm()["session"]
     targets = told("handoff", "targets", "--session", session)["candidates"]
 
-    chosen = next(each for each in targets if each["skill"] == skill)
+    chosen = next(target for target in targets if target["skill"] == skill)
     sent = run(chosen["command"], "--reason", "the user wants it so")
     taken = told("handoff", "receive", sent["payload"])
 
-    assert {each["skill"] for each in targets} == set(TAKES)
+    assert {target["skill"] for target in targets} == set(TAKES)
     assert (taken["skill"], taken["step"]["number"]) == (skill, 1)
     param = TAKES[skill]
     assert param is None or taken["params"][param] == PROMPT
@@ -113,18 +118,18 @@ def test_each_skill_that_takes_over_begins_with_what_the_user_asked(skill: str) 
 
 
 def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
-    here = handed_over_by_the_swarm()
-    session = here["session"]
-    assert here["step"]["id"] == "handoff"
-    told_there = " ".join(here["actions"])
+    answer = handed_over_by_the_swarm()
+    session = answer["session"]
+    assert answer["step"]["id"] == "handoff"
+    told_there = " ".join(answer["actions"])
     assert "flow handoff targets --session" in told_there
     assert "flow handoff send" in told_there
 
     targets = told("handoff", "targets", "--session", session)["candidates"]
-    chosen = next(each for each in targets if each["skill"] == "solution-design")
+    chosen = next(target for target in targets if target["skill"] == "solution-design")
     sent = run(chosen["command"], "--reason", "the user wants a design")
     taken = receive(sent).data
-    ended = run(command_for(here, "ok"))
+    ended = run(command_for(answer, "ok"))
 
     assert ended["status"] == "completed"
     assert taken["skill"] == "solution-design"
@@ -147,7 +152,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     assert working["research_seeds"]["suggested_terms"][0]["term"] == "compliance cost studies"
     assert (working["perspectives_completed"], working["convergence_level"]) == (5, "medium")
     assert working["user_feedback"] == "More on compliance"
-    assert [each["name"] for each in handoff["payload"]["session"]["artifacts"]] == ["critic.md"]
+    assert [artifact["name"] for artifact in handoff["payload"]["session"]["artifacts"]] == ["critic.md"]
     assert handoff["meta"]["confidence"] == "medium"
     assert told("audit", "verify")["findings"] == []
 
@@ -178,10 +183,10 @@ def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> 
 
 def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets() -> None:
     target("lit-pm", handoff_description='"Comprehensive literature review (4-24 hours)"')
-    here = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
-    first = told("handoff", "targets", "--session", here["session"])
-    again = told("handoff", "targets", "--session", here["session"])
-    session = handed_over_by_the_swarm(here)["session"]
+    answer = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    first = told("handoff", "targets", "--session", answer["session"])
+    again = told("handoff", "targets", "--session", answer["session"])
+    session = handed_over_by_the_swarm(answer)["session"]
 
     lines = flow("handoff", "targets", "--session", session, "--options").out.splitlines()
 
