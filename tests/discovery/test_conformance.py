@@ -6,7 +6,7 @@ from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.spec import check
 
 
-def found(inside: str, folder: str = "pdf-processing") -> list[tuple[str, int]]:
+def problems(inside: str, folder: str = "pdf-processing") -> list[tuple[str, int]]:
     front = read_frontmatter(f"---\n{inside}---\n".encode(), "SKILL.md")
     return [(note.code, note.line) for note in check(front, folder=folder, file="SKILL.md")]
 
@@ -25,7 +25,7 @@ def found(inside: str, folder: str = "pdf-processing") -> list[tuple[str, int]]:
     ],
 )
 def test_names_have_their_rules(name: str, codes: list[str]) -> None:
-    assert found(f"name: {name}\ndescription: x\n") == [(code, 2) for code in codes]
+    assert problems(f"name: {name}\ndescription: x\n") == [(code, 2) for code in codes]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_names_have_their_rules(name: str, codes: list[str]) -> None:
     ],
 )
 def test_every_departure_has_its_code_and_line(line: str, code: str) -> None:
-    assert found(f"name: pdf-processing\n{line}\n") == [(code, 3 + line.count("\n"))]
+    assert problems(f"name: pdf-processing\n{line}\n") == [(code, 3 + line.count("\n"))]
 
 
 def test_handoff_metadata_is_not_reported_and_unknown_fields_are_reported_once() -> None:
@@ -52,6 +52,6 @@ def test_handoff_metadata_is_not_reported_and_unknown_fields_are_reported_once()
         "handoff: {a: b}\ncategories: [a]\ninput_requirements: [a]\noutput_types: [a]\nmeta: {}\nversion: 1"
     )
 
-    assert found(f"name: pdf-processing\ndescription: x\n{keys}\nmodel: fast\nmode: y\n") == [
+    assert problems(f"name: pdf-processing\ndescription: x\n{keys}\nmodel: fast\nmode: y\n") == [
         ("SPEC_UNKNOWN_FIELD", 10)
     ]

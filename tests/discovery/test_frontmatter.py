@@ -12,9 +12,9 @@ def read(text: str | bytes) -> Frontmatter:
 
 
 def problem(text: str | bytes) -> tuple[str, int]:
-    found = read(text).problem
-    assert found
-    return found.code, found.line
+    problem = read(text).problem
+    assert problem
+    return problem.code, problem.line
 
 
 def notes(front: Frontmatter) -> list[tuple[str, int]]:

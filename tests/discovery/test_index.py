@@ -22,7 +22,7 @@ def project(tree: Path) -> Path:
 
 
 def skills(discovery: Discovery) -> list[str]:
-    return [each.skill for each in discovery.candidates]
+    return [candidate.skill for candidate in discovery.candidates]
 
 
 def codes(discovery: Discovery) -> list[str]:
@@ -36,29 +36,31 @@ def test_candidates_come_in_order_of_scope_then_name(home: Path, project: Path) 
     (project / "inner").mkdir()
     put(project / "inner/.agents/skills", "eta")
 
-    found = discover(str(project / "inner"), str(home), {})
+    discovery = discover(str(project / "inner"), str(home), {})
 
-    assert skills(found) == ["eta", "zeta", "alpha", "beta"]
-    assert [each.scope for each in found.candidates] == [
+    assert skills(discovery) == ["eta", "zeta", "alpha", "beta"]
+    assert [candidate.scope for candidate in discovery.candidates] == [
         Scope.PROJECT,
         Scope.GIT_ROOT,
         Scope.GLOBAL,
         Scope.GLOBAL,
     ]
-    assert found.skills == 4
+    assert discovery.skills == 4
 
 
 def test_the_nearest_folder_of_a_name_hides_the_others(home: Path, project: Path) -> None:
     near = put(project / ".claude/skills", "both")
     far = put(home / ".claude/skills", "both")
 
-    found = discover(str(project), str(home), {})
+    discovery = discover(str(project), str(home), {})
 
-    assert [each.path for each in found.candidates] == [str(near)]
-    assert found.candidates[0].hides == (str(far),)
-    assert [(each.path, each.hidden_by) for each in found.hidden] == [(str(far), str(near))]
-    assert [(each.code, each.path) for each in found.skipped] == [("SHADOWED", str(far))]
-    assert codes(found) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
+    assert [candidate.path for candidate in discovery.candidates] == [str(near)]
+    assert discovery.candidates[0].hides == (str(far),)
+    assert [(candidate.path, candidate.hidden_by) for candidate in discovery.hidden] == [
+        (str(far), str(near))
+    ]
+    assert [(skipped.code, skipped.path) for skipped in discovery.skipped] == [("SHADOWED", str(far))]
+    assert codes(discovery) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
 
 
 def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
@@ -66,10 +68,10 @@ def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
     put(home / ".claude/skills", "two", head("shared", ACCEPTING))
     put(home / ".claude/skills", "three", head("one", ACCEPTING))
 
-    found = discover(str(project), str(home), {})
+    discovery = discover(str(project), str(home), {})
 
-    assert codes(found) == ["SAME_NAME", "SAME_NAME"]
-    assert {note.reason for note in found.notes} == {
+    assert codes(discovery) == ["SAME_NAME", "SAME_NAME"]
+    assert {note.reason for note in discovery.notes} == {
         "several skills have the name `one`: `one`, `three`",
         "several skills have the name `shared`: `one`, `two`",
     }
@@ -77,9 +79,9 @@ def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
 
 def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
     labels = {"one": "shared", "two": "shared", "three": "one", "four": "alone"}
-    found = Discovery(tuple(candidate(skill, name=name) for skill, name in labels.items()))
+    discovery = Discovery(tuple(candidate(skill, name=name) for skill, name in labels.items()))
 
-    names = {name: [c.skill for c in found.named(name)] for name in ("one", "alone", "shared", "five")}
+    names = {name: [c.skill for c in discovery.named(name)] for name in ("one", "alone", "shared", "five")}
 
     assert names == {"one": ["one"], "alone": ["four"], "shared": ["one", "two"], "five": []}
 
@@ -104,10 +106,10 @@ def test_without_any_that_accepts_it_says_how_many_there_are(home: Path, project
 def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path) -> None:
     put(home / ".claude/skills", "one")
 
-    found = discover(str(project), str(home), {})
-    nothing = found.nothing(len(find_workflows(category="cooking", discovery=found)))
+    discovery = discover(str(project), str(home), {})
+    nothing = discovery.nothing(len(find_workflows(category="cooking", discovery=discovery)))
 
     assert nothing
     assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_FITS", 1, 1)
     assert nothing.message == "1 skill accepts handoffs, none fits the request."
-    assert found.nothing(1) is None
+    assert discovery.nothing(1) is None

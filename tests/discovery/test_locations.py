@@ -21,11 +21,11 @@ def test_cwd_comes_first_then_what_lies_above_then_home(tree: Path) -> None:
     roots = [at / ".claude/skills" for at in (cwd, project / "a", project, home)]
     folders(*roots, project / ".git")
 
-    found = skill_roots(str(cwd), str(home), {})
+    usable = skill_roots(str(cwd), str(home), {})
 
-    assert [root.path for root in found] == [str(each) for each in roots]
-    assert [root.scope for root in found] == [Scope.PROJECT, Scope.PROJECT, Scope.GIT_ROOT, Scope.GLOBAL]
-    assert [root.origin for root in found] == ["cwd", "parent", "git root", "home"]
+    assert [root.path for root in usable] == [str(root) for root in roots]
+    assert [root.scope for root in usable] == [Scope.PROJECT, Scope.PROJECT, Scope.GIT_ROOT, Scope.GLOBAL]
+    assert [root.origin for root in usable] == ["cwd", "parent", "git root", "home"]
 
 
 def test_the_shared_folder_comes_right_after_the_clients_own(tree: Path) -> None:
@@ -33,9 +33,9 @@ def test_the_shared_folder_comes_right_after_the_clients_own(tree: Path) -> None
     roots = [at / name for at in (project, home) for name in (".claude/skills", ".agents/skills")]
     folders(*roots)
 
-    found = skill_roots(str(project), str(home), {})
+    usable = skill_roots(str(project), str(home), {})
 
-    assert [root.path for root in found] == [str(each) for each in roots]
+    assert [root.path for root in usable] == [str(root) for root in roots]
 
 
 def test_outside_a_repository_nothing_above_cwd_counts(tree: Path) -> None:
@@ -49,10 +49,10 @@ def test_a_place_reached_by_a_symlink_too_is_listed_once_and_said_to_be_the_same
     folders(home / ".claude/skills", project / ".claude")
     (project / ".claude/skills").symlink_to(home / ".claude/skills")
 
-    places = look(str(project), str(home), {})
+    locations = look(str(project), str(home), {})
 
-    assert [root.path for root in places.usable] == [str(project / ".claude/skills")]
-    assert places.roots[2].problem == f"same folder as {project / '.claude/skills'}"
+    assert [root.path for root in locations.usable] == [str(project / ".claude/skills")]
+    assert locations.roots[2].problem == f"same folder as {project / '.claude/skills'}"
 
 
 def test_standing_in_home_its_skills_are_the_projects_and_still_the_users_own(tree: Path) -> None:
@@ -68,9 +68,9 @@ def test_the_config_dir_moves_the_clients_place_and_not_the_shared_one(tree: Pat
     home = tree / "home"
     folders(home / "conf/skills", home / ".claude/skills", home / ".agents/skills")
 
-    found = skill_roots(str(tree), str(home), {"CLAUDE_CONFIG_DIR": moved.format(home=home)})
+    usable = skill_roots(str(tree), str(home), {"CLAUDE_CONFIG_DIR": moved.format(home=home)})
 
-    assert [(root.path, root.origin) for root in found] == [
+    assert [(root.path, root.origin) for root in usable] == [
         (str(home / "conf/skills"), "CLAUDE_CONFIG_DIR"),
         (str(home / ".agents/skills"), "home"),
     ]
@@ -80,15 +80,15 @@ def test_roots_asked_for_come_last(tree: Path) -> None:
     home, cwd = tree / "home", tree / "cwd"
     folders(cwd / "one", home / "two", home / ".claude/skills", home)
 
-    found = skill_roots(str(cwd), str(home), {}, ["one", "~/two", "~", "missing"])
+    usable = skill_roots(str(cwd), str(home), {}, ["one", "~/two", "~", "missing"])
 
-    assert [root.path for root in found] == [
+    assert [root.path for root in usable] == [
         str(home / ".claude/skills"),
         str(cwd / "one"),
         str(home / "two"),
         str(home),
     ]
-    assert {root.scope for root in found[1:]} == {Scope.EXTRA}
+    assert {root.scope for root in usable[1:]} == {Scope.EXTRA}
 
 
 def test_what_cannot_be_used_is_told_with_its_reason(tree: Path) -> None:
@@ -96,10 +96,10 @@ def test_what_cannot_be_used_is_told_with_its_reason(tree: Path) -> None:
     (tree / "file").write_text("")
     (tree / "loop").symlink_to(tree / "loop")
 
-    places = look(str(tree), str(tree / "home"), {}, ["file", "loop", "a\0b"])
+    locations = look(str(tree), str(tree / "home"), {}, ["file", "loop", "a\0b"])
 
-    assert places.usable == ()
-    assert [root.problem for root in places.roots] == [
+    assert locations.usable == ()
+    assert [root.problem for root in locations.roots] == [
         "missing",
         "missing",
         "missing",
@@ -116,11 +116,11 @@ def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None
     cwd = outer / "libs/inner"
     folders(outer / ".claude/skills", cwd / ".claude/skills", outer / "libs/.claude/skills")
 
-    places = look(str(cwd), str(tree / "home"), {})
+    locations = look(str(cwd), str(tree / "home"), {})
 
     assert git(cwd, "rev-parse", "--show-superproject-working-tree") == str(outer)
-    assert (places.git_root, places.superproject) == (str(outer), str(outer))
-    assert [(root.scope.value, root.origin) for root in places.usable] == [
+    assert (locations.git_root, locations.superproject) == (str(outer), str(outer))
+    assert [(root.scope.value, root.origin) for root in locations.usable] == [
         ("project", "cwd"),
         ("project", "parent"),
         ("git-root", "superproject"),

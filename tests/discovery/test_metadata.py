@@ -59,9 +59,9 @@ def verdict(lines: str, *, description: str = "Does things") -> Candidate | Skip
 
 
 def candidate(lines: str) -> Candidate:
-    found = verdict(lines)
-    assert isinstance(found, Candidate)
-    return found
+    judged = verdict(lines)
+    assert isinstance(judged, Candidate)
+    return judged
 
 
 def codes(lines: str) -> set[str]:
@@ -69,46 +69,46 @@ def codes(lines: str) -> set[str]:
 
 
 def test_the_older_dialect_is_read() -> None:
-    found = candidate(V2)
+    result = candidate(V2)
 
-    assert found.categories == ("research", "analysis")
-    assert found.description == "Brief description"
-    assert found.trigger == "--handoff {payload_path}"
-    assert found.protocol_version == found.schema_version == "2.0"
-    assert found.health_check == "skill-name --health"
-    assert found.requires == ("context.original_prompt",)
-    assert found.optional_consumes == ("insights.uncertainties",)
-    assert found.accepts_from == ("*",)
-    assert found.dialect == "v2"
+    assert result.categories == ("research", "analysis")
+    assert result.description == "Brief description"
+    assert result.trigger == "--handoff {payload_path}"
+    assert result.protocol_version == result.schema_version == "2.0"
+    assert result.health_check == "skill-name --health"
+    assert result.requires == ("context.original_prompt",)
+    assert result.optional_consumes == ("insights.uncertainties",)
+    assert result.accepts_from == ("*",)
+    assert result.dialect == "v2"
     assert codes(V2) == set()
 
 
 def test_the_newer_dialect_is_read() -> None:
-    found = candidate(V3)
+    result = candidate(V3)
 
-    assert found.categories == ("implementation", "architecture")
-    assert found.provides_to == ("senior-developer",)
-    assert (found.schema_version, found.schema_type) == ("3.0", "universal")
-    assert found.input_requirements == ("specification",)
-    assert found.output_types == ("code",)
-    assert (found.duration, found.complexity, found.autonomous) == ("hours", "high", False)
-    assert found.description == "Does things"
-    assert found.dialect == "v3"
-    assert found.notes == ()
+    assert result.categories == ("implementation", "architecture")
+    assert result.provides_to == ("senior-developer",)
+    assert (result.schema_version, result.schema_type) == ("3.0", "universal")
+    assert result.input_requirements == ("specification",)
+    assert result.output_types == ("code",)
+    assert (result.duration, result.complexity, result.autonomous) == ("hours", "high", False)
+    assert result.description == "Does things"
+    assert result.dialect == "v3"
+    assert result.notes == ()
 
 
 def test_where_both_dialects_speak_the_newer_wins_field_by_field() -> None:
     both = V3.replace("  schema_type: universal\n", "") + "x: y\n"
     block = "".join(f"{line}\n" for line in V2.splitlines()[1:])
 
-    found = candidate(both.replace('  accepts_from: ["*"]\n', f'  accepts_from: ["*"]\n{block}'))
+    result = candidate(both.replace('  accepts_from: ["*"]\n', f'  accepts_from: ["*"]\n{block}'))
 
-    assert found.dialect == "v2+v3"
-    assert found.categories == ("implementation", "architecture")
-    assert found.schema_version == "3.0"
-    assert found.trigger == "--handoff {payload_path}"
-    assert found.description == "Brief description"
-    assert [note.code for note in found.notes] == ["DIALECTS_DISAGREE", "DIALECTS_DISAGREE"]
+    assert result.dialect == "v2+v3"
+    assert result.categories == ("implementation", "architecture")
+    assert result.schema_version == "3.0"
+    assert result.trigger == "--handoff {payload_path}"
+    assert result.description == "Brief description"
+    assert [note.code for note in result.notes] == ["DIALECTS_DISAGREE", "DIALECTS_DISAGREE"]
 
 
 def test_every_field_says_where_it_was_read() -> None:
@@ -133,14 +133,14 @@ MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n
 
 
 def test_what_is_optional_has_its_default() -> None:
-    found = candidate(f"{MINIMAL}  health_check: null\n  handoff_trigger: ''\n")
+    result = candidate(f"{MINIMAL}  health_check: null\n  handoff_trigger: ''\n")
 
-    assert found.trigger == "{payload_path}"
-    assert found.protocol_version == "2.0"
-    assert found.health_check is None
-    assert found.requires == ()
-    assert found.optional_consumes == ()
-    assert found.description == "Does things"
+    assert result.trigger == "{payload_path}"
+    assert result.protocol_version == "2.0"
+    assert result.health_check is None
+    assert result.requires == ()
+    assert result.optional_consumes == ()
+    assert result.description == "Does things"
     assert codes(MINIMAL) == {"DESCRIPTION_BORROWED"}
 
 
@@ -154,19 +154,19 @@ def test_what_is_optional_has_its_default() -> None:
     ],
 )
 def test_the_block_may_stand_under_metadata(block: str) -> None:
-    found = candidate(block)
+    result = candidate(block)
 
-    assert found.categories == ("research",)
-    assert found.origins["accepts_from"].startswith("metadata.handoff.")
+    assert result.categories == ("research",)
+    assert result.origins["accepts_from"].startswith("metadata.handoff.")
 
 
 @pytest.mark.parametrize("value", ["[a, b]", "true", ""])
 def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> None:
-    found = verdict(f"handoff: {value}\n")
+    result = verdict(f"handoff: {value}\n")
 
-    assert isinstance(found, Skipped)
-    assert (found.code, found.line) == ("NO_HANDOFF", 0)
-    assert [(note.code, note.line) for note in found.notes] == [("HANDOFF_NOT_MAPPING", 4)]
+    assert isinstance(result, Skipped)
+    assert (result.code, result.line) == ("NO_HANDOFF", 0)
+    assert [(note.code, note.line) for note in result.notes] == [("HANDOFF_NOT_MAPPING", 4)]
     assert candidate(f"handoff: {value}\nmetadata:\n  {MINIMAL.replace(chr(10), chr(10) + '  ')}\n").skill
 
 
@@ -211,20 +211,20 @@ def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> Non
     ],
 )
 def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categories: tuple[str, ...]) -> None:
-    found = candidate(block)
+    result = candidate(block)
 
-    assert found.categories == categories
-    assert code in {note.code for note in found.notes}
+    assert result.categories == categories
+    assert code in {note.code for note in result.notes}
 
 
 def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
     root = Root("/skills", Scope.GLOBAL, "home")
     file = reading(MINIMAL, name="Other Name")
 
-    found = judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
+    result = judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
 
-    assert (found.skill, found.name) == ("a-skill", "Other Name")
-    assert "NAME_DIFFERS" in {note.code for note in found.notes}
+    assert (result.skill, result.name) == ("a-skill", "Other Name")
+    assert "NAME_DIFFERS" in {note.code for note in result.notes}
 
 
 KNOWN = st.sampled_from(
@@ -261,17 +261,17 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
     text = yaml.safe_dump({**document, "handoff": block})
     file = read_metadata(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"), "SKILL.md")
 
-    found = judge(
+    result = judge(
         ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", Root("/skills", Scope.GLOBAL, "home"), file)
     )
 
-    json.dumps(found.data())
-    if isinstance(found, Candidate):
-        assert found.categories
-        assert found.description
-        assert found.accepts_from
+    json.dumps(result.data())
+    if isinstance(result, Candidate):
+        assert result.categories
+        assert result.description
+        assert result.accepts_from
     else:
-        assert found.code in {
+        assert result.code in {
             "DECLINES_HANDOFFS",
             "INVALID_ACCEPTANCE",
             "NOT_ACCEPTING",
@@ -279,4 +279,4 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
             "NO_DESCRIPTION",
             "UNSUPPORTED_VERSION",
         }
-        assert found.reason
+        assert result.reason

@@ -214,7 +214,9 @@ def test_the_nearer_scope_wins_a_tie_then_the_name(asked: bool) -> None:
 
 def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
     ranked = [Ranked(candidate(str(number)), Score(())) for number in range(7)]
-    scoring = [Ranked(each.candidate, score_query(Query(("research",)), each.candidate)) for each in ranked]
+    scoring = [
+        Ranked(entry.candidate, score_query(Query(("research",)), entry.candidate)) for entry in ranked
+    ]
 
     assert len(shortlist(ranked)) == 3
     assert len(shortlist(scoring)) == 5
@@ -266,8 +268,8 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
     ],
 )
 def test_which_version_may_talk_to_which(source: str, target: str, verdict: CompatibilityLevel) -> None:
-    found = compatibility(source, target)
+    compatible = compatibility(source, target)
 
-    assert found.verdict is verdict
-    assert found.reason
-    assert found.possible is (verdict is not CompatibilityLevel.NO)
+    assert compatible.verdict is verdict
+    assert compatible.reason
+    assert compatible.possible is (verdict is not CompatibilityLevel.NO)

@@ -38,7 +38,7 @@ def registry(home: Path, text: str) -> Path:
     return path
 
 
-def found(home: Path) -> Discovery:
+def discovered(home: Path) -> Discovery:
     return discover(str(home / "nowhere"), str(home), {})
 
 
@@ -46,15 +46,15 @@ def read(home: Path, text: str) -> Registry:
     return read_registry(str(registry(home, text)), str(home))
 
 
-def codes(told: Registry) -> list[tuple[str, int]]:
-    return [(note.code, note.line) for note in told.notes]
+def codes(registry_read: Registry) -> list[tuple[str, int]]:
+    return [(note.code, note.line) for note in registry_read.notes]
 
 
 def test_the_example_of_the_document_is_read(home: Path) -> None:
-    told = read(home, REGISTRY)
+    registry_read = read(home, REGISTRY)
 
-    first, second = told.entries
-    assert told.notes == ()
+    first, second = registry_read.entries
+    assert registry_read.notes == ()
     assert (first.name, first.path, first.line) == (
         "programming-pm",
         str(home / ".claude/skills/programming-pm/SKILL.md"),
@@ -88,9 +88,9 @@ def test_the_index_is_asked_in_each_of_the_ways(
     put(home / ".claude/skills", "skill-editor", "---\nname: skill-editor\n---\n")
     registry(home, REGISTRY)
 
-    answer = find_workflows(**asked, discovery=found(home))  # type: ignore[arg-type]
+    answer = find_workflows(**asked, discovery=discovered(home))  # type: ignore[arg-type]
 
-    assert [each.candidate.skill for each in answer] == expected
+    assert [entry.candidate.skill for entry in answer] == expected
 
 
 def test_the_frontmatter_wins_and_the_registry_adds(home: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_frontmatter_wins_and_the_registry_adds(home: Path) -> None:
         home, REGISTRY.replace('    version: "1.2"', '    version: "1.2"\n    priority: 7\n    tags: [big]')
     )
 
-    (candidate,) = found(home).candidates
+    (candidate,) = discovered(home).candidates
 
     assert candidate.categories == ("research",)
     assert candidate.description == "Digs deeper"
@@ -114,14 +114,14 @@ def test_a_skill_that_says_no_is_not_overruled(home: Path) -> None:
     )
     registry(home, REGISTRY)
 
-    assert found(home).candidates == ()
+    assert discovered(home).candidates == ()
 
 
 def test_remote_workflows_are_offered_last(home: Path) -> None:
     put(home / ".claude/skills", "near")
     registry(home, REMOTE)
 
-    near, far = found(home).candidates
+    near, far = discovered(home).candidates
 
     assert near.skill == "near"
     assert (far.skill, far.scope, far.remote) == ("far-away", Scope.REGISTRY, True)
@@ -158,9 +158,9 @@ def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, tex
     put(home / ".claude/skills", "a-skill")
     registry(home, text)
 
-    discovery = found(home)
+    discovery = discovered(home)
 
-    assert [each.skill for each in discovery.candidates] == ["a-skill"]
+    assert [candidate.skill for candidate in discovery.candidates] == ["a-skill"]
     assert [(note.code, note.line) for note in discovery.notes if note.line == line] != []
     assert {note.code for note in check(discovery)} & {"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID"}
 
@@ -177,17 +177,17 @@ def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, tex
     ],
 )
 def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, code: str) -> None:
-    told = read(home, f"{REMOTE}  - {entry}\n")
+    registry_read = read(home, f"{REMOTE}  - {entry}\n")
 
-    assert told.entries[0].name == "far-away"
-    assert codes(told) == [(code, 11)]
+    assert registry_read.entries[0].name == "far-away"
+    assert codes(registry_read) == [(code, 11)]
 
 
 # --- the strict reading ---------------------------------------------------------------------------
 
 
 def checked(home: Path) -> list[tuple[str, int]]:
-    return [(note.code, note.line) for note in check(found(home))]
+    return [(note.code, note.line) for note in check(discovered(home))]
 
 
 def install(home: Path) -> None:
@@ -218,14 +218,14 @@ def test_what_differs_from_the_skills_is_told(home: Path) -> None:
     put(home / "project/.claude/skills", "local", head("local", ACCEPTING))
     registry(home, REGISTRY)
 
-    told = check(discover(str(home / "project"), str(home), {}))
+    notes = check(discover(str(home / "project"), str(home), {}))
 
-    assert [(note.code, note.line) for note in told] == [
+    assert [(note.code, note.line) for note in notes] == [
         ("REGISTRY_STALE", 22),
         ("REGISTRY_MISSES", 0),
         ("REGISTRY_DIFFERS", 5),
     ]
-    assert told[2].reason == "`programming-pm` declares other values: categories"
+    assert notes[2].reason == "`programming-pm` declares other values: categories"
 
 
 def test_each_entry_is_listed_with_what_became_of_its_skill(home: Path) -> None:

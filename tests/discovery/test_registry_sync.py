@@ -34,8 +34,8 @@ def file_of(home: Path) -> Path:
 
 
 def sync(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Sync:
-    found = discover(str(cwd or home / "nowhere"), str(home), {})
-    return plan(str(file_of(home)), found, home=str(home), now=NOW, replace=replace)
+    discovery = discover(str(cwd or home / "nowhere"), str(home), {})
+    return plan(str(file_of(home)), discovery, home=str(home), now=NOW, replace=replace)
 
 
 def synced(home: Path) -> str:
@@ -254,15 +254,15 @@ def test_an_edit_survives_two_syncs_wins_in_discovery_and_can_be_replaced(
     assert text.count(line) == 1
     file_of(home).write_text(text.replace(line, edit))
 
-    [found] = discover(str(home), str(home), {}).candidates
+    [candidate] = discover(str(home), str(home), {}).candidates
     first, notes = sync(home), check(discover(str(home), str(home), {}))
     apply(first)
     card.write_text(card.read_text().replace("Does things.", "Does more.").replace("days", "hours"))
     second = sync(home)
     apply(second)
 
-    assert getattr(found, attribute) == value
-    assert found.origins[field] == "registry, edited"
+    assert getattr(candidate, attribute) == value
+    assert candidate.origins[field] == "registry, edited"
     assert [(note.code, note.severity) for note in notes] == [("REGISTRY_EDITED", "info")]
     assert [change.field for change in first.edited] == [change.field for change in second.edited] == [field]
     assert {change.field for change in second.replaced} == {"description", "duration"} - {field}
@@ -309,11 +309,11 @@ def test_own_values_and_other_entries_are_not_touched(home: Path) -> None:
     file_of(home).write_text(text)
 
     planned = sync(home)
-    [found] = discover(str(home), str(home), {}).candidates
+    [candidate] = discover(str(home), str(home), {}).candidates
 
     assert not planned.changes
     assert planned.edited == []
-    assert (found.priority, found.remarks, found.tags) == (0, ("mine",), ("x",))
+    assert (candidate.priority, candidate.remarks, candidate.tags) == (0, ("mine",), ("x",))
     assert check(discover(str(home), str(home), {})) == []
 
 

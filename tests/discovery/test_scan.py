@@ -10,20 +10,20 @@ from flowrail.discovery.scan.scan import ScanResult, scan, visit
 
 
 def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:
-    about = path.stat()
-    return Root(str(path), scope, "cwd", identity=(about.st_dev, about.st_ino))
+    status = path.stat()
+    return Root(str(path), scope, "cwd", identity=(status.st_dev, status.st_ino))
 
 
 def scanned(*paths: Path) -> ScanResult:
     return scan([root_at(path) for path in paths])
 
 
-def names(found: ScanResult) -> list[str]:
-    return [each.skill for each in found.skills]
+def names(result: ScanResult) -> list[str]:
+    return [skill.skill for skill in result.skills]
 
 
-def codes(found: ScanResult) -> dict[str, str]:
-    return {each.skill: each.code for each in found.skipped}
+def codes(result: ScanResult) -> dict[str, str]:
+    return {skipped.skill: skipped.code for skipped in result.skipped}
 
 
 def test_what_is_no_skill_is_passed_over_with_its_reason(tree: Path) -> None:
@@ -33,17 +33,17 @@ def test_what_is_no_skill_is_passed_over_with_its_reason(tree: Path) -> None:
     for name in ("loose.md", "SKILL.md", "README.md", "notes.txt", ".hidden.md"):
         (tree / name).write_text("x")
 
-    found = scanned(tree)
+    result = scanned(tree)
 
-    assert names(found) == []
-    assert codes(found) == {
+    assert names(result) == []
+    assert codes(result) == {
         ".hidden": "HIDDEN_FOLDER",
         "grouped": "NO_SKILL_FILE",
         "empty": "NO_SKILL_FILE",
         "loose.md": "NOT_A_FOLDER",
         "SKILL.md": "NOT_A_FOLDER",
     }
-    assert not any(each.is_skill for each in found.skipped)
+    assert not any(skipped.is_skill for skipped in result.skipped)
 
 
 def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
@@ -52,11 +52,11 @@ def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
     if (tree / "lower/SKILL.md").exists():
         pytest.skip("this file system does not tell the cases apart")
 
-    found = scanned(tree)
+    result = scanned(tree)
 
-    assert names(found) == ["lower", "mixed"]
-    assert [each.reading.notes[0].code for each in found.skills] == ["LOWER_CASE_FILE"] * 2
-    assert found.skills[0].path.endswith("lower/skill.md")
+    assert names(result) == ["lower", "mixed"]
+    assert [skill.reading.notes[0].code for skill in result.skills] == ["LOWER_CASE_FILE"] * 2
+    assert result.skills[0].path.endswith("lower/skill.md")
 
 
 def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Path) -> None:
@@ -65,10 +65,10 @@ def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Pat
     (tree / "alias").symlink_to("real")
     (tree / "linked").symlink_to(tree / "elsewhere/outside")
 
-    found = scanned(tree)
+    result = scanned(tree)
 
-    assert names(found) == ["real", "linked"]
-    assert codes(found) == {"alias": "SAME_FOLDER", "elsewhere": "NO_SKILL_FILE"}
+    assert names(result) == ["real", "linked"]
+    assert codes(result) == {"alias": "SAME_FOLDER", "elsewhere": "NO_SKILL_FILE"}
 
 
 def test_links_that_lead_nowhere_or_back_are_told(tree: Path) -> None:
@@ -99,12 +99,12 @@ def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     put(tree, "dashes", f"---\nname: dashes\n# a rule:\n----: x\n# {'x' * 20_000}\nversion: 3\n---\n")
     put(tree, "endless", "---\nname: endless\n" + "x" * 1_000_000)
 
-    found = {each.skill: each.reading for each in scanned(tree).skills}
+    readings = {skill.skill: skill.reading for skill in scanned(tree).skills}
 
-    assert found["large"].problem is None
-    assert found["late"].declared["version"] == "2"
-    assert found["dashes"].declared["version"] == "3"
-    assert [note.code for note in (found["endless"].problem,) if note] == ["UNCLOSED_FRONTMATTER"]
+    assert readings["large"].problem is None
+    assert readings["late"].declared["version"] == "2"
+    assert readings["dashes"].declared["version"] == "3"
+    assert [note.code for note in (readings["endless"].problem,) if note] == ["UNCLOSED_FRONTMATTER"]
 
 
 def test_a_file_named_from_outside_is_visited(tree: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_file_named_from_outside_is_visited(tree: Path) -> None:
 
     (tree / "empty").mkdir()
 
-    found = visit([str(path), str(tree / "gone/SKILL.md"), str(tree / "empty/README.md")])
+    result = visit([str(path), str(tree / "gone/SKILL.md"), str(tree / "empty/README.md")])
 
-    assert [(each.skill, each.root.scope) for each in found.skills] == [("elsewhere", Scope.REGISTRY)]
-    assert codes(found) == {"gone": "DANGLING_LINK", "empty": "NO_SKILL_FILE"}
+    assert [(skill.skill, skill.root.scope) for skill in result.skills] == [("elsewhere", Scope.REGISTRY)]
+    assert codes(result) == {"gone": "DANGLING_LINK", "empty": "NO_SKILL_FILE"}

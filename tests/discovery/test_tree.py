@@ -77,7 +77,7 @@ The result is empty if a nearer folder of the same name is used.
 
 
 @pytest.fixture
-def found(tree: Path) -> Discovery:
+def discovery(tree: Path) -> Discovery:
     root, home = tree / "repository", tree / "home"
     folders = {
         PROJECT: root / "deep/project/.claude/skills",
@@ -94,17 +94,19 @@ def found(tree: Path) -> Discovery:
     return discover(str(root / "deep/project"), str(home), {})
 
 
-def test_every_skill_of_the_tree_is_found_as_expected(found: Discovery) -> None:
+def test_every_skill_of_the_tree_is_found_as_expected(discovery: Discovery) -> None:
     assert len(SKILLS) == 50
-    results = {c.skill: f"{c.scope} {c.schema_version} {c.categories[0]}" for c in found.candidates}
-    results |= {s.skill: s.code for s in found.skipped if s.is_skill and s.code != "SHADOWED"}
+    results = {c.skill: f"{c.scope} {c.schema_version} {c.categories[0]}" for c in discovery.candidates}
+    results |= {s.skill: s.code for s in discovery.skipped if s.is_skill and s.code != "SHADOWED"}
 
     assert results == {name: result for _, name, _, result in SKILLS if result}
 
 
-def test_hidden_skills_are_listed_with_the_one_that_hides_them(found: Discovery) -> None:
-    shadowed = sorted((skill.skill, skill.scope.value) for skill in found.skipped if skill.code == "SHADOWED")
-    [shared] = [candidate for candidate in found.candidates if candidate.skill == "shared"]
+def test_hidden_skills_are_listed_with_the_one_that_hides_them(discovery: Discovery) -> None:
+    shadowed = sorted(
+        (skill.skill, skill.scope.value) for skill in discovery.skipped if skill.code == "SHADOWED"
+    )
+    [shared] = [candidate for candidate in discovery.candidates if candidate.skill == "shared"]
 
     assert shadowed == [
         ("h-v2", "global"),
@@ -114,4 +116,4 @@ def test_hidden_skills_are_listed_with_the_one_that_hides_them(found: Discovery)
         ("shared", "project"),
     ]
     assert len(shared.hides) == 3
-    assert [candidate.skill for candidate in found.hidden if candidate.skill == "hider"] == ["hider"]
+    assert [candidate.skill for candidate in discovery.hidden if candidate.skill == "hider"] == ["hider"]

@@ -87,9 +87,9 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-def found(folder: Path, files: Mapping[str, str]) -> list[str]:
+def findings_in(folder: Path, files: Mapping[str, str]) -> list[str]:
     (first, *_) = check([str(write(folder / "demo", files))], (), str(folder))
-    return [f"{each.code} {each.place} {each.message}" for each in first.findings]
+    return [f"{finding.code} {finding.place} {finding.message}" for finding in first.findings]
 
 
 def with_card(text: str, workflow: str = GIVEN) -> dict[str, str]:
@@ -107,7 +107,7 @@ def with_card(text: str, workflow: str = GIVEN) -> dict[str, str]:
     ],
 )
 def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> None:
-    assert found(tmp_path, with_card(text)) == []
+    assert findings_in(tmp_path, with_card(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -121,30 +121,32 @@ def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> No
     ],
 )
 def test_a_card_whose_commands_do_not_work_is_found(text: str, what: str, tmp_path: Path) -> None:
-    (one,) = found(tmp_path, with_card(text))
+    (finding,) = findings_in(tmp_path, with_card(text))
 
-    assert one.startswith("FR169 SKILL.md:")
-    assert what in one
+    assert finding.startswith("FR169 SKILL.md:")
+    assert what in finding
 
 
 def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:
     folder = write(tmp_path / "demo", {"workflow.yaml": LINE})
-    assert found(tmp_path, {}) == []
+    assert findings_in(tmp_path, {}) == []
     (folder / "SKILL.md").mkdir()
 
-    (one,) = found(tmp_path, {})
+    (finding,) = findings_in(tmp_path, {})
 
-    assert one.startswith("FR168 SKILL.md")
-    assert "SKILL.md cannot be read: it is a directory" in one
+    assert finding.startswith("FR168 SKILL.md")
+    assert "SKILL.md cannot be read: it is a directory" in finding
 
 
 def test_a_table_of_steps_that_is_not_generated_from_the_workflow_is_found(tmp_path: Path) -> None:
     files = {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE}
-    assert found(tmp_path, files) == []
+    assert findings_in(tmp_path, files) == []
 
-    (one,) = found(tmp_path, {**files, "SKILL.md": CARD + TABLE.replace("| 2 | Tell |", "| 2 | Say |")})
+    (finding,) = findings_in(
+        tmp_path, {**files, "SKILL.md": CARD + TABLE.replace("| 2 | Tell |", "| 2 | Say |")}
+    )
 
-    assert one.startswith("FR170 SKILL.md:")
+    assert finding.startswith("FR170 SKILL.md:")
 
 
 def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(
 
     reports = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
 
-    assert [(each.code, str(each.place)) for report in reports for each in report.findings] == [
+    assert [(finding.code, str(finding.place)) for report in reports for finding in report.findings] == [
         ("FR171", "steps/lok.md:1"),
         ("FR171", "steps/area/old.md:1"),
     ]
@@ -180,7 +182,8 @@ def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(
 )
 def test_workflows_that_nothing_reads_are_found(path: str, places: list[str], tmp_path: Path) -> None:
     assert [
-        each.split()[:2] for each in found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD, path: "x\n"})
+        finding.split()[:2]
+        for finding in findings_in(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD, path: "x\n"})
     ] == [["FR174", place] for place in places]
 
 
@@ -214,6 +217,6 @@ def test_what_discovery_forgives_in_a_handoff_block_is_found(
 
     [report] = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
 
-    assert [each.code for each in report.findings] == ["FR183"] * len(told)
-    assert [each.message.rpartition("[")[2][:-1] for each in report.findings] == told
+    assert [finding.code for finding in report.findings] == ["FR183"] * len(told)
+    assert [finding.message.rpartition("[")[2][:-1] for finding in report.findings] == told
     assert report.is_workflow is workflow

@@ -33,27 +33,27 @@ def test_the_nearest_place_wins_and_hides_the_others(monkeypatch: pytest.MonkeyP
         put_skill("decision-critic", where=place)
     monkeypatch.chdir(below)
 
-    found = find("decision-critic", roots(str(tmp_path / "more")))
+    skill = find("decision-critic", roots(str(tmp_path / "more")))
 
     ours = (BUNDLED_SOURCE, os.path.join(bundled_folder(), "decision-critic"))
     sources = ["project", "project", "project", "git-root", "global", "global", "extra"]
     expected = [
         (source, str(place / "decision-critic")) for source, place in zip(sources, places, strict=True)
     ]
-    assert [(found.source, found.folder), *found.hides] == [*expected, ours]
-    assert found.hides_own
+    assert [(skill.source, skill.folder), *skill.hides] == [*expected, ours]
+    assert skill.hides_own
 
 
 def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
     inner = SMALL.replace("NAME", "NAME/look")
     folder = put_skill("thing", texts={"workflows/look.yaml": inner, "workflows/notes.txt": "none"})
-    found = find("thing/look", roots())
+    skill = find("thing/look", roots())
 
-    file = workflow_file("thing/look", found)
+    file = workflow_file("thing/look", skill)
 
-    assert (found.name, found.folder) == ("thing", str(folder))
+    assert (skill.name, skill.folder) == ("thing", str(folder))
     assert (file.address, file.path, file.text_folder) == ("thing/look", "workflows/look.yaml", "steps/look")
-    assert [each.address for each in workflows(found)] == ["thing", "thing/look"]
+    assert [workflow.address for workflow in workflows(skill)] == ["thing", "thing/look"]
     with pytest.raises(UnknownSkillError) as caught:
-        workflow_file("thing/loook", found)
+        workflow_file("thing/loook", skill)
     assert str(caught.value.hint) == "did you mean `thing/look`, `thing`?"

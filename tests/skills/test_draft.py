@@ -93,9 +93,9 @@ def test_what_is_no_step_stays_in_the_skill_text() -> None:
 
 
 def test_the_findings_say_what_the_text_asks_for_and_the_draft_lacks() -> None:
-    found = drafted(TEXT)["findings"]
+    draft_findings = drafted(TEXT)["findings"]
 
-    hints = {(finding["step"], finding["hint"]) for finding in found}
+    hints = {(finding["step"], finding["hint"]) for finding in draft_findings}
     assert (
         "run-the-tests",
         "if it can be repeated, add `limit: 3`, and `iterate: run-the-tests` to `next`",
@@ -108,18 +108,18 @@ def test_the_findings_say_what_the_text_asks_for_and_the_draft_lacks() -> None:
     ) in hints
     assert ("ask", "add `questions`") in hints
     workflow = (project_skills() / "migration" / "workflow.yaml").read_text()
-    assert all(f"# {finding['fact']}: {finding['hint']}\n" in workflow for finding in found)
+    assert all(f"# {finding['fact']}: {finding['hint']}\n" in workflow for finding in draft_findings)
 
 
 def test_numbered_phases_are_the_steps_and_numbered_parts_of_them_are_not() -> None:
     long = "Read all of it. " * 400
-    found = drafted(
+    draft_findings = drafted(
         f"# Page\n\n# Process\n\n### Phase 1: Plan it\n\n#### 1.1 Read\n\n{long}\n\n### Phase 2: Do it\n"
     )
 
     assert [step["id"] for step in told("show", "migration")["steps"]] == ["plan-it", "do-it"]
     assert "#### 1.1 Read" in str(told("skill", "preview", "migration", "plan-it")["actions"])
-    facts = [(finding["step"], finding["hint"]) for finding in found["findings"]]
+    facts = [(finding["step"], finding["hint"]) for finding in draft_findings["findings"]]
     assert ("plan-it", "split the step: agents stop following long texts") in facts
     assert ("do-it", "write the instructions to steps/do-it.md") in facts
 

@@ -51,10 +51,10 @@ def test_there_are_sessions_of_every_earlier_format() -> None:
 
 @every
 def test_each_stands_where_it_stood(store: str, request: pytest.FixtureRequest) -> None:
-    found = {session: standing(session, store) for session in sessions(store)}
+    standings = {session: standing(session, store) for session in sessions(store)}
 
     name = f"sessions/{request.node.callspec.params['store']}/standing.json"
-    assert as_in_golden_file(name, json.dumps(found, indent=1, ensure_ascii=False))
+    assert as_in_golden_file(name, json.dumps(standings, indent=1, ensure_ascii=False))
 
 
 @every
@@ -69,17 +69,17 @@ def test_each_is_as_it_was_written(store: str) -> None:
 def test_each_goes_on(store: str) -> None:
     gone_on = 0
     for session in sessions(store):
-        here = told("resume", session, "--store", store)
-        ways = [
-            way
-            for way in here["next"]
-            if not way["waits_for"] and not any(w["required"] for w in way["wants"])
+        answer = told("resume", session, "--store", store)
+        transitions = [
+            transition
+            for transition in answer["next"]
+            if not transition["waits_for"] and not any(want["required"] for want in transition["wants"])
         ]
-        if not ways:
+        if not transitions:
             continue
-        after = told(*ways[0]["command"].split()[1:])
-        assert after["revision"] == here["revision"] + 1
-        assert told(*ways[0]["command"].split()[1:])["replayed"]
+        after = told(*transitions[0]["command"].split()[1:])
+        assert after["revision"] == answer["revision"] + 1
+        assert told(*transitions[0]["command"].split()[1:])["replayed"]
         gone_on += 1
 
     assert gone_on >= 8
@@ -90,5 +90,5 @@ def test_each_goes_on(store: str) -> None:
 def test_each_goes_back_to_where_it_began(store: str) -> None:
     for session in sessions(store):
         first = told("history", session, "--store", store)["steps"][0]
-        here = flow("session", "fork", session, "--at", str(first["revision"]), "--store", store, "--json")
-        assert here.status == 0 or here.error["code"] == "DEFINITION_CHANGED", here
+        fork = flow("session", "fork", session, "--at", str(first["revision"]), "--store", store, "--json")
+        assert fork.status == 0 or fork.error["code"] == "DEFINITION_CHANGED", fork

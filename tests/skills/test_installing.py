@@ -39,7 +39,7 @@ def test_a_skill_is_put_where_the_host_looks(words: list[str], place: str) -> No
 
 def test_all_of_them_are_installed_and_taken_away() -> None:
     told("install", "--all")
-    assert sorted(each.name for each in project_skills().iterdir()) == BUNDLED
+    assert sorted(path.name for path in project_skills().iterdir()) == BUNDLED
     assert [item["source"] for item in told("list")["skills"]] == ["project"] * len(BUNDLED)
 
     told("skill", "uninstall", "--all")

@@ -46,11 +46,11 @@ def findings(
     put_skill("lead", lead, texts={"workflows/look.yaml": inner, **(texts or {})})
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     reports = check_here(["lead"], roots, os.getcwd(), problems=fence_problems)
-    return [each for report in reports for each in report.findings if each.severity == "error"]
+    return [finding for report in reports for finding in report.findings if finding.severity == "error"]
 
 
 def told(lead: str, inner: str = INNER) -> list[tuple[str, str]]:
-    return [(each.code, each.message) for each in findings(lead, inner)]
+    return [(finding.code, finding.message) for finding in findings(lead, inner)]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,9 @@ def test_what_comes_then_has_to_be_there_and_to_start(then: str, message: str) -
     )
     texts = {"workflows/small.yaml": SMALL.replace("NAME", "lead/small")}
 
-    assert [(each.code, each.message) for each in findings(lead, texts=texts)] == [("FR151", message)]
+    assert [(finding.code, finding.message) for finding in findings(lead, texts=texts)] == [
+        ("FR151", message)
+    ]
 
 
 # --- fences
@@ -148,9 +150,9 @@ def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
     lead = LEAD.replace("run: NAME/look, over: areas, vars: {area: $item}", "over: areas, prompt: p.md")
     lead = lead.replace("    dispatch:", '    variants: [{when: "size > 1", text: v.md}]\n    dispatch:')
 
-    found = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
+    reported = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
 
-    assert [(each.code, str(each.place)) for each in found] == [("FR152", "workflow.yaml:7")] * 2
+    assert [(finding.code, str(finding.place)) for finding in reported] == [("FR152", "workflow.yaml:7")] * 2
 
 
 @pytest.mark.parametrize(
