@@ -1,4 +1,4 @@
-"""Try the evidence of a workflow where it must not pass: in projects that are empty, or known to be bad.
+"""Try the evidence of a workflow in projects where it must not pass: empty ones, and known-bad ones.
 
 A check that passes before any work is done cannot fail. Commands run only if a person approved them for the project.
 """
@@ -29,9 +29,9 @@ _FILES_OF_THE_SESSION = {"notes": "notes.md", "work": "work", "item": "item", "s
 
 
 class Trial(NamedTuple):
-    """A check that passed where it must not; ``bad`` is the known-bad project, if it is one.
+    """A check that passed but must not; ``bad`` is the known-bad project, if any.
 
-    If the project ``had_file``, it was empty but for a file that has the right name and says nothing.
+    If the project ``had_file``, it was empty except for a file with the right name and no content of value.
     """
 
     step: str
@@ -41,17 +41,17 @@ class Trial(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """What is wrong, as a sentence."""
-        where = "it passes in an empty project"
+        """The problem, as a sentence."""
+        reason = "it passes in an empty project"
         if self.bad:
-            where = f"it passes in `{self.bad}`, which is known to be bad"
+            reason = f"it passes in `{self.bad}`, which is known to be bad"
         elif self.had_file:
-            where = "it passes with a file that was there before and says nothing"
-        return f"evidence `{self.check}` of step `{self.step}` cannot fail: {where}"
+            reason = "it passes with a file that was there before and says nothing"
+        return f"evidence `{self.check}` of step `{self.step}` cannot fail: {reason}"
 
 
 class Trials(NamedTuple):
-    """The checks that passed where they must not, and the commands that were not tried because they are not approved."""
+    """The checks that passed but must not, and the commands that were not tried because they are not approved."""
 
     passed: tuple[Trial, ...] = ()
     untried: tuple[str, ...] = ()

@@ -85,26 +85,26 @@ def _step_of(workflow: Workflow, values: Mapping[str, object]) -> StepDef:
     number = _whole(values, STEP)
     total = _whole(values, TOTAL, default=workflow.total_steps)
     if total != workflow.total_steps:
-        what = f"`{workflow.name}` has {workflow.total_steps} steps, not {total}"
-        raise UsageError(what, hint=f"leave `{TOTAL}` out; it follows from the workflow")
+        problem = f"`{workflow.name}` has {workflow.total_steps} steps, not {total}"
+        raise UsageError(problem, hint=f"leave `{TOTAL}` out; it follows from the workflow")
     if number > workflow.total_steps:
-        what = f"`{STEP}` is at most {workflow.total_steps}, not {number}"
-        raise UsageError(what, hint="use the number of a step, counted from 1")
+        problem = f"`{STEP}` is at most {workflow.total_steps}, not {number}"
+        raise UsageError(problem, hint="use the number of a step, counted from 1")
     return workflow.steps[number - 1]
 
 
 def _whole(values: Mapping[str, object], name: str, default: int | None = None) -> int:
     value = values.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        what = f"`{name}` is a whole number from 1, not {value!r}"
-        raise UsageError(what, hint="use values that `generate_inputs` yields")
+        problem = f"`{name}` is a whole number from 1, not {value!r}"
+        raise UsageError(problem, hint="use values that `generate_inputs` yields")
     return value
 
 
 def _parted(
     workflow: Workflow, step: StepDef, values: Mapping[str, object]
 ) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
-    """Part *values* into parameters, facts reported before, and facts of the report."""
+    """Split *values* into parameters, facts reported before, and facts of the report."""
     params: dict[str, object] = {}
     state: dict[str, object] = {}
     facts: dict[str, object] = {}
@@ -120,7 +120,7 @@ def _parted(
         elif accepts_any_fact(step):
             group = facts
         else:
-            what = f"no step or parameter is called `{name[:60]}`"
-            raise UsageError(what, hint="use values that `generate_inputs` yields")
+            problem = f"no step or parameter is called `{name[:60]}`"
+            raise UsageError(problem, hint="use values that `generate_inputs` yields")
         group[name] = values[name]
     return params, state, facts

@@ -144,10 +144,10 @@ class WorkflowFileItems(pytest.File):
         """Play a walk through the real engine, store and formatters."""
         played = self.collector.player.play(self.file.address, walk)
         if not played.passed:
-            place = f"at step {played.step}: " if played.step else ""
+            prefix = f"at step {played.step}: " if played.step else ""
             cwd = str(self.config.invocation_params.dir)
             name = name_of(self.file, self.collector.environment.roots, cwd)
-            raise AssertionError("\n".join([f"{place}{played.problem}", *name.reproduction(played)]))
+            raise AssertionError("\n".join([f"{prefix}{played.problem}", *name.reproduction(played)]))
 
 
 class WorkflowItem(pytest.Item):

@@ -28,7 +28,7 @@ def load(address: str, *, root: str | None = None, start: str | None = None) -> 
 class Run:
     """A session in memory: ``Run(workflow, mode="quick").report("ok").step == "look"``.
 
-    Every call returns the run itself. What a command would refuse is raised as a `FlowError`.
+    Every call returns the run itself. If a command would refuse it, a `FlowError` is raised.
     """
 
     def __init__(self, workflow: Workflow, /, **params: object) -> None:
@@ -47,7 +47,7 @@ class Run:
 
     @property
     def guidance(self) -> Guidance:
-        """What `flow step` would print."""
+        """The guidance that `flow step` would print."""
         return guide(self.workflow, self.session)
 
     @property
@@ -57,8 +57,8 @@ class Run:
 
     def report(self, outcome: str = "done", /, **facts: object) -> Run:
         """Report the outcome of the current step."""
-        given = {name: freeze_deep(value) for name, value in facts.items()}
-        self.session = advance(self.workflow, self.session, Report(str(outcome), given))
+        values = {name: freeze_deep(value) for name, value in facts.items()}
+        self.session = advance(self.workflow, self.session, Report(str(outcome), values))
         return self
 
     def answer(self, **answers: str | Sequence[str]) -> Run:

@@ -183,9 +183,9 @@ def test_an_approval_is_for_one_project() -> None:
     demand(SCRIPT)
     allow_commands()
     skill = project_skills() / "built"
-    other = Path.cwd().parent / "other"
-    (other / ".git").mkdir(parents=True)
-    os.chdir(other)
+    other_project = Path.cwd().parent / "other"
+    (other_project / ".git").mkdir(parents=True)
+    os.chdir(other_project)
     write("check.py", "open('ran', 'w').close()")
     session = told("start", "built", "--root", str(skill.parent))["session"]
 
@@ -198,11 +198,11 @@ def test_an_approval_is_for_one_project() -> None:
 def test_a_person_sees_every_command_before_approving() -> None:
     demand(SCRIPT, {"id": "lint", "run": ["ruff", "check", "."]})
 
-    said, status = at_a_terminal(["skill", "trust", "built", "--commands"], "yes")
+    output, status = at_a_terminal(["skill", "trust", "built", "--commands"], "yes")
 
     assert status == 0
-    assert "built, step build, check lint: ruff check ." in said
-    assert "Allow `flow evidence run` to run 2 commands as you in this project? Type yes:" in said
+    assert "built, step build, check lint: ruff check ." in output
+    assert "Allow `flow evidence run` to run 2 commands as you in this project? Type yes:" in output
     assert process("skill", "trust", "built", "--commands", before="import os; os.setsid()").status == 7
 
 
@@ -227,9 +227,9 @@ def test_only_a_person_at_a_terminal_approves_or_waives() -> None:
         unasked = process(*words, before="import os; os.setsid()")
         assert (unasked.status, "at a terminal" in unasked.err) == (7, True)
 
-    said, status = at_a_terminal(["evidence", "approve", session, "tests", "--reason", "ran in CI"], "yes")
+    output, status = at_a_terminal(["evidence", "approve", session, "tests", "--reason", "ran in CI"], "yes")
     assert status == 0
-    assert "expected `make test` to succeed" in said
+    assert "expected `make test` to succeed" in output
     write("plan.md", "a plan")
     unapproved = flow("step", "built", "ok", "--session", session).err
     assert f"a person runs: flow evidence approve {session} plan --reason REASON" in unapproved
@@ -254,9 +254,9 @@ def test_a_waived_check_is_waived_in_this_attempt_and_says_who_and_why() -> None
     report(session)
     assert told("resume", session)["status"] == "waiting"
 
-    said, status = at_a_terminal(["evidence", "waive", session, "tests", "--reason", "no network"], "yes")
+    output, status = at_a_terminal(["evidence", "waive", session, "tests", "--reason", "no network"], "yes")
 
-    assert (status, "found no run of it (not_run)" in said) == (0, True)
+    assert (status, "found no run of it (not_run)" in output) == (0, True)
     assert told("resume", session)["status"] == "active"
     assert report(session) == {}
     check = told("history", session)["steps"][-1]["evidence"][0]

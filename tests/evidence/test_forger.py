@@ -55,8 +55,8 @@ def put_skills() -> None:
 
 def write_receipts(session: str) -> None:
     receipt = json.dumps({"tests": "pass", "lint": {"verdict": "pass", "level": "checked"}, "exit_status": 0})
-    for place in ("evidence.json", ".flow/evidence.json"):
-        Path(place).write_text(receipt)
+    for path in ("evidence.json", ".flow/evidence.json"):
+        Path(path).write_text(receipt)
     work = sessions_folder() / session / "work"
     for name in ("evidence.json", "tests.passed", "notes.md"):
         (work / name).write_text(receipt)
@@ -93,9 +93,9 @@ def run_alike(session: str) -> None:
 
 def run_in_the_background(session: str) -> None:
     del session
-    given: dict[str, Any] = {"command": "make test", "run_in_background": True}
+    tool_input: dict[str, Any] = {"command": "make test", "run_in_background": True}
     response = {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}
-    hook("post-tool-use", claude_code("post-tool-use", A, tool_input=given, tool_response=response))
+    hook("post-tool-use", claude_code("post-tool-use", A, tool_input=tool_input, tool_response=response))
 
 
 def ask_flow_to_run_it(session: str) -> None:
@@ -213,8 +213,8 @@ def test_honest_work_is_accepted(session: str) -> None:
     write("src/a.py", "a = 2\n")
     git("checkout", "-q", "lint.py")
     response = {"stdout": "", "stderr": "", "interrupted": False}
-    said = claude_code("post-tool-use", A, tool_input={"command": "make test"}, tool_response=response)
-    hook("post-tool-use", said)
+    answer = claude_code("post-tool-use", A, tool_input={"command": "make test"}, tool_response=response)
+    hook("post-tool-use", answer)
 
     assert passed_checks(session) == {"plan", "scope", "tests"}
 

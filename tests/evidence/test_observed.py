@@ -27,17 +27,17 @@ def succeeded(command: str, *, session: str = A, stdout: str = "3 passed", **mor
         "isImage": False,
         **more.pop("response", {}),
     }
-    given = {"command": command, "description": "Run", **more.pop("given", {})}
-    said = claude_code("post-tool-use", session, tool_input=given, tool_response=response, **more)
-    assert hook("post-tool-use", said) == {}
+    tool_input = {"command": command, "description": "Run", **more.pop("tool_input", {})}
+    answer = claude_code("post-tool-use", session, tool_input=tool_input, tool_response=response, **more)
+    assert hook("post-tool-use", answer) == {}
 
 
 def failed(command: str, **more: Any) -> None:
     """Let the host report a command that failed, as Claude Code documents `PostToolUseFailure`."""
-    said = claude_code(
+    answer = claude_code(
         "post-tool-use-failure", A, tool_input={"command": command, "description": "Run"}, **more
     )
-    assert hook("post-tool-use-failure", said) == {}
+    assert hook("post-tool-use-failure", answer) == {}
 
 
 @pytest.mark.parametrize("line", ["pytest -q", "  pytest   '-q' "])
@@ -94,7 +94,7 @@ def test_an_argument_with_special_characters_must_be_written_as_printed() -> Non
 @pytest.mark.parametrize(
     "more",
     [
-        {"given": {"run_in_background": True}},
+        {"tool_input": {"run_in_background": True}},
         {"response": {"backgroundTaskId": "b1"}},
         {"response": {"interrupted": True}},
         {"response": {"returnCodeInterpretation": "No matches found"}},

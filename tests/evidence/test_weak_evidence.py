@@ -25,7 +25,7 @@ CANNOT_FAIL: dict[str, dict[str, Any]] = {
 }
 """Checks that pass without the work."""
 WEAK: dict[str, dict[str, Any]] = {
-    **{what: check for what, check in CANNOT_FAIL.items() if what not in {"a version", "a bad example"}},
+    **{name: check for name, check in CANNOT_FAIL.items() if name not in {"a version", "a bad example"}},
     "a wrapped shell": {"run": ["env", "X=1", "sh", "-ec", "pytest"]},
     "any output": {"run": ["pytest"], "output": ["(passed)?"]},
     "a file of the template": {"file": "plan.md", "contains": ["## Risks"], "min_bytes": 5},
@@ -56,24 +56,24 @@ def put(*checks: dict[str, Any], name: str = "built", **texts: str) -> None:
     put_skill(name, STEP.replace("CHECKS", json.dumps(numbered)), texts=files)
 
 
-@pytest.mark.parametrize("what", WEAK)
-def test_a_check_warns_of_evidence_that_looks_weak(what: str) -> None:
-    put(WEAK[what])
+@pytest.mark.parametrize("name", WEAK)
+def test_a_check_warns_of_evidence_that_looks_weak(name: str) -> None:
+    put(WEAK[name])
 
     assert [finding["code"] for finding in told("check", "built")["findings"]] == ["FR184"]
 
 
-@pytest.mark.parametrize("what", CANNOT_FAIL)
-def test_a_test_finds_evidence_that_cannot_fail(what: str) -> None:
-    check = CANNOT_FAIL[what]
+@pytest.mark.parametrize("name", CANNOT_FAIL)
+def test_a_test_finds_evidence_that_cannot_fail(name: str) -> None:
+    check = CANNOT_FAIL[name]
     put(check, **{"bad/plan.md": "## Risks\nTODO\n"})
     if "run" in check and "level" not in check:
         allow_commands()
 
     tested = flow("test", "built", "--json")
 
-    found = tested.data["results"][0]["weak_evidence"]
-    assert [each["check"] for each in found] == ["check1"]
+    trials = tested.data["results"][0]["weak_evidence"]
+    assert [trial["check"] for trial in trials] == ["check1"]
     assert tested.status == 1
 
 

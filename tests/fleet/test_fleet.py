@@ -145,12 +145,12 @@ def test_a_session_waits_for_the_user_until_an_answer_or_the_default_at_its_dead
 
     with worker():
         status = until(ended(by_deadline))
-        before = {known["session"]: known["state"] for known in status["sessions"]}
+        before = {session["session"]: session["state"] for session in status["sessions"]}
         assert flow("answer", by_person, "go=Yes").status == 0
         status = until(ended(by_person))
 
     assert before == {by_person: "needs you", by_deadline: "completed"}
-    assert {known["state"] for known in status["sessions"]} == {"completed"}
+    assert {session["state"] for session in status["sessions"]} == {"completed"}
     assert outcomes(status, by_person) == outcomes(status, by_deadline) == ["finished"]
 
 

@@ -41,9 +41,9 @@ def test_claude_code_says_in_an_event_when_its_quota_is_available_again() -> Non
 
 
 def test_what_an_agent_says_about_quotas_pauses_nothing() -> None:
-    said = {"type": "item.completed", "item": {"type": "agent_message", "text": "usage limit reached"}}
+    message = {"type": "item.completed", "item": {"type": "agent_message", "text": "usage limit reached"}}
 
-    assert quota_until(json.dumps(said)) is None
+    assert quota_until(json.dumps(message)) is None
     assert quota_until("the tests of the usage page pass") is None
 
 

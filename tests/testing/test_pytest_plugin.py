@@ -17,7 +17,7 @@ def test_of_the_project():
 
 
 def installed() -> bool:
-    return any(each.value == "flowrail.testing.pytest_plugin" for each in entry_points(group="pytest11"))
+    return any(entry.value == "flowrail.testing.pytest_plugin" for entry in entry_points(group="pytest11"))
 
 
 def run_pytest(*words: str) -> tuple[int, str]:
@@ -82,7 +82,7 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert {f"{skills}/workflow.yaml::check", f"{skills}/workflows/part.yaml::check"} <= set(ids)
     assert f"{skills}/workflow.yaml::look-entered-3-times" in ids
     assert ".claude/skills/py/workflow.py::load" in ids
-    assert sum(each.startswith("tests/") for each in ids) == 1
+    assert sum(test_id.startswith("tests/") for test_id in ids) == 1
     assert status == 0, out
     assert f"{len(ids) - 1} passed, 1 skipped" in out
     assert "flow skill trust py" in out
@@ -96,15 +96,15 @@ def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
 
     ids = collected()
 
-    assert any(each.startswith("more/small/workflow.yaml::") for each in ids)
+    assert any(test_id.startswith("more/small/workflow.yaml::") for test_id in ids)
     assert "problem-analysis::check" in ids
-    assert not any("skills/asking" in each for each in ids)
+    assert not any("skills/asking" in test_id for test_id in ids)
     assert len(collected("tests")) == 1
     mine = ".claude/skills/asking/workflow.yaml::look-entered-3-times"
     assert collected(mine) == [mine]
 
 
-def test_what_is_wrong_is_told_without_our_own_stack() -> None:
+def test_problems_are_shown_without_our_own_stack() -> None:
     put_skill("wrong", SMALL.replace("ok: second", "ok: secund"))
     put_python("py", 'if ctx.visit > 0:\n    raise LookupError("lost")\nreturn Outcome.OK')
     allow("py")

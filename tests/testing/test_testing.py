@@ -52,9 +52,9 @@ def test_a_run_takes_parameters_facts_answers_agents_and_findings() -> None:
 
 def test_an_invocation_is_one_process_and_its_exit_status() -> None:
     analysis = bundled("problem-analysis")
-    inputs = [each for each in generate_inputs(analysis) if each["step"] == 3][:1]
+    inputs = [values for values in generate_inputs(analysis) if values["step"] == 3][:1]
 
-    assert [run_skill_invocation(analysis, each) for each in inputs] == [0]
+    assert [run_skill_invocation(analysis, values) for values in inputs] == [0]
     assert run_skill_invocation(analysis, {"step": 1, "total_steps": 5, "confidence": "sure"}) == 2
     assert run_skill_invocation(linear("a"), {"step": 1, "total_steps": 1}) == 0
 

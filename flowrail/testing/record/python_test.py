@@ -46,8 +46,8 @@ def _turn(turn: Turn) -> Iterator[str]:
     if turn.agents:
         yield from _call("run.agents", [_literal(word) for word in turn.agents])
     if turn.answers:
-        given = {name: words[0] if len(words) == 1 else list(words) for name, words in turn.answers}
-        yield from _call("run.answer", [], given)
+        answers = {name: words[0] if len(words) == 1 else list(words) for name, words in turn.answers}
+        yield from _call("run.answer", [], answers)
     yield from _call("run.report", [_literal(turn.report)], turn.facts)
     if not turn.moved:
         expected = _literal((turn.to, turn.status))
@@ -58,22 +58,22 @@ def _turn(turn: Turn) -> Iterator[str]:
         yield f"    assert run.step == {_literal(turn.to)}"
 
 
-def _call(what: str, given: Sequence[str], named: Mapping[str, object] | None = None) -> list[str]:
-    """Return a call on one line, or one argument per line; other names than identifiers are passed in a mapping."""
+def _call(function: str, arguments: Sequence[str], named: Mapping[str, object] | None = None) -> list[str]:
+    """Return a call on one line, or one argument per line. Names that are not identifiers are passed in a mapping."""
     values = plain(named or {})
-    parts = list(given)
+    parts = list(arguments)
     parts += [f"{name}={_literal(value)}" for name, value in values.items() if _is_name(name)]
-    others = {name: value for name, value in values.items() if not _is_name(name)}
-    parts += [f"**{_literal(others)}"] if others else []
-    line = f"    {what}({', '.join(parts)})"
+    mapping = {name: value for name, value in values.items() if not _is_name(name)}
+    parts += [f"**{_literal(mapping)}"] if mapping else []
+    line = f"    {function}({', '.join(parts)})"
     if len(line) <= LONGEST:
         return [line]
-    return [f"    {what}(", *(f"        {part}," for part in parts), "    )"]
+    return [f"    {function}(", *(f"        {part}," for part in parts), "    )"]
 
 
 def _literal(value: object) -> str:
-    """Return *value* as a Python literal, invisible characters as escapes."""
-    return _HIDDEN.sub(lambda found: f"\\U{ord(found[0]):08x}", repr(value))
+    """Return *value* as a Python literal, with escapes for invisible characters."""
+    return _HIDDEN.sub(lambda match: f"\\U{ord(match[0]):08x}", repr(value))
 
 
 def _is_name(name: str) -> bool:

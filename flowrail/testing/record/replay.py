@@ -1,6 +1,6 @@
 """Run recorded sessions again in memory, against today's workflows.
 
-The first report that leads elsewhere today, or is refused, ends the replay of a session.
+The first report that is refused, or leads to a different step, ends the replay of a session.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAME, DIFFERS, SKIPPED = "same", "differs", "skipped"
 
 
 class Divergence(NamedTuple):
-    """The first report that leads elsewhere today: its number, where it leads, or why it is refused."""
+    """The first report that differs today: its number, the step that it leads to, or why it is refused."""
 
     number: int
     step: str | None
@@ -49,7 +49,7 @@ class Divergence(NamedTuple):
 
 
 class ReplayResult(NamedTuple):
-    """The replay of one session; ``skipped`` says why it was not replayed."""
+    """The replay of one session; ``skipped`` is the reason if it was not replayed."""
 
     session: str
     skill: str = ""
@@ -70,24 +70,24 @@ def replay_all(world: World, targets: Sequence[str], *, call: Call = call_plainl
     """
     opened: dict[str, Workflow | FlowError] = {}
     for session_id, skill in _chosen(world, targets):
-        given_by_id = session_id == skill
+        is_named = session_id == skill
         try:
             recorded = script(world.store, session_id)
         except UnknownSessionError:
-            if given_by_id:
+            if is_named:
                 raise
             continue  # its start was interrupted
         except FlowError as error:
-            if given_by_id:
+            if is_named:
                 raise
             yield ReplayResult(session_id, skipped=_with_code(error))
             continue
-        if given_by_id or skill in {None, recorded.skill}:
+        if is_named or skill in {None, recorded.skill}:
             yield _result(world, recorded, opened, call)
 
 
 def replay(workflow: Workflow, script: Script, *, call: Call = call_plainly) -> Divergence | None:
-    """Return where *script* differs from what *workflow* does today; `None` if it does not."""
+    """Return the first report of *script* that differs in today's *workflow*; `None` without a difference."""
     try:
         session = start(workflow, script.params)
     except FlowError as error:

@@ -1,4 +1,4 @@
-"""Read a session's journal as a script: its parameters, and every report with where it led.
+"""Read a session's journal as a script: its parameters, and every report with the step that it led to.
 
 Reports that were rewound are left out. A fork begins with the reports of its source. Steps that a migration
 renamed have their newest name.
@@ -23,7 +23,7 @@ from flowrail.storage.records import from_plain as structured
 
 
 class Turn(NamedTuple):
-    """One report, what happened at its step before it, and where the session was afterwards.
+    """One report, the actions at its step before it, and the next step of the session.
 
     The fields that it shares with `Act` have the same meaning. ``moved`` is false if a limit asked the user instead.
     """
@@ -42,7 +42,7 @@ class Turn(NamedTuple):
 
     @property
     def act(self) -> Act:
-        """What was done, to do it again."""
+        """The actions, to perform them again."""
         return Act(self.report, self.facts, self.agents, self.findings, self.resolved, self.answers)
 
 
@@ -65,7 +65,7 @@ class _Line(NamedTuple):
 
 
 def script(store: Store, session_id: str, *, into: str = "", revision: int | None = None) -> Script:
-    """Return what a session did, or what it did up to the *revision* at which it was forked *into* another one.
+    """Return the script of a session, or up to the *revision* at which it was forked *into* another one.
 
     Raises `StorageError` if its journal cannot be read.
     """
@@ -73,30 +73,30 @@ def script(store: Store, session_id: str, *, into: str = "", revision: int | Non
     records = [record.shown for record in store.records(session_id)]
     forks = (index for index, record in enumerate(records) if into and record.note.get("into") == into)
     names = _StepNames(records, next(forks, len(records)))
-    begun = last = records[0].session
+    step_start = last = records[0].session
     source = _source(store, records[0])
     line: _Line | None = None
     for turn in source.turns:
         line = _Line(names.renamed(turn, 0), line)
-    at = {begun.revision: line}
+    line_at = {step_start.revision: line}
     for index, (before, after) in enumerate(pairwise(records[: names.end]), start=1):
         last = after.session
         if after.kind in {"move", "limit"}:
             step = definition.get(names.newest(before.session.step, index, len(records)))
-            line = _Line(names.renamed(_turn(step, begun, before, after), index), line)
+            line = _Line(names.renamed(_turn(step, step_start, before, after), index), line)
         elif after.kind == "rewind":
-            line = at.get(int(after.note["to"]))
+            line = line_at.get(int(after.note["to"]))
         if after.kind in {"move", "limit", "rewind"}:
-            begun = last
+            step_start = last
         if last.revision != before.session.revision:
-            at[last.revision] = line
-    turns = _turns(line if revision is None else at.get(revision, line))
-    entry, params = names.newest(source.entry, 0), _given(definition, last)
+            line_at[last.revision] = line
+    turns = _turns(line if revision is None else line_at.get(revision, line))
+    entry, params = names.newest(source.entry, 0), _changed_params(definition, last)
     return Script(session_id, last.skill, params, entry, turns, source.started_at)
 
 
 def _source(store: Store, first: Record) -> Script:
-    """Return what happened before the *first* record of a session: the moves of the session that it was forked from."""
+    """Return the script before the *first* record of a session: the moves of the session that it was forked from."""
     origin = first.note.get("from")
     if first.kind == "fork" and isinstance(origin, dict):
         return script(store, origin["session"], into=first.session.id, revision=origin["revision"])
@@ -108,7 +108,7 @@ class _StepNames:
 
     def __init__(self, records: Sequence[Record], end: int) -> None:
         self.end = end
-        self._given = [
+        self._renames = [
             (index, record.note.get("renamed") or {})
             for index, record in enumerate(records)
             if record.kind == "migrate"
@@ -116,7 +116,7 @@ class _StepNames:
 
     def newest(self, step: str | None, index: int, end: int | None = None) -> str | None:
         """Return the name at the record *end* of a step of the record at *index*."""
-        for number, names in self._given:
+        for number, names in self._renames:
             if step is not None and index <= number < (end or self.end):
                 step = names.get(step, step)
         return step
@@ -134,7 +134,7 @@ def _turns(line: _Line | None) -> tuple[Turn, ...]:
     return tuple(reversed(turns))
 
 
-def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
+def _changed_params(definition: Workflow, session: Session) -> Mapping[str, object]:
     """Return the parameters of a session that differ from their defaults."""
     declared = definition.params
     return {
@@ -155,23 +155,25 @@ def _definition(store: Store, session_id: str) -> Workflow:
         ) from None
 
 
-def _turn(step: StepDef | None, begun: Session, before: Record, after: Record) -> Turn:
-    """Return the report that *after* records; the session had *begun* so after the report before it."""
+def _turn(step: StepDef | None, step_start: Session, before: Record, after: Record) -> Turn:
+    """Return the report in the record *after*. *step_start* is the session after the report before it."""
     old, new = before.session, after.session
     move = new.last if after.kind == "move" else None
     asked = DONE if step is None or step.decides else str(Outcome.FAIL)
     recorded = after.note.get("dispatches")
     before_move = old.dispatches if move is not None else new.dispatches
     dispatches = structured(recorded, tuple[Dispatched, ...]) if recorded else before_move
-    known = _resolved(begun)
+    resolved_before = _resolved(step_start)
     return Turn(
         revision=new.revision,
         step=str(old.step),
         report=move.reported if move is not None else asked,
         facts=move.facts if move is not None else _facts_since(step, old, new),
         agents=tuple(_agent_results(dispatches)),
-        findings=tuple((finding.severity, finding.text) for finding in old.findings[len(begun.findings) :]),
-        resolved=tuple(finding for finding in _resolved(old) if finding not in known),
+        findings=tuple(
+            (finding.severity, finding.text) for finding in old.findings[len(step_start.findings) :]
+        ),
+        resolved=tuple(finding for finding in _resolved(old) if finding not in resolved_before),
         answers=tuple(_answered(old)),
         to=new.step,
         status=new.status,
@@ -183,8 +185,8 @@ def _facts_since(step: StepDef | None, old: Session, new: Session) -> Mapping[st
     """Return the facts of a report after which a limit asked the user: no move records them."""
     changed = {name for name, value in new.state.items() if name not in old.state or old.state[name] != value}
     declared = set(step.reports) if step is not None else set()
-    known = declared | changed if step is None or callable(step.handler) else declared
-    return {name: value for name, value in new.state.items() if name in known}
+    reported = declared | changed if step is None or callable(step.handler) else declared
+    return {name: value for name, value in new.state.items() if name in reported}
 
 
 def _agent_results(dispatches: Sequence[Dispatched]) -> Iterator[str]:

@@ -29,12 +29,12 @@ class PlayedWalk(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether the walk had no problem."""
         return not self.problem
 
 
 class _WalkFailedError(Exception):
-    """The walk cannot continue; its text says why."""
+    """The walk cannot continue; the text is the reason."""
 
 
 class Player:
@@ -76,7 +76,7 @@ class Player:
             raise _WalkFailedError(f"the walk is over and the session is {reply.data['status']}")
 
     def _perform(self, reply: Reply, act: Act) -> Reply:
-        """Do what *act* says with printed commands, and return the answer to its report."""
+        """Perform *act* with printed commands, and return the answer to its report."""
         prepared = self._prepare(reply, act)
         transition = _transition(prepared.data, act)
         if transition is None:
@@ -113,11 +113,11 @@ class Player:
             self._succeed(reply.data["finish"][0 if succeeds else 1])
             return
         address, session = str(reply.data["skill"]), reply.session
-        known = (address, succeeds) in self._walked
-        if known and succeeds:
+        is_walked = (address, succeeds) in self._walked
+        if is_walked and succeeds:
             self.stage.complete(session)
             return
-        acts = None if known else self._end_of(address, reply.data["params"], succeeds=succeeds)
+        acts = None if is_walked else self._end_of(address, reply.data["params"], succeeds=succeeds)
         if acts is None:
             if succeeds:
                 raise _WalkFailedError(f"`{address}` cannot be completed")
@@ -154,12 +154,12 @@ class Player:
         return reply
 
     def _require(self, problems: Iterable[str]) -> None:
-        if found := list(problems):
-            raise _WalkFailedError("; ".join(found))
+        if texts := list(problems):
+            raise _WalkFailedError("; ".join(texts))
 
 
 def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
-    """Return the printed transition that reports what *act* says."""
+    """Return the printed transition for the report of *act*."""
     for transition in data["next"]:
         same = all(
             value_text(act.facts.get(name)) == value_text(value)

@@ -60,9 +60,9 @@ def _details(result: WorkflowResult) -> Iterator[str]:
         yield paragraph(result.address, result.reason)
     for failure in result.failures[:1]:
         more = len(result.failures) - 1
-        others = f" ({more} more walk{'s' if more > 1 else ''} failed)" if more else ""
-        lines = [f"{result.address}: the shortest failing walk is {failure.walk.name}{others}"]
-        lines.append(f"  {_place(failure)}{one_line(failure.problem)}")
+        suffix = f" ({more} more walk{'s' if more > 1 else ''} failed)" if more else ""
+        lines = [f"{result.address}: the shortest failing walk is {failure.walk.name}{suffix}"]
+        lines.append(f"  {_prefix(failure)}{one_line(failure.problem)}")
         lines += [f"  {visible(line)}" for line in result.name.reproduction(failure)]
         yield "\n".join(lines)
     for trial in result.trials.passed:
@@ -77,7 +77,7 @@ def _details(result: WorkflowResult) -> Iterator[str]:
         yield f"{result.address}: no walk {one_line(result.gaps)}"
 
 
-def _place(played: PlayedWalk) -> str:
+def _prefix(played: PlayedWalk) -> str:
     return f"at step {played.step}: " if played.step else ""
 
 

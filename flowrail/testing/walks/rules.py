@@ -14,7 +14,7 @@ _DIFFERS_ON_RESUME = {"resumed", "replayed", "briefing"}
 
 
 def problems(reply: Reply) -> Iterator[str]:
-    """Yield everything that is wrong with an answer."""
+    """Yield all problems of an answer."""
     if reply.problem:
         yield reply.problem
     else:
@@ -22,7 +22,7 @@ def problems(reply: Reply) -> Iterator[str]:
 
 
 def resume_differences(reply: Reply, resumed: Reply) -> Iterator[str]:
-    """Yield what differs between an answer and the same step shown by `flow resume`."""
+    """Yield the differences between an answer and the same step shown by `flow resume`."""
     if resumed.problem:
         yield f"flow resume: {resumed.problem}"
         return

@@ -31,9 +31,9 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
 class WorkflowName(NamedTuple):
-    """How a workflow is named on a command line: by its address, or by its path if the address finds another.
+    """The name of a workflow on a command line: its address, or its path if the address finds another workflow.
 
-    ``root`` is the folder that `--root` has to name.
+    ``root`` is the folder for `--root`.
     """
 
     target: str = ""
@@ -51,7 +51,7 @@ class WorkflowName(NamedTuple):
 
 
 class WorkflowResult(NamedTuple):
-    """The result of all walks of one workflow; ``reason`` says why it could not be walked at all."""
+    """The result of all walks of one workflow; ``reason`` is set if it could not be walked at all."""
 
     address: str
     status: str
@@ -68,7 +68,7 @@ class WorkflowResult(NamedTuple):
 
     @property
     def gaps(self) -> str:
-        """What no walk does, as a clause; empty if the walks do everything."""
+        """The transitions and steps without a walk, as a clause; empty without any."""
         missing = self.coverage.missing if self.coverage is not None else ()
         transitions = _first(f"{step} {outcome}" for step, outcome in missing)
         steps = _first(self.unentered)
@@ -89,7 +89,7 @@ class WorkflowResult(NamedTuple):
 class WalkProgress(Protocol):
     """Is called after each walk."""
 
-    def __call__(self, what: str, done: int, total: int, /) -> None:
+    def __call__(self, address: str, done: int, total: int, /) -> None:
         """Show that *done* of *total* walks are over."""
 
 
@@ -116,11 +116,11 @@ def run_walks(
 def name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> WorkflowName:
     """Return how the workflow in *file* is named on a command line in *cwd*."""
     try:
-        found = find(file.address, roots)
+        location = find(file.address, roots)
     except FlowError:
-        found = None
-    if found is not None and os.path.realpath(found.folder) == os.path.realpath(file.folder):
-        root = named_root(found)
+        location = None
+    if location is not None and os.path.realpath(location.folder) == os.path.realpath(file.folder):
+        root = named_root(location)
         return WorkflowName(file.address, _relative(root, cwd) if root else None)
     return WorkflowName(_relative(os.path.join(file.folder, file.path), cwd))
 
@@ -135,7 +135,7 @@ def _relative(path: str, cwd: str) -> str:
 def stage_for(
     files: Iterable[WorkflowFile], environment: Environment, *, call: Call = call_plainly
 ) -> Iterator[Stage]:
-    """Give a stage for the workflows of *files*, with a temporary store."""
+    """Yield a stage for the workflows of *files*, with a temporary store."""
     roots = environment.roots
     with tempfile.TemporaryDirectory(prefix="flow-test-") as folder:
         store = os.path.join(folder, "store")
@@ -152,7 +152,7 @@ def stage_for(
 
 
 def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]:
-    """Return the walks of a workflow and a result without walks, which says why if there is no plan."""
+    """Return the plan of a workflow, and a result without walks. Without a plan, the result has the reason."""
     try:
         workflow = stage.workflow(address)
     except TrustError as error:
@@ -173,7 +173,7 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]
 def _workflow_result(
     player: Player, address: str, only: str | None, progress: WalkProgress | None
 ) -> WorkflowResult:
-    began = time.monotonic()
+    started_at = time.monotonic()
     planned, result = plan_walks(player.stage, address)
     if planned is None:
         return result
@@ -184,7 +184,7 @@ def _workflow_result(
         if progress is not None:
             progress(address, len(played), len(walks))
     status = PASSED if all(walk.passed for walk in played) else FAILED
-    return result._replace(status=status, played=tuple(played), seconds=time.monotonic() - began)
+    return result._replace(status=status, played=tuple(played), seconds=time.monotonic() - started_at)
 
 
 def _first(names: Iterable[str]) -> str:
@@ -195,22 +195,22 @@ def _first(names: Iterable[str]) -> str:
 
 
 def _roots_of(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[Root]:
-    """Yield the folders of skills that were named by path and that their address does not find.
+    """Yield the folders of skills that were named by path and are not found by their address.
 
     A folder without Python counts as the user's own, so that a copy of a skill can be tested under its name.
     """
-    seen: set[str] = set()
+    roots_seen: set[str] = set()
     for file in files:
         folder = os.path.realpath(file.folder)
         above = os.path.dirname(folder)
-        if above in seen:
+        if above in roots_seen:
             continue
         try:
-            known = os.path.realpath(find(file.address, roots).folder)
+            found_folder = os.path.realpath(find(file.address, roots).folder)
         except FlowError:
-            known = ""
-        if known != folder:
-            seen.add(above)
+            found_folder = ""
+        if found_folder != folder:
+            roots_seen.add(above)
             yield Root(above, Scope.EXTRA, NAMED, personal=not _holds_python(above))
 
 

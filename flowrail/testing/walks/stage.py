@@ -1,6 +1,6 @@
 """Run the commands of a walk in this process, on a store of their own.
 
-A stage runs a `Command` that was printed and returns what the command would answer. A walk therefore goes through
+A stage runs a `Command` that was printed and returns its answer. A walk therefore goes through
 the same commands as an agent. The commands in an answer's data are `Command` values too.
 """
 
@@ -27,7 +27,7 @@ NAMED = "named by path"
 
 
 class Reply(NamedTuple):
-    """What a command answered: exit status, JSON, and for a step also XML and text."""
+    """The answer of a command: exit status, JSON, and for a step also XML and text."""
 
     status: int
     data: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Reply(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """What went wrong, on one line; empty if nothing did."""
+        """The problem of the command, on one line; empty if it succeeded."""
         error = self.data.get("error")
         if self.status == 0 and not error:
             return ""
@@ -78,7 +78,7 @@ class Stage:
             change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
 
     def assume_evidence(self, *, passed: bool) -> None:
-        """Let the checks of steps count as passed, or as not passed, from now on."""
+        """Treat the checks of steps as passed, or as not passed, from now on."""
         self.world = self.world._replace(lacks_evidence=not passed)
 
     def _answer(self, command: Command) -> object:

@@ -63,15 +63,15 @@ def walk(skill: str, *reports: tuple[str, ...], given: tuple[str, ...] = ()) -> 
 
 
 def run_everything() -> str:
-    """Return a session with an answer, agents back well, badly, called off, findings and limits."""
+    """Return a session with an answer, agents that succeed, fail and are cancelled, findings and limits."""
     put_skill("all", ALL, texts=TEXTS)
     session = str(told("start", "all", "-p", "class=y")["session"])
     told("answer", session, "go=Yes")
     told("step", "all", "done", "--session", session)
     for number, outcome in ((1, "fail"), (2, "ok")):
-        handed = told("claim", session, f"d1-{number}")
-        line = next(each for each in handed["finish"] if f" {outcome} " in each)
-        assert flow(*line.split()[1:]).status == 0
+        assignment = told("claim", session, f"d1-{number}")
+        command = next(command for command in assignment["finish"] if f" {outcome} " in command)
+        assert flow(*command.split()[1:]).status == 0
     told("finding", "add", session, "--severity", "MUST", "--text", "wrong")
     told("finding", "add", session, "--severity", "COULD", "--text", "odd")
     told("finding", "resolve", session, "F2")
@@ -94,12 +94,12 @@ def recorded(session: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def replays(*words: str) -> list[Any]:
     ran = flow("skill", "replay", *words, "--json")
-    found: list[Any] = ran.data["replays"]
-    assert ran.status == any(each["status"] == "differs" for each in found)
-    return found
+    results: list[Any] = ran.data["replays"]
+    assert ran.status == any(result["status"] == "differs" for result in results)
+    return results
 
 
-def test_everything_that_was_done_stands_in_it(tmp_path: Path) -> None:
+def test_a_recorded_test_contains_every_action(tmp_path: Path) -> None:
     session = run_everything()
 
     done = recorded(session, tmp_path)
@@ -123,21 +123,26 @@ def test_everything_that_was_done_stands_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("began", ['""";X()\n#z', '"""%x+"""', "\\\n", "2026\u202e-01", ""])
 def test_foreign_text_never_becomes_code_in_a_recorded_test(began: str) -> None:
-    given = {"fi": 1, "\ufb01": 2, "__debug__": 3, "x\n): pass": '"""', "class": None}
-    turn = Turn(1, 'a"\n', "ok'", given, to="b\\", findings=(("MUST\n", "'"),), answers=(("q)", ('"',)),))
+    params = {"fi": 1, "\ufb01": 2, "__debug__": 3, "x\n): pass": '"""', "class": None}
+    turn = Turn(1, 'a"\n', "ok'", params, to="b\\", findings=(("MUST\n", "'"),), answers=(("q)", ('"',)),))
 
-    made = source(Script("odd-aaaaaa", "odd'", given, 'x"', (turn,), began))
+    text = source(Script("odd-aaaaaa", "odd'", params, 'x"', (turn,), began))
 
-    module = ast.parse(made)
-    assert [type(each).__name__ for each in module.body] == ["Expr", "ImportFrom", "FunctionDef", "If"]
-    calls = [each for each in ast.walk(module) if isinstance(each, ast.Call)]
-    assert {ast.unparse(each.func) for each in calls} == {
+    module = ast.parse(text)
+    assert [type(statement).__name__ for statement in module.body] == [
+        "Expr",
+        "ImportFrom",
+        "FunctionDef",
+        "If",
+    ]
+    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
+    assert {ast.unparse(call.func) for call in calls} == {
         *("Run", "load", "run.finding", "run.answer", "run.report", "test_odd_aaaaaa", "print")
     }
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "number", "why"),
+    ("old", "new", "number", "reason"),
     [
         ("sure == 'high'", "sure == 'low'", 1, "leads to `tell`; it led to `look`"),
         ("fail: null}}", "skip: null}}", 3, "[OUTCOME_NOT_OPEN]"),
@@ -152,7 +157,7 @@ def test_foreign_text_never_becomes_code_in_a_recorded_test(began: str) -> None:
     ],
 )  # fmt: skip
 def test_the_first_report_that_would_go_elsewhere_is_named(
-    old: str, new: str, number: int | None, why: str
+    old: str, new: str, number: int | None, reason: str
 ) -> None:
     folder = put_skill("asking", ASKING)
     session = walk("asking", LOW, HIGH, ("fail",), given=("-p", "topic=cats"))
@@ -160,14 +165,14 @@ def test_the_first_report_that_would_go_elsewhere_is_named(
     assert old in text
     (folder / "workflow.yaml").write_text(text.replace(old, new))
 
-    (told_of,) = replays(session)
+    (replayed,) = replays(session)
 
-    assert (told_of["divergence"] or {"number": None})["number"] == number
-    assert why in told_of["reason"]
-    assert (told_of["status"] == "differs") is (number is not None)
+    assert (replayed["divergence"] or {"number": None})["number"] == number
+    assert reason in replayed["reason"]
+    assert (replayed["status"] == "differs") is (number is not None)
 
 
-def test_what_was_rewound_is_left_out_and_forks_begin_with_their_source(tmp_path: Path) -> None:
+def test_rewound_reports_are_left_out_and_forks_begin_with_their_source(tmp_path: Path) -> None:
     put_skill("asking", ASKING)
     session = walk("asking", LOW, HIGH, ("fail",))
     assert refused("session", "rewind", session, "--to", "9")[0] == 2
@@ -178,10 +183,10 @@ def test_what_was_rewound_is_left_out_and_forks_begin_with_their_source(tmp_path
     told("step", "asking", "ok", "--session", forked)
     again = str(told("session", "fork", forked, "--at", "2")["session"])
 
-    turns = {each["session"]: each["reports"] for each in replays()}
+    turns = {result["session"]: result["reports"] for result in replays()}
 
     assert turns == {session: 3, other: 2, forked: 3, again: 2}
-    assert all(each["status"] == "same" for each in replays())
+    assert all(result["status"] == "same" for result in replays())
     assert recorded(forked, tmp_path).returncode == 0
 
 
@@ -200,7 +205,7 @@ def test_steps_stand_under_the_names_of_today(tmp_path: Path) -> None:
     assert recorded(session, tmp_path).returncode == 0
 
 
-def test_work_and_questions_that_are_others_now_are_named() -> None:
+def test_changed_dispatches_and_questions_are_named() -> None:
     session = run_everything()
     folder = Path.cwd() / ".claude" / "skills" / "all"
     text = (folder / "workflow.yaml").read_text()
@@ -215,7 +220,7 @@ def test_work_and_questions_that_are_others_now_are_named() -> None:
     assert "[INVALID_WORKFLOW]" in replays(session)[0]["reason"]
 
 
-def test_code_runs_only_where_allowed_and_what_it_raises_is_told() -> None:
+def test_code_runs_only_if_approved_and_its_errors_are_reported() -> None:
     folder = put_python("py")
     allow("py")
     session = walk("py", ("done",))
@@ -233,7 +238,7 @@ def test_code_runs_only_where_allowed_and_what_it_raises_is_told() -> None:
     assert "lost" in raised["reason"]
 
 
-def test_what_cannot_be_read_is_skipped_and_refused_where_it_was_named() -> None:
+def test_an_unreadable_session_is_skipped_and_refused_if_it_was_named() -> None:
     put_skill("asking", ASKING)
     put_skill("asking-more")
     other = walk("asking-more")
@@ -241,7 +246,7 @@ def test_what_cannot_be_read_is_skipped_and_refused_where_it_was_named() -> None
     journal = sessions_folder() / broken / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b"look", b"lock"))
 
-    assert {each["session"]: each["status"] for each in replays()} == {other: "same", broken: "skipped"}
+    assert {result["session"]: result["status"] for result in replays()} == {other: "same", broken: "skipped"}
     assert f"{broken}: " in flow("skill", "replay").out
     assert refused("skill", "replay", broken)[0] == 3
     assert refused("skill", "record", broken)[0] == 3

@@ -31,10 +31,10 @@ def reply(tmp_path: Path) -> Reply:
 
 
 def set_value(*path: Any) -> Callable[[Any], None]:
-    *where, key, value = path
+    *parents, key, value = path
 
     def change(data: Any) -> None:
-        for part in where:
+        for part in parents:
             data = data[part]
         data[key] = value
 
@@ -60,10 +60,10 @@ def test_each_problem_of_an_answer_is_named(wrong: str, reply: Reply) -> None:
 
 def test_a_resumed_step_may_have_more_instructions_and_no_other_difference(reply: Reply) -> None:
     more = reply._replace(data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})
-    other = reply._replace(data={**reply.data, "revision": 1})
+    changed = reply._replace(data={**reply.data, "revision": 1})
 
     assert list(rules.resume_differences(reply, more)) == []
-    assert list(rules.resume_differences(reply, other)) == ["flow resume shows another `revision`"]
+    assert list(rules.resume_differences(reply, changed)) == ["flow resume shows another `revision`"]
 
 
 TRANSITION = {"outcome": "ok", "to": "b", "ends": False}
@@ -85,7 +85,7 @@ TRANSITION = {"outcome": "ok", "to": "b", "ends": False}
     ],
 )
 def test_a_transition_must_lead_where_it_was_announced(transition: Any, after: Any, wrong: str) -> None:
-    found = list(rules.transition_problems(transition, after, {"revision": 0}))
+    problems = list(rules.transition_problems(transition, after, {"revision": 0}))
 
-    assert bool(found) == bool(wrong)
-    assert wrong in "".join(found)
+    assert bool(problems) == bool(wrong)
+    assert wrong in "".join(problems)

@@ -51,19 +51,19 @@ def results_of(*words: str) -> tuple[int, Any]:
     return ran.status, ran.data
 
 
-def test_skills_in_order_pass_with_every_way_taken() -> None:
+def test_skills_without_errors_pass_with_every_transition_taken() -> None:
     put_skill("asking", ASKING)
     put_skill("fan", FAN, texts=FILES)
 
     status, data = results_of("asking", "fan")
 
     assert status == 0
-    assert [each["workflow"] for each in data[RESULTS]] == ["asking", "fan", "fan/look"]
+    assert [result["workflow"] for result in data[RESULTS]] == ["asking", "fan", "fan/look"]
     assert (data["passed"], data["failed"], data["skipped"]) == (3, 0, 0)
-    for each in data[RESULTS]:
-        assert each["status"] == "passed"
-        assert each["taken"] == each["transitions"] > 0
-        assert each["failures"] == each["missing"] == []
+    for result in data[RESULTS]:
+        assert result["status"] == "passed"
+        assert result["taken"] == result["transitions"] > 0
+        assert result["failures"] == result["missing"] == []
     assert not (Path.cwd() / ".flow").exists()
 
 
@@ -84,7 +84,7 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     (result,) = data[RESULTS]
     shortest = result["failures"][0]
     assert shortest["step"] == "first"
-    assert len(shortest["commands"]) == min(len(each["commands"]) for each in result["failures"]) == 5
+    assert len(shortest["commands"]) == min(len(failure["commands"]) for failure in result["failures"]) == 5
     assert shortest["commands"][0].startswith("flow test py --walk ")
     assert [line.split()[1] for line in shortest["commands"][1:]] == ["start", "step", "step", "step"]
     assert (
@@ -100,9 +100,9 @@ def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
     tmp_path: Path, *, elsewhere: bool
 ) -> None:
     put_skill("fan", FAN, texts=FILES)
-    place = tmp_path / "there" if elsewhere else project_skills()
-    named = str(put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=place)) if elsewhere else "fan"
-    put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=place)
+    folder = tmp_path / "there" if elsewhere else project_skills()
+    named = str(put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=folder)) if elsewhere else "fan"
+    put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=folder)
 
     ran = flow("test", named)
     failure = results_of(named)[1][RESULTS][0]["failures"][0]
@@ -110,7 +110,7 @@ def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
 
     assert "  Its commands, with the ids of that run:\n    flow start fan\n" in ran.out
     assert any(line.startswith("flow claim fan-") for line in failure["commands"])
-    assert again[:3] == ["flow", "test", str(place / "fan" / "workflow.yaml") if elsewhere else "fan"]
+    assert again[:3] == ["flow", "test", str(folder / "fan" / "workflow.yaml") if elsewhere else "fan"]
     assert flow(*again[1:]).status == 1
 
 
@@ -129,7 +129,7 @@ def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
     assert "no command for `ok` is printed" in data[RESULTS][0]["failures"][0]["problem"]
 
 
-def test_python_that_nobody_allowed_is_skipped_and_not_run() -> None:
+def test_python_that_is_not_approved_is_skipped_and_not_run() -> None:
     canary = Path.cwd() / "canary"
     put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
 
@@ -164,7 +164,7 @@ def test_a_run_that_never_ends_fails() -> None:
     assert "no path to an end" in data[RESULTS][0]["failures"][0]["problem"]
 
 
-def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
+def test_agents_whose_workflow_cannot_be_completed_are_reported() -> None:
     put_skill("fan", FAN, texts={**FILES, **ENDLESS})
 
     status, data = results_of("fan")
@@ -174,11 +174,11 @@ def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
 
 
 @pytest.mark.parametrize("skill", BUNDLED)
-def test_every_bundled_skill_passes_with_every_way_taken(skill: str) -> None:
+def test_every_bundled_skill_passes_with_every_transition_taken(skill: str) -> None:
     status, data = results_of(skill)
 
-    assert status == 0, [each["failures"][:1] for each in data[RESULTS] if each["failures"]]
-    assert not [each["workflow"] for each in data[RESULTS] if each["missing"]]
+    assert status == 0, [result["failures"][:1] for result in data[RESULTS] if result["failures"]]
+    assert not [result["workflow"] for result in data[RESULTS] if result["missing"]]
 
 
 CONTRARY = """\
