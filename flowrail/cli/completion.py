@@ -63,7 +63,7 @@ def _outcomes(params: Params) -> Iterable[str]:
     if definition["functions"]:
         return ["ok", "fail", "skip", "iterate", "done"]
     step = from_plain(definition["workflow"]).get(store.read(ids[0]).session.step)
-    return [] if step is None else [DONE] if step.decides else map(str, step.ways)
+    return [] if step is None else [DONE] if step.decides else map(str, step.transitions)
 
 
 def _open_sessions(params: Params) -> Iterable[str]:

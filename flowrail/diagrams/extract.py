@@ -49,7 +49,7 @@ def end_id(source: str, kind: NodeKind) -> str:
 def _arrows(workflow: Workflow, step: StepDef) -> list[Arrow]:
     """Return one arrow for each target, with all outcomes that lead along it."""
     outcomes_by_target: dict[str, list[Outcome]] = {}
-    for outcome, target in step.ways.items():
+    for outcome, target in step.transitions.items():
         if target is None or target in workflow:
             end = end_id(step.id, NodeKind.FAILED if outcome is Outcome.FAIL else NodeKind.COMPLETED)
             outcomes_by_target.setdefault(end if target is None else target, []).append(outcome)

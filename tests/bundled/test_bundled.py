@@ -34,7 +34,7 @@ ALLOWED_BEYOND = 3
 class Taken(NamedTuple):
     """What the walks of one workflow did: transitions by step and outcome, and results by step."""
 
-    ways: set[tuple[str, str]]
+    transitions: set[tuple[str, str]]
     capped: set[str]
     passed: set[str]
     entered: set[str]
@@ -94,7 +94,7 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
         if move["capped"]:
             taken.capped.add(step)
         else:
-            taken.ways.add((step, move["outcome"]))
+            taken.transitions.add((step, move["outcome"]))
     taken.entered.update(visits)
     assert _within_limits(address, visits), (end.session, visits)
 
@@ -125,9 +125,9 @@ def test_agents_of_any_habit_complete_a_workflow_and_take_every_transition(addre
     for habit in habits().values():
         walked(address, habit, next(modes(definition)), taken)
 
-    ways = {(edge.source, str(edge.outcome)) for edge in possible_edges(definition)}
-    assert ways - taken.ways == BY_AN_OPTIONAL_FACT.get(address, set())
-    assert {outcome for _, outcome in taken.ways - ways} <= {"stop"}
+    possible = {(edge.source, str(edge.outcome)) for edge in possible_edges(definition)}
+    assert possible - taken.transitions == BY_AN_OPTIONAL_FACT.get(address, set())
+    assert {outcome for _, outcome in taken.transitions - possible} <= {"stop"}
     assert {step.id for step in definition.steps} == taken.entered
     assert {step.id for step in definition.steps if step.when is not None} == taken.passed
     loops = {step.id for step in definition.steps if step.limit is not None and "iterate" in step.next}

@@ -36,7 +36,7 @@ def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(definition: 
 @given(ODD)
 def test_every_transition_to_a_step_that_exists_is_drawn_once(definition: Workflow) -> None:
     steps = {step.id: step for step in reversed(definition.steps)}
-    targets = [target for step in steps.values() for target in step.ways.values()]
+    targets = [target for step in steps.values() for target in step.transitions.values()]
 
     arrow_count = sum(len(arrow.every) for arrow in picture(definition).arrows)
 

@@ -142,7 +142,7 @@ def _want(element: ET.Element) -> Want:
 class Habit:
     """The choices of an agent: this one takes the first command and finds nothing."""
 
-    def way(self, output: StepOutput, cases: Sequence[Case]) -> Case:
+    def choice(self, output: StepOutput, cases: Sequence[Case]) -> Case:
         """Choose a command."""
         del output
         return cases[0]
@@ -183,7 +183,7 @@ class LastAnswer(Habit):
 class Last(LastAnswer):
     """Takes the last command and answer. Work from a prompt fails, and each review finds something small."""
 
-    def way(self, output: StepOutput, cases: Sequence[Case]) -> Case:
+    def choice(self, output: StepOutput, cases: Sequence[Case]) -> Case:
         return cases[-1]
 
     def value(self, output: StepOutput, want: Want) -> str:
@@ -202,7 +202,7 @@ class Failing(Habit):
     def __init__(self, at_limit: str) -> None:
         self.at_limit = at_limit
 
-    def way(self, output: StepOutput, cases: Sequence[Case]) -> Case:
+    def choice(self, output: StepOutput, cases: Sequence[Case]) -> Case:
         return next((case for case in cases if case.outcome == "fail"), cases[-1])
 
     def label(self, output: StepOutput, question: Asked) -> str:
@@ -219,7 +219,7 @@ class Failing(Habit):
 class Iterating(Habit):
     """Never finishes: takes transitions to the same step, and reports numbers above zero."""
 
-    def way(self, output: StepOutput, cases: Sequence[Case]) -> Case:
+    def choice(self, output: StepOutput, cases: Sequence[Case]) -> Case:
         back = [case for case in cases if case.outcome == "iterate" or case.to == output.step]
         return (back or cases)[0]
 
@@ -253,7 +253,7 @@ class Chance(Habit):
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)  # noqa: S311 - not for secrets
 
-    def way(self, output: StepOutput, cases: Sequence[Case]) -> Case:
+    def choice(self, output: StepOutput, cases: Sequence[Case]) -> Case:
         return self.chance.choice(cases)
 
     def value(self, output: StepOutput, want: Want) -> str:
@@ -382,7 +382,7 @@ class Team:
     def _report(self, output: StepOutput) -> StepOutput:
         cases = [case for case in output.cases if not case.waits]
         assert cases, f"{output.skill} {output.step}: no command can be run"
-        line = self.habit.way(output, cases).command
+        line = self.habit.choice(output, cases).command
         values = {want.name: self.habit.value(output, want) for want in output.wants}
         ran = self._ran(self.with_facts(line, values), refused=True)
         if ran.status != 0:  # the habit's value is not allowed

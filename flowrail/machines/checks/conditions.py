@@ -119,7 +119,7 @@ class _Trial:
         back = {source for source in sources if graph.leads_back(workflow, source, step.id)}
         if not back:
             return [1, 2]  # another rule warns if there is no second attempt
-        if step.limit is not None and back == {step.id} and Outcome.FAIL not in step.ways:
+        if step.limit is not None and back == {step.id} and Outcome.FAIL not in step.transitions:
             return range(1, min(step.limit, MOST_TRIED + 1) + 1)
         compared = [pair for expression in expressions for pair in expression.comparisons()]
         near = [
@@ -155,7 +155,7 @@ def _gates(scope: Scope) -> Iterator[UnplacedFinding]:
         review = step.gate.review
         starts = {str(scope.workflow.entry_point), *after.get(step.id, ())} - {review, step.id}
         if step.id in graph.reach(starts, after, past=review):
-            failed = starts.intersection([step.ways[Outcome.FAIL]])
+            failed = starts.intersection([step.transitions[Outcome.FAIL]])
             when = "after it failed" if step.id in graph.reach(failed, after, past=review) else "on some path"
             message = (
                 f"{when} a run comes to gate `{step.id}` without its review `{review}`, and is refused there"

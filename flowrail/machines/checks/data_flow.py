@@ -62,7 +62,7 @@ class _Paths:
             self.arrivals[source] += [(target, False) for target in targets]
         for step in steps:
             outcome = graph.skip_outcome(step) if step.when is not None else None
-            target = step.way(outcome) if outcome is not None else None
+            target = step.next_step(outcome) if outcome is not None else None
             if target is not None:
                 self.arrivals[step.id].append((target, True))
         self.before: dict[str, list[str]] = defaultdict(list)

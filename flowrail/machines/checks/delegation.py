@@ -16,7 +16,7 @@ def _dispatch(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     work = step.work
     if work is None:
         return
-    if not step.decides and Outcome.OK not in step.ways:
+    if not step.decides and Outcome.OK not in step.transitions:
         message = f"step `{step.id}` has no `ok` transition for when its agents succeed"
         yield UnplacedFinding("FR176", ("next",), message, "add `ok` to `next`")
     texts = [text for text in texts_of(step) if text.kind in {"vars", "prompt"}]

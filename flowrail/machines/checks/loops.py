@@ -76,7 +76,9 @@ def _attempts(scope: Scope) -> Iterator[UnplacedFinding]:
         if step.limit is not None and step.id not in repeated:
             message = f"step `{step.id}` has a limit, but no transition leads back to it"
             yield UnplacedFinding("FR164", path, message, "remove it, or add a transition back")
-        elif step.limit is not None and not any(is_limited(workflow, step, outcome) for outcome in step.ways):
+        elif step.limit is not None and not any(
+            is_limited(workflow, step, outcome) for outcome in step.transitions
+        ):
             message = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
             yield UnplacedFinding("FR164", path, message, "move the limit to the step that leads back")
         for number, variant in enumerate(() if step.id in repeated else step.variants):
@@ -118,7 +120,7 @@ def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
         changing = {name for step in steps for name in step.reports} | {"visit"}
         for step in steps:
             names = {name for rule in step.rules if rule.when for name in parse(rule.when).names}
-            leads_back = any(step.way(Outcome(rule.outcome)) in loop for rule in step.rules)
+            leads_back = any(step.next_step(Outcome(rule.outcome)) in loop for rule in step.rules)
             from_evidence = any(name.startswith(EVIDENCE) for name in names)
             if names and leads_back and names.isdisjoint(changing) and not from_evidence:
                 decided = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"

@@ -62,9 +62,9 @@ def _unknown_steps(text: str, scope: Scope) -> Iterator[_Mention]:
 
 def _unknown_outcomes(text: str, step: StepDef, scope: Scope) -> Iterator[_Mention]:
     run = [word for skill, word in _COMMAND.findall(text) if skill == scope.workflow.name]
-    accepted = [DONE] if step.decides else list(map(str, step.ways))
+    accepted = [DONE] if step.decides else list(map(str, step.transitions))
     for word in dict.fromkeys([*_OUTCOME.findall(text), *run]):
-        is_known = word in accepted or word in step.ways or word in step.reports
+        is_known = word in accepted or word in step.transitions or word in step.reports
         if not is_known or (word in run and word not in accepted):
             is_outcome = word == DONE or word in REPORTABLE
             problem = "the step does not accept it" if is_outcome else "it is not an outcome"

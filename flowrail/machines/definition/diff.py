@@ -70,10 +70,10 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
     if after is None:
         return StepChange(step.id, GONE, None)
     old_shape, new_shape = _named(step, names), structure(after)
-    old_targets = {outcome: names.get(str(target), target) for outcome, target in step.ways.items()}
+    old_targets = {outcome: names.get(str(target), target) for outcome, target in step.transitions.items()}
     keys = [key for key in _compared_keys() if old_shape.get(key) != new_shape.get(key)]
     differences = [
-        *_transition_changes(old_targets, after.ways),
+        *_transition_changes(old_targets, after.transitions),
         *(
             f"`{key}` was {_shown(old_shape[key])}, is {_shown(new_shape[key])}"
             if key in _SHOWN
@@ -84,7 +84,7 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
     if not differences and old_shape != new_shape:
         differences = ["its transitions are written differently"]
     if differences:
-        accepts_more = old_targets.items() <= after.ways.items() and _has_more_facts(old_shape, after)
+        accepts_more = old_targets.items() <= after.transitions.items() and _has_more_facts(old_shape, after)
         is_compatible = accepts_more and set(keys) <= {"reports"}
         return StepChange(step.id, COMPATIBLE if is_compatible else CHANGED, to, tuple(differences))
     if to != step.id:

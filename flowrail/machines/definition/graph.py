@@ -35,7 +35,7 @@ class Adjacency(NamedTuple):
 def edges(workflow: Workflow) -> Iterator[Edge]:
     """Yield every transition of every step in order, with ``DEFAULT`` expanded."""
     for step in workflow.steps:
-        for outcome, target in step.ways.items():
+        for outcome, target in step.transitions.items():
             yield Edge(step.id, outcome, target)
 
 
@@ -43,7 +43,7 @@ def possible_edges(workflow: Workflow) -> Iterator[Edge]:
     """Yield the transitions that can be taken: without those that a step's own rules never choose."""
     for step in workflow.steps:
         chosen = chosen_outcomes(step)
-        for outcome, target in step.ways.items():
+        for outcome, target in step.transitions.items():
             if outcome in chosen:
                 yield Edge(step.id, outcome, target)
 
@@ -53,7 +53,7 @@ def chosen_outcomes(step: StepDef) -> frozenset[str]:
     if step.gate is not None:
         return frozenset({str(Outcome.OK), str(Outcome.FAIL)})
     if not step.questions and not step.rules:
-        return frozenset(step.ways)
+        return frozenset(step.transitions)
     chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
     if step.limit is not None:
         chosen |= {outcome_at_limit(outcome) for outcome in chosen}
@@ -164,7 +164,7 @@ def skip_outcome(step: StepDef) -> Outcome | None:
     """Return the outcome whose transition is taken if *step* does not apply, or `None` if it has none."""
     if Outcome.SKIP in step.next:
         return Outcome.SKIP
-    return Outcome.OK if Outcome.OK in step.ways else None
+    return Outcome.OK if Outcome.OK in step.transitions else None
 
 
 def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
@@ -180,7 +180,7 @@ def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | No
         outcome = skip_outcome(step)
         if outcome is None:
             break
-        step = workflow.get(step.way(outcome))
+        step = workflow.get(step.next_step(outcome))
     count = 0 if step is None or step.when is None else known[step.id]
     for skipped in reversed(chain):
         count = known[skipped] = None if count is None else count + 1

@@ -307,17 +307,17 @@ class StepDef(DefinitionPart):
         """The title if it is a plain text, otherwise the id."""
         return self.title if isinstance(self.title, str) and self.title else self.id
 
-    def way(self, outcome: Outcome) -> str | None:
-        """Return where *outcome* leads; `KeyError` where it leads nowhere."""
+    def next_step(self, outcome: Outcome) -> str | None:
+        """Return the step that follows *outcome*, `None` for the end; `KeyError` if the step does not accept it."""
         if outcome in self.next:
             return self.next[outcome]
         return self.next[Outcome.DEFAULT]
 
     @property
-    def ways(self) -> dict[Outcome, str | None]:
-        """Every outcome that leads on, ``DEFAULT`` spelled out, in a fixed order."""
+    def transitions(self) -> dict[Outcome, str | None]:
+        """The next step for each accepted outcome, those that ``DEFAULT`` covers included, in a fixed order."""
         return {
-            outcome: self.way(outcome)
+            outcome: self.next_step(outcome)
             for outcome in REPORTABLE
             if outcome in self.next or Outcome.DEFAULT in self.next
         }

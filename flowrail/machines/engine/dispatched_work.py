@@ -215,7 +215,7 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
 def is_hopeless(step: StepDef, session: Session) -> bool:
     """Return whether too many agents failed, so that the step cannot succeed, and it can fail."""
     join = join_of(step, session.dispatches)
-    return Outcome.FAIL in step.ways and join.hopeless and not join.open
+    return Outcome.FAIL in step.transitions and join.hopeless and not join.open
 
 
 def claimable(dispatch: Dispatched, now: str) -> bool:

@@ -255,7 +255,7 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
         options.append(
             AnswerOption("MUST only", MUST_ONLY, "One more round, in which only MUST findings block.")
         )
-    if Outcome.OK in step.ways:
+    if Outcome.OK in step.transitions:
         options.append(
             AnswerOption("Accept the risk", ACCEPT, "Continue as if it had passed; the reason is recorded.")
         )

@@ -66,7 +66,7 @@ def is_limited(workflow: Workflow, step: StepDef, outcome: Outcome) -> bool:
         return False
     if outcome_at_limit(outcome) != outcome:
         return True
-    return outcome is Outcome.FAIL and leads_back(workflow, step.id, step.way(outcome))
+    return outcome is Outcome.FAIL and leads_back(workflow, step.id, step.next_step(outcome))
 
 
 def is_limit_reached(step: StepDef, visits: int, granted: int = 0) -> bool:
@@ -88,13 +88,13 @@ def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Tr
 
 def _transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
     limited = is_limited(workflow, step, outcome)
-    for to, skipped in landings(workflow, step.way(outcome)):
+    for to, skipped in landings(workflow, step.next_step(outcome)):
         fails = outcome is Outcome.FAIL and to is None and not skipped
         yield Transition(to, skipped, at_limit=False if limited else None, fails=fails)
     if limited and outcome is Outcome.FAIL:
         yield Transition(None, at_limit=True, asks_user=True, fails=True)
     elif limited:
-        for to, skipped in landings(workflow, step.way(Outcome(outcome_at_limit(outcome)))):
+        for to, skipped in landings(workflow, step.next_step(Outcome(outcome_at_limit(outcome)))):
             yield Transition(to, skipped, at_limit=True, capped=True)
 
 
@@ -188,7 +188,7 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | Non
         if isinstance(when, str) and not re.search(_OF_THE_STEP, when):
             failed.add(when)
         passed.append(step.id)
-        target = step.way(over)
+        target = step.next_step(over)
 
 
 def _has_reached_limit(step: StepDef, session: Session) -> bool:
@@ -297,7 +297,7 @@ def accepted_outcomes(workflow: Workflow, step: StepDef) -> list[Outcome]:
     if step.id not in known:
         state = compile_workflow(workflow).states_map[step.id]
         events = {str(event) for transition in state.transitions for event in transition.events}
-        known[step.id] = [outcome for outcome in map(Outcome, step.ways) if EVENTS[outcome] in events]
+        known[step.id] = [outcome for outcome in map(Outcome, step.transitions) if EVENTS[outcome] in events]
     return known[step.id]
 
 
@@ -346,7 +346,7 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
 
 def _compiled_transitions(workflow: Workflow, step: StepDef) -> Iterator[tuple[str, str, Guard | None]]:
     """Yield the transitions of *step* as (event, target value, guard), in the order of trying."""
-    for outcome in step.ways:
+    for outcome in step.transitions:
         for transition in transitions(workflow, step, outcome):
             event = STOP if transition.asks_user else EVENTS[outcome]
             target = transition.to or (FAILED if transition.fails else COMPLETED)

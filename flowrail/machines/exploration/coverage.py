@@ -137,7 +137,7 @@ def as_data(
     return {
         "skill": covered.workflow,
         "of": "walks" if life is None else "sessions",
-        "ways": [
+        "transitions": [
             {"step": step, "outcome": outcome, "to": target(workflow, (step, outcome)), "count": count}
             for (step, outcome), count in covered.counts.items()
         ],
@@ -166,7 +166,7 @@ def target(workflow: Workflow, key: TransitionKey) -> str | None:
     """Return the target of a transition by its definition; `None` for the end."""
     step = workflow.get(key[0])
     try:
-        return step.way(Outcome(key[1])) if step is not None else None
+        return step.next_step(Outcome(key[1])) if step is not None else None
     except (KeyError, ValueError):
         return None
 

@@ -110,7 +110,7 @@ def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> d
 
 
 def _rounds(step: StepDef) -> dict[str, Domain]:
-    repeats = Outcome.ITERATE in step.ways or step.bound is not None
+    repeats = Outcome.ITERATE in step.transitions or step.bound is not None
     limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
     most = limit or max(ROUNDS, rounds(step))
     return {ITERATION: BoundedInt(1, most)} if repeats else {}

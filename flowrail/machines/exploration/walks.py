@@ -76,6 +76,8 @@ class _SearchNode(NamedTuple):
     transitions: tuple[TransitionKey, ...]
     atoms: tuple[Atom, ...]
     """Their order is the same in every process, because walks are named after them."""
+    last: TransitionKey | None = None
+    """The last transition before the session of this node, by whichever act."""
     error: str | None = None
     params: Mapping[str, Any] = Frozen()
 
@@ -213,12 +215,12 @@ class _Search:
     def _next(self, number: int, session: Session, act: Act) -> _SearchNode:
         after = self._performed(session, act)
         if not isinstance(after, Session):
-            return _SearchNode(None, number, act, (), (("error", str(session.step), after),), after)
+            return _SearchNode(None, number, act, (), (("error", str(session.step), after),), error=after)
         transitions = transitions_between(session, after, self.workflow)
-        before = self.nodes[number].transitions
+        before = self.nodes[number].last
         atoms = [*self._atoms(after, transitions, session)]
         if transitions and before:
-            atoms.append(("pair", before[-1], transitions[0]))
+            atoms.append(("pair", before, transitions[0]))
         step = self.workflow.step(str(session.step))
         visit = min(session.visit, _most(step))
         if not transitions:
@@ -226,7 +228,9 @@ class _Search:
         atoms += [("answer", session.step, name, *labels, visit) for name, labels in act.answers]
         atoms += [("found", session.step, visit)] if act.findings else []
         atoms += [("ended", session.step, tuple(sorted(set(act.agents))), act.report)] if act.agents else []
-        return _SearchNode(after, number, act, transitions or before, tuple(atoms))
+        return _SearchNode(
+            after, number, act, transitions, tuple(atoms), transitions[-1] if transitions else before
+        )
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:

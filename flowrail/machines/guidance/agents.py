@@ -103,7 +103,7 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
         judged = verdict(step, session)
     except ReviewPendingError:
         return view
-    fixed_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
+    fixed_in = _name(workflow, step.next_step(Outcome.FAIL), session, 1)
     view = view._replace(
         blocking=tuple(finding.id for finding in judged.blocking),
         fixed_in=fixed_in,

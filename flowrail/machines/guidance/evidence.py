@@ -68,7 +68,9 @@ def views(
         elif check.run and check.lowest_level is not Level.APPROVED:
             command = Command("evidence run", session.id, check.id, store=store)
         outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
-        needed = {outcome for outcome in step.ways if effective_outcome(step, session, outcome) in outcomes}
+        needed = {
+            outcome for outcome in step.transitions if effective_outcome(step, session, outcome) in outcomes
+        }
         yield EvidenceView(
             id=check.id,
             outcomes=outcomes,
@@ -79,8 +81,8 @@ def views(
             command=command if session.id else None,
             verdict="",
             waived=check.id in waived,
-            is_always=needed == set(step.ways),
-            condition="" if needed == set(step.ways) else _condition(step, needed),
+            is_always=needed == set(step.transitions),
+            condition="" if needed == set(step.transitions) else _condition(step, needed),
         )
 
 

@@ -448,7 +448,7 @@ class _Forecast:
         if step.gate is not None or step.questions:
             return _on_record(step, self.session)
         if callable(step.handler):
-            (*alternatives, last) = step.ways
+            (*alternatives, last) = step.transitions
             return None if alternatives else last
         values = names_in(session_context(self.workflow, self.session, step, self.facts))
         for rule in step.rules:
@@ -479,7 +479,8 @@ class _Forecast:
         conditions: list[tuple[str, Outcome]] = []
         if step.questions:
             answers = (
-                (engine_questions.choices_for(step.questions, {outcome}), outcome) for outcome in step.ways
+                (engine_questions.choices_for(step.questions, {outcome}), outcome)
+                for outcome in step.transitions
             )
             conditions = [(condition, outcome) for condition, outcome in answers if condition]
         elif not callable(step.handler):

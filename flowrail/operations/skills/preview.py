@@ -97,7 +97,7 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
         ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
         return session._replace(findings=tuple(findings), entered=ended)
     gates = reviews.gates(workflow)
-    gate = next((name for name in gates if workflow.step(name).way(Outcome.FAIL) == step.id), None)
+    gate = next((name for name in gates if workflow.step(name).next_step(Outcome.FAIL) == step.id), None)
     if gate is None or not qr.failed:
         return session
     failed = max(1, session.visit - 1)

@@ -39,7 +39,8 @@ def lived(skill: str, *more: str) -> Any:
 
 def counts(data: Any) -> dict[str, int]:
     return {
-        f"{transition['step']} {transition['outcome']}": transition["count"] for transition in data["ways"]
+        f"{transition['step']} {transition['outcome']}": transition["count"]
+        for transition in data["transitions"]
     }
 
 
@@ -51,8 +52,8 @@ def test_the_walks_of_a_test_take_every_way() -> None:
     assert data["of"] == "walks"
     assert data["taken"] == data["total"] == 4
     assert data["missing"] == []
-    assert all(transition["count"] for transition in data["ways"])
-    assert data["ways"][0].keys() == {"step", "outcome", "to", "count"}
+    assert all(transition["count"] for transition in data["transitions"])
+    assert data["transitions"][0].keys() == {"step", "outcome", "to", "count"}
 
 
 def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:

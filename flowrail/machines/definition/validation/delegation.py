@@ -89,14 +89,14 @@ def _questions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
             for position, option in enumerate(question.options)
         ]
         for path, outcome in outcomes:
-            if outcome is not None and outcome not in step.ways:
+            if outcome is not None and outcome not in step.transitions:
                 message = (
                     f"an answer to `{question.id}` decides `{outcome}`, which leads nowhere from `{step.id}`"
                 )
-                hint = f"add `{outcome}` to `next`, or use one of {phrases.listed(step.ways)}"
+                hint = f"add `{outcome}` to `next`, or use one of {phrases.listed(step.transitions)}"
                 yield UnplacedFinding("FR147", ("questions", number, *path), message, hint)
     named = {option.outcome for question in step.questions for option in question.options}
-    if Outcome.OK in graph.answered_outcomes(step) - named and Outcome.OK not in step.ways:
+    if Outcome.OK in graph.answered_outcomes(step) - named and Outcome.OK not in step.transitions:
         message = f"step `{step.id}` has no `ok` transition for when its questions are answered"
         hint = "add `ok` to `next`, or give the options an `outcome`"
         yield UnplacedFinding("FR147", ("questions",), message, hint)
@@ -107,7 +107,7 @@ def _gate(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
         return
     review = step.gate.review
     after, before, _ = scope.all_edges
-    missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.ways]
+    missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.transitions]
     for outcome in missing:
         message = f"gate `{step.id}` has no transition for `{outcome}`"
         yield UnplacedFinding("FR148", ("next",), message, f"add `{outcome}` to `next`")
@@ -119,7 +119,7 @@ def _gate(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
         message = f"the review `{review}` of gate `{step.id}` is not a step before it"
         yield UnplacedFinding("FR148", ("gate", "review"), message, hint)
     elif not missing:
-        target = step.way(Outcome.FAIL)
+        target = step.next_step(Outcome.FAIL)
         if target is None or review not in graph.reach([target], after):
             message = f"`fail` of gate `{step.id}` does not lead back to its review `{review}`"
             hint = "let it lead to the step that fixes the findings, which leads to the review again"

@@ -31,9 +31,9 @@ def _evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     earlier: dict[str, EvidenceCheck] = {}
     for outcome, checks in step.evidence.items():
         path = ("evidence", outcome)
-        if outcome not in step.ways:
+        if outcome not in step.transitions:
             message = f"step `{step.id}` demands evidence for `{outcome}`, which it does not accept"
-            remedy = phrases.did_you_mean(outcome, map(str, step.ways), "name an outcome of `next`")
+            remedy = phrases.did_you_mean(outcome, map(str, step.transitions), "name an outcome of `next`")
             yield UnplacedFinding("FR157", path, message, remedy)
         if not checks or len(checks) > MOST_CHECKS:
             message = f"step `{step.id}` has {len(checks)} checks for `{outcome}`"

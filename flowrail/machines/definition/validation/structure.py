@@ -116,7 +116,7 @@ def _compiled_size(scope: Scope) -> Iterator[UnplacedFinding]:
     known: dict[str, int | None] = {}
     total = 0
     for index, step in enumerate(workflow.steps):
-        total += sum(graph.skippable(workflow, target, known) or 0 for target in step.ways.values())
+        total += sum(graph.skippable(workflow, target, known) or 0 for target in step.transitions.values())
         if total > MOST_TRANSITIONS:
             message = (
                 f"up to step `{step.id}`, the machine would have more than {MOST_TRANSITIONS} transitions, because "
@@ -143,7 +143,7 @@ def _transitions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         message = f"step `{step.id}` names every outcome, so its default transition is never taken"
         hint = "remove `_default` or one of the others"
         yield UnplacedFinding("FR111", ("next", str(Outcome.DEFAULT)), message, hint)
-    if step.limit is not None and Outcome.ITERATE in step.ways and Outcome.OK not in step.ways:
+    if step.limit is not None and Outcome.ITERATE in step.transitions and Outcome.OK not in step.transitions:
         message = f"step `{step.id}` has no `ok` transition for when its limit is reached"
         yield UnplacedFinding("FR117", ("limit",), message, "add `ok`; the last `iterate` follows it")
 

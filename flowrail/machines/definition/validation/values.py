@@ -29,9 +29,9 @@ _NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
 
 def _rules(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     for number, rule in enumerate(step.rules):
-        if rule.outcome not in step.ways:
+        if rule.outcome not in step.transitions:
             message = f"rule {number + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere"
-            hint = f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.ways)}"
+            hint = f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.transitions)}"
             yield UnplacedFinding("FR110", ("rules", number), message, hint)
         if rule.when is None and number < len(step.rules) - 1:
             message = (
@@ -114,7 +114,7 @@ def _handlers(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
             hint = "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step"
             yield UnplacedFinding("FR105", ("handler",), message, hint)
     for outcome in _declared_outcomes(step.handler):
-        if outcome not in step.ways:
+        if outcome not in step.transitions:
             message = f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere"
             yield UnplacedFinding("FR110", ("handler",), message, f"add `{outcome}` to `next`")
 
