@@ -101,7 +101,7 @@ def _tokens(usage: object) -> int:
 
 
 def _quota_until(line: str, pool: Pool, now: float) -> float | None:
-    """Return when a used-up quota is available again, or `None` if *line* is no message about a used-up quota.
+    """Return when a used-up quota is available again, or `None` if *line* is not about a used-up quota.
 
     Lines from an agent or a tool do not count, because they may be about anything.
     """

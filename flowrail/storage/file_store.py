@@ -373,7 +373,7 @@ class FileStore(RecordStore[T]):
         journal.flush_names(folder)
 
     def _prepare(self, folder: str, side_files: Mapping[str, bytes], first_hash: str) -> None:
-        """Make a folder with everything except its journal. Without a journal, it is no session or handoff yet."""
+        """Make a folder with everything except its journal, without which it is ignored."""
         if os.path.lexists(f"{folder}/{JOURNAL}"):
             raise self._exists_already(os.path.basename(folder))
         prepare_folder(self.path, folder)

@@ -43,7 +43,7 @@ def test_what_a_step_would_ask_is_shown_without_commands() -> None:
         (["--step", "2", "--qr-iteration", "3"], "re-verify", "gate"),
     ],
 )
-def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str | None) -> None:
+def test_a_review_loop_is_shown_in_its_state(words: list[str], mode: str, to: str | None) -> None:
     previewed = told("skill", "preview", "loop", *words)
 
     assert previewed["loop"]["mode"] == mode

@@ -26,7 +26,7 @@ NO = dict.fromkeys(CONDITIONS, False)
 
 
 @pytest.mark.parametrize("edge", [edge for edge in TRANSITIONS if edge.conditions], ids=str)
-def test_every_guard_stands_in_the_way_alone(edge: LifecycleTransition) -> None:
+def test_every_guard_alone_prevents_its_transition(edge: LifecycleTransition) -> None:
     source, event, conditions, target = edge
     for missing in conditions:
         answers = {**YES, missing: False}

@@ -50,7 +50,7 @@ def test_there_are_sessions_of_every_earlier_format() -> None:
 
 
 @every
-def test_each_stands_where_it_stood(store: str, request: pytest.FixtureRequest) -> None:
+def test_each_recorded_session_is_at_its_step(store: str, request: pytest.FixtureRequest) -> None:
     standings = {session: standing(session, store) for session in sessions(store)}
 
     name = f"sessions/{request.node.callspec.params['store']}/standing.json"

@@ -124,10 +124,10 @@ class Reading:
         return next((each for each in outcomes if each not in {None, OK}), None) or OK
 
     def _answer(self, question: Question, words: Sequence[str]) -> str | None:
-        stands = [option.outcome for option in question.options if option.label in words]
+        outcomes = [option.outcome for option in question.options if option.label in words]
         if any(word.startswith("other:") for word in words):
-            stands += [question.other] if question.other else [each.outcome for each in question.options]
-        named = [each for each in stands if each]
+            outcomes += [question.other] if question.other else [each.outcome for each in question.options]
+        named = [each for each in outcomes if each]
         return next((each for each in named if each != OK), named[0] if named else None)
 
     def found(self, severities: Sequence[str]) -> str:

@@ -294,13 +294,13 @@ def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
 
 def _problems(question: Question) -> Iterator[tuple[Path, str]]:
     if not QUESTION_ID.match(question.id):
-        problem = "no id" if question.id else "missing"
-        yield ("id",), f"is {problem}: a lower-case letter, then up to 31 of a-z, 0-9 and _"
+        problem = "is not valid" if question.id else "is missing"
+        yield ("id",), f"{problem}: use a lower-case letter, then up to 31 of a-z, 0-9 and _"
     yield from _text_problems(("header",), question.header, LONGEST_HEADER, is_line=True)
     yield from _text_problems(("text",), question.text, LONGEST_TEXT)
     count = len(question.options)
     if not FEWEST_OPTIONS <= count <= MOST_OPTIONS:
-        yield ("options",), f"are {count}; {FEWEST_OPTIONS} or {MOST_OPTIONS} are to choose from"
+        yield ("options",), f"are {count}; there must be {FEWEST_OPTIONS} or {MOST_OPTIONS}"
     for index, option in enumerate(question.options):
         path: Path = ("options", index, "label")
         yield from _text_problems(path, option.label, LONGEST_LABEL, is_line=True)
@@ -318,7 +318,7 @@ def _problems(question: Question) -> Iterator[tuple[Path, str]]:
     if question.deadline is not None and not 0 < question.deadline <= LATEST_DEADLINE:
         yield ("deadline",), f"is not from 1 to {LATEST_DEADLINE} seconds"
     if question.deadline is not None and question.default is None:
-        yield ("deadline",), "needs a default, which is the answer when it has passed"
+        yield ("deadline",), "needs a default, which becomes the answer when the deadline has passed"
 
 
 def _text_problems(
@@ -330,7 +330,7 @@ def _text_problems(
         yield path, f"has {len(text)} characters; at most {longest}"
     control = re.search(_CONTROL, text)
     if control:
-        yield path, f"holds U+{ord(control.group()):04X}, a character that cannot be shown"
+        yield path, f"contains U+{ord(control.group()):04X}, which cannot be shown"
     if is_line and ("\n" in text or "\t" in text):
         yield path, "is not one line"
 
@@ -339,7 +339,7 @@ def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]
     seen: set[str] = set()
     for path, value, label in values:
         if value and value in seen:
-            yield path, f"is {label} of one before it, too"
+            yield path, f"is {label} of an earlier one too"
         seen.add(value)
 
 

@@ -83,7 +83,7 @@ def in_context(
 ) -> StepContext:
     """Return the context of *step*.
 
-    ``workflow_params`` has the fact for a name that a step reports or that is no parameter, and the fixed value
+    ``workflow_params`` has the fact for a name that a step reports or that is not a parameter, and the fixed value
     for any other parameter.
     """
     defaults = {

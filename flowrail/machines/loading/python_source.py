@@ -79,7 +79,7 @@ def why_not(error: BaseException) -> tuple[str, str]:
     """Return why Python code could not be read, and what to do about it."""
     if isinstance(error, UnicodeDecodeError):
         return "is not UTF-8", "save it as UTF-8"
-    return f"is no Python: {getattr(error, 'msg', None) or type(error).__name__}", "fix the syntax"
+    return f"is not valid Python: {getattr(error, 'msg', None) or type(error).__name__}", "fix the syntax"
 
 
 def read_python(

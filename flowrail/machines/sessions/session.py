@@ -61,7 +61,7 @@ class Report(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Something that a report found, or asked to remember. It is no fact: no rule or condition sees it.
+    """Something that a report found, or asked to remember. It is not a fact: rules and conditions do not see it.
 
     ``source`` names the sub-agent that reported it, by its item or its role, and is empty if this session's own
     agent did.

@@ -130,7 +130,7 @@ def test_an_interrupt_is_passed_on() -> None:
         call_plainly(handler, context(), {})
 
 
-def test_an_expression_that_cannot_tell_names_where_it_stands() -> None:
+def test_an_expression_that_cannot_be_evaluated_names_its_place() -> None:
     with pytest.raises(HandlerError) as caught:
         applies(step("look", when="mode > 3"), context())
     with pytest.raises(HandlerError, match="a variant of step `look`: cannot tell"):

@@ -73,13 +73,13 @@ def test_what_is_put_into_a_question_is_bounded() -> None:
     assert len(question.options[0].description) == 500
 
 
-# --- what an answer stands for
+# --- the outcome of an answer
 
 OUTCOMES = st.sampled_from([None, "ok", "fail", "iterate"])
 
 
 @given(st.lists(OUTCOMES, min_size=2, max_size=3), OUTCOMES, st.data())
-def test_an_answer_stands_for_its_options_and_anything_but_ok_counts_first(
+def test_an_answer_has_the_outcome_of_its_options_and_anything_but_ok_counts_first(
     outcomes: list[str | None], other: str | None, data: st.DataObject
 ) -> None:
     asked = question(*outcomes, other=other, multi=True)

@@ -57,11 +57,11 @@ def test_a_step_may_be_called_anything(name: str) -> None:
     )
 
     machine = compile_workflow(definition)()
-    for event, stands in [("ok", name), ("iterate", name), ("ok", "other"), ("ok", None)]:
+    for event, step_id in [("ok", name), ("iterate", name), ("ok", "other"), ("ok", None)]:
         machine.send(event_name(event))
-        assert position(machine) == stands
+        assert position(machine) == step_id
 
     session = start(definition)
-    for event, stands in [("ok", name), ("iterate", name), ("ok", "other"), ("ok", None)]:
+    for event, step_id in [("ok", name), ("iterate", name), ("ok", "other"), ("ok", None)]:
         session = advance(definition, session, Report(event))
-        assert session.step == stands
+        assert session.step == step_id

@@ -148,13 +148,13 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
 @pytest.mark.parametrize(
     ("parts", "beginning"),
     [
-        ({"id": "Go"}, "0.id is no id:"),
+        ({"id": "Go"}, "0.id is not valid:"),
         ({"header": "a" * 13}, "0.header has 13 characters; at most 12"),
         ({"text": " "}, "0.text is missing"),
-        ({"text": "a\x1bb"}, "0.text holds U+001B, a character that cannot be shown"),
-        ({"options": ()}, "0.options are 0; 2 or 3 are to choose from"),
+        ({"text": "a\x1bb"}, "0.text contains U+001B, which cannot be shown"),
+        ({"options": ()}, "0.options are 0; there must be 2 or 3"),
         ({"options": [YES, Option("a" * 61)]}, "0.options.1.label has 61 characters; at most 60"),
-        ({"options": [YES, Option("YES")]}, "0.options.1.label is the label of one before it, too"),
+        ({"options": [YES, Option("YES")]}, "0.options.1.label is the label of an earlier one too"),
         ({"options": [YES, Option("Other: me")]}, "0.options.1.label begins with `other:`"),
         ({"default": "Maybe"}, "0.default is not the label of an option"),
         ({"default": "Yes", "deadline": 0}, "0.deadline is not from 1 to 2592000 seconds"),
@@ -169,8 +169,8 @@ def test_what_cannot_be_asked_is_named(parts: dict[str, Any], beginning: str) ->
 
 def test_questions_asked_together_differ_in_id_and_text() -> None:
     assert wrong(GO, GO) == [
-        "1.id is the id of one before it, too",
-        "1.text is the text of one before it, too",
+        "1.id is the id of an earlier one too",
+        "1.text is the text of an earlier one too",
     ]
 
 
@@ -203,7 +203,7 @@ stray
         "question 1, key `colour` is not known",
         "question 1, multi_select is not true or false",
         "question 1, option 2, key `name` is not known",
-        "question 1, id is no id: a lower-case letter, then up to 31 of a-z, 0-9 and _",
+        "question 1, id is not valid: use a lower-case letter, then up to 31 of a-z, 0-9 and _",
         "question 1, header has 17 characters; at most 12",
         "question 1, option 2, label is missing",
     ]
@@ -314,7 +314,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
                 "question 1, options is not a list",
                 "question 1, key `'\\x1b'` is not known",
                 "question 1, key `a⟨U+0060⟩b⟨U+0060⟩` is not known",
-                "question 1, text holds U+D800, a character that cannot be shown",
+                "question 1, text contains U+D800, which cannot be shown",
             ],
         ),
     ],
@@ -329,7 +329,7 @@ def test_one_problem_is_one_line_and_many_are_a_list() -> None:
     with pytest.raises(QuestionsError) as many:
         parse_questions("[" + ",".join(["1"] * 30) + "]", source="ask.json")
 
-    assert str(single.value).startswith("ask.xml: question 1, id is no id:")
+    assert str(single.value).startswith("ask.xml: question 1, id is not valid:")
     assert (single.value.code, single.value.exit_status) == ("BAD_QUESTIONS", 2)
     assert str(many.value).startswith(
         "ask.json: 31 problems in the questions\n  question 1 is not an object\n"

@@ -138,7 +138,7 @@ def test_a_broken_or_repeated_module_never_hides_another(package: Path) -> None:
     assert workflows["fine"].total_steps == 1
     assert set(workflows.skipped) == {str(package / "syntax.py"), str(package / "large.py"), str(second)}
     assert workflows.skipped[str(second)] == f"defines `fine`, which {package / 'fine.py'} defines already"
-    assert "is no Python" in workflows.skipped[str(package / "syntax.py")]
+    assert "is not valid Python" in workflows.skipped[str(package / "syntax.py")]
     for name, message in {
         "broken": "raised RuntimeError: not today",
         "leaving": "raised SystemExit",
