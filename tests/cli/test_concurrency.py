@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import time
 from typing import Any
 
 import pytest
 from support.dispatching_skill import put_lead
-from support.interruptions import together
+from support.interruptions import killed_after, together
 from support.sandbox import flow, put_skill, refused, told
 
 ROUND = """\
@@ -25,6 +27,47 @@ steps:
 def turned(session: str) -> list[dict[str, Any]]:
     """Return the recorded moves, each checked against the one before it."""
     return [record for record in told("history", session)["steps"] if record["kind"] == "move"]
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("kills", [30, pytest.param(1000, marks=pytest.mark.long)])
+def test_killed_at_random_points_no_acknowledged_step_is_lost_and_none_happens_twice(kills: int) -> None:
+    put_skill("round", ROUND)
+    before = told("step", "round")
+    session, seconds = before["session"], 0.02
+    chance, acknowledged, unacknowledged, lost = random.Random(7), 0, 0, 0  # noqa: S311
+
+    for number in range(kills):
+        words = ["step", "round", "ok", "-s", f"by=n{number}", "--session", session]
+        words += ["--expect", str(before["revision"]), "--json"]
+        was_killed, answer = killed_after(words, chance.uniform(0, 1.5 * seconds))
+        after = told("resume", session)
+        moves = after["revision"] - before["revision"]
+        assert moves in {0, 1}
+        if is_complete(answer):
+            assert moves == 1
+            acknowledged += 1
+        elif moves:
+            unacknowledged += 1
+            assert told(*words[:-1])["replayed"]
+        else:
+            lost += 1
+        seconds = min(0.5, seconds * (1.2 if was_killed else 0.85))
+        before = after
+
+    assert min(acknowledged, lost) > 0
+    assert before["revision"] == acknowledged + unacknowledged == kills - lost
+    facts = [record["facts"]["by"] for record in turned(session)]
+    assert len(facts) == len(set(facts)) == before["revision"]
+    assert told("session", "verify", session)["ok"]
+
+
+def is_complete(answer: str) -> bool:
+    """Return whether the command printed its whole answer, so that its report is acknowledged."""
+    try:
+        return "error" not in json.loads(answer)
+    except ValueError:
+        return False
 
 
 @pytest.mark.every_store

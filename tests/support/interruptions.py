@@ -6,14 +6,17 @@ import errno
 import os
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
 from support.sandbox import flow
+
+from flowrail.cli.main import main
 
 CHANGING = ("write", "pwrite", "fsync", "replace", "rename", "mkdir", "link", "unlink", "ftruncate", "open")
 """The functions of `os` that change files."""
@@ -91,6 +94,28 @@ def killed_at_calls(words: Sequence[str], stride: int = 1) -> Iterator[int]:
         yield number
         number += stride
     assert number > 1, "nothing was killed"
+
+
+def killed_after(words: Sequence[str], seconds: float) -> tuple[bool, str]:
+    """Run a command in a child of this process, and kill it after some time. Return whether it was killed, and its answer.
+
+    A child has everything imported, so that nearly all of the time is that of the command's own work.
+    """
+    reader, writer = os.pipe()
+
+    def answer() -> None:
+        os.close(reader)
+        os.dup2(writer, 1)
+        with open(1, "w", encoding="utf-8", closefd=False) as out, redirect_stdout(out):
+            main(list(words))
+
+    child = _fork(answer)
+    os.close(writer)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    with open(reader, encoding="utf-8") as stream:
+        return os.WIFSIGNALED(status), stream.read()
 
 
 def together(jobs: list[Callable[[], None]]) -> None:
