@@ -286,7 +286,7 @@ class Pages:
         return self.render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
 
     def _fleet_status(self) -> FleetStatus | None:
-        """Return what the fleet of the store does, or `None` if there is no fleet."""
+        """Return the status of the store's fleet, or `None` if the store has no fleet."""
         environment = self._environment
         has_fleet = os.path.isdir(os.path.join(environment.store_path, "fleet"))
         is_shared = environment.database is not None and not environment.database.is_sqlite

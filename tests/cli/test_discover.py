@@ -170,7 +170,7 @@ def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> No
     ("words", "minutes", "reason"),
     [((), 31, "it is older than 30 minutes"), (("--rescan",), 1, "a new scan was requested")],
 )
-def test_it_is_found_anew_when_its_time_is_over_or_on_request(
+def test_the_menu_is_read_again_when_it_has_expired_or_on_request(
     session: str, clock: Any, words: tuple[str, ...], minutes: int, reason: str
 ) -> None:
     told("discover", "--session", session)

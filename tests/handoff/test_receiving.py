@@ -82,9 +82,9 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
     assert came["path"] == str(sessions_folder() / session_id / "received-payload.json")
     ranked = flow("handoff", "targets", "--session", session_id, "--json")
     assert (ranked.data["scorer"], ranked.err) == ("relevance", "")  # by the problem type that it received
-    anew = send("digger", session_id, "-s", "topic=Another question", "-s", "problem_type=decision")
-    assert payload_of(anew)["context"]["original_prompt"] == "Another question"
-    assert payload_of(anew)["context"]["problem_type"] == "decision"
+    second = send("digger", session_id, "-s", "topic=Another question", "-s", "problem_type=decision")
+    assert payload_of(second)["context"]["original_prompt"] == "Another question"
+    assert payload_of(second)["context"]["problem_type"] == "decision"
 
 
 def test_a_fork_has_its_own_copy_of_the_payload() -> None:

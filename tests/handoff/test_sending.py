@@ -315,9 +315,9 @@ def test_a_handoff_can_be_cancelled() -> None:
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
     assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
     assert "  cancelled: the user said so\n" in flow("audit", sent["handoff"]).out
-    anew = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
-    assert anew[4:] == [sent["session"], "-s", "area=north"]
-    assert told(*anew)["phase"] == "invocation"
+    suggested = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
+    assert suggested[4:] == [sent["session"], "-s", "area=north"]
+    assert told(*suggested)["phase"] == "invocation"
 
 
 def test_the_hint_shows_how_to_name_a_session() -> None:

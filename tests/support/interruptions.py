@@ -138,7 +138,7 @@ def killed_at_statement(words: Sequence[str], number: int) -> bool:
 def at_moment(number: int, strike: Callable[[Any], object]) -> Iterator[list[int]]:
     """Call *strike* with the connection at a moment of the databases of this process; yield how many are left.
 
-    Moments are before and after each statement, before each commit, and when a connection is no longer used.
+    A moment is before or after a statement, before a commit, or after the last use of a connection.
     """
     from sqlalchemy import Engine, event  # an extra
     from sqlalchemy.pool import Pool

@@ -118,7 +118,7 @@ class _Trial:
         sources = self.scope.all_edges.before.get(step.id, ())
         back = {source for source in sources if graph.leads_back(workflow, source, step.id)}
         if not back:
-            return [1, 2]  # another rule warns if there is no second attempt
+            return [1, 2]  # FR164 reports a missing second attempt
         if step.limit is not None and back == {step.id} and Outcome.FAIL not in step.transitions:
             return range(1, min(step.limit, MOST_TRIED + 1) + 1)
         compared = [pair for expression in expressions for pair in expression.comparisons()]

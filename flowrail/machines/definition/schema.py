@@ -1,4 +1,4 @@
-"""The JSON Schema of a workflow file, derived from the definition classes."""
+"""The JSON Schema of a workflow file, derived from the classes that declare the keys, such as `StepDef` in `step`."""
 
 from __future__ import annotations
 

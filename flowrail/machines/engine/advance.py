@@ -1,7 +1,7 @@
 """The next session, from a session and a report. The engine decides which transition the report takes.
 
 Pure: no file, no clock, no output. An author's handler is called through ``call``, so that a command can
-put a time limit around it.
+put a time limit around it. `transitions` decides where an outcome leads, also at a step's limit.
 """
 
 from __future__ import annotations

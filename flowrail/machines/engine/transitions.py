@@ -169,8 +169,8 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | Non
 
     `None` is the end of the run.
 
-    The last step always applies. There is no such step if the chain of steps that may not apply is a circle, or ends
-    in a step without a transition to skip it. A step with the same condition as an earlier one of the chain
+    The last step always applies. It is missing if the steps that may not apply form a circle, or if one of them cannot
+    be skipped. A step with the same condition as an earlier one of the chain
     is left out: if it applied, the run would have stopped at the earlier one.
     """
     passed: list[str] = []

@@ -1,4 +1,7 @@
-"""Describe a skill's folder for a person who approves it; find and withdraw approvals."""
+"""Describe a skill's folder for a person who approves it; find and withdraw approvals.
+
+`flowrail.approval` stores the approvals.
+"""
 
 from __future__ import annotations
 
