@@ -114,7 +114,7 @@ def test_four_answers_four_ends_all_on_record(
     label: str, status: str, step: str | None, outcome: str
 ) -> None:
     agent = Agent()
-    agent.until_asked()
+    assert agent.until_asked() == 5
 
     after = agent.answer(label)
 

@@ -67,6 +67,24 @@ def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
     assert "d0-1 ok; found: a is slow" in flow("history", team.id).out
 
 
+def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
+    put_lead()
+    team = Team(params={"areas": ["a", "b"]})
+    for number, name in enumerate("ab", 1):
+        child = team.child(number)
+        told("step", "lead/one", "ok", "--session", child, "--found", f"{name} is slow")
+        told("step", "lead/one", "ok", "--session", child, "-s", "found=x", "--remember", f"not {name}")
+
+    team.report("ok")
+
+    assert memory(team.id) == [
+        ("found", "a is slow", "first", "a (d0-1)"),
+        ("remember", "not a", "second", "a (d0-1)"),
+        ("found", "b is slow", "first", "b (d0-2)"),
+        ("remember", "not b", "second", "b (d0-2)"),
+    ]
+
+
 def test_sessions_are_listed_by_their_topic_and_records_by_their_conversation() -> None:
     put_skill(
         "topical",

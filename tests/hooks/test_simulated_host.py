@@ -37,13 +37,13 @@ def test_a_skill_ends_though_its_context_is_lost_after_every_step(kind: str) -> 
     assert set(held.values()) == {1}, "one try at each step is held once"
 
 
-@pytest.mark.parametrize("skill", ["perspective-swarm", "planner"])
+@pytest.mark.parametrize("skill", ["codebase-analysis", "perspective-swarm", "planner"])
 def test_a_run_ends_though_contexts_are_compacted_and_sub_agents_die(skill: str) -> None:
     host = ForgetfulHost()
     walk(host, skill)
 
     assert host.compacted >= 3
-    assert host.died >= 1
+    assert host.died >= (1 if host.launched > 2 else 0)
 
 
 def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -271,6 +272,27 @@ def test_a_session_belongs_to_the_connection_that_started_it_until_that_ends() -
         "move",
         "released",
     ]
+
+
+def test_a_session_continues_after_its_server_was_killed(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with served(before=f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))") as tools:
+        params = params_of(tools, "decision-critic")
+        shown = tools.told("start", skill="decision-critic", params=params)
+        for _ in range(3):
+            call = shown["next"][0]["call"]
+            shown = tools.told(call["tool"], **call["arguments"], facts={})
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        with pytest.raises(Exception):  # noqa: B017 - however the client reports that nobody answers
+            tools.told("status")
+
+    with served() as tools:
+        assert tools.told("step", session=shown["session"])["next"] == [], "it belongs to the killed server"
+        again = tools.told("step", session=shown["session"], take_over=True)
+        assert again["step"] == shown["step"]
+        end = ToolTeam(tools).run(as_command("step", {"session": shown["session"]}))
+        assert end.status == "completed"
+    assert flow("session", "verify").status == 0
 
 
 def test_when_the_host_closes_its_input_the_server_ends() -> None:

@@ -109,7 +109,7 @@ def killed_after(words: Sequence[str], seconds: float) -> tuple[bool, str]:
         with open(1, "w", encoding="utf-8", closefd=False) as out, redirect_stdout(out):
             main(list(words))
 
-    child = _fork(answer)
+    child = fork(answer)
     os.close(writer)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
@@ -120,7 +120,7 @@ def killed_after(words: Sequence[str], seconds: float) -> tuple[bool, str]:
 
 def together(jobs: list[Callable[[], None]]) -> None:
     """Run *jobs* at the same time, each in a process of its own, and check that all of them succeed."""
-    children = [_fork(job) for job in jobs]
+    children = [fork(job) for job in jobs]
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
 
 
@@ -175,7 +175,7 @@ def at_moment(number: int, strike: Callable[[Any], object]) -> Iterator[list[int
             event.remove(target, name, moment)
 
 
-def _fork(run: Callable[[], object]) -> int:
+def fork(run: Callable[[], object]) -> int:
     """Run something in a child process, whose errors are printed, and return the id of the process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the child does one thing and ends
@@ -193,5 +193,5 @@ def _fork(run: Callable[[], object]) -> int:
 
 
 def _was_killed(run: Callable[[], object]) -> bool:
-    _, status = os.waitpid(_fork(run), 0)
+    _, status = os.waitpid(fork(run), 0)
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
