@@ -34,7 +34,7 @@ LAUNCH = (
     "so with the result."
 )
 UNRECORDED = "a finding is not on record yet"
-SOME = " You may report once {needed} of {total} have succeeded; that cancels the rest."
+SOME = " You may report once {needed} of {total} succeeded; that cancels the rest."
 
 LAUNCH_AGAIN = (
     "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."

@@ -18,7 +18,7 @@ from flowrail.machines.engine.questions import (
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
-from flowrail.text.phrases import ago, duration, in_words, size
+from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, listing, one_line, parts, shortened
 
@@ -421,7 +421,7 @@ def briefing_text(briefing: Briefing) -> str:
     sentences += [_sentence("Parameters", ", ".join(others))] if others else []
     started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
     sentences.append(f"Started {started}{f', last report {moved}' if briefing.done else ''}.")
-    earlier = f"{briefing.earlier} earlier reports, then " if briefing.earlier else ""
+    earlier = f"{count(briefing.earlier, 'earlier report')}, then " if briefing.earlier else ""
     done_text = earlier + ", ".join(map(_done_text, briefing.done)) if briefing.done else "nothing yet"
     sentences.append(_sentence("Done so far", done_text))
     if briefing.found:

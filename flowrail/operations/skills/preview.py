@@ -111,7 +111,7 @@ def _without_commands(guidance: Guidance) -> Guidance:
     """Return the guidance without commands that need a session."""
     loop = guidance.loop
     if loop is not None and loop.severities and loop.mode in {"fix", "failed", "ask-user"}:
-        loop = loop._replace(blocking=("those on record",))
+        loop = loop._replace(blocking=("the findings on record",))
     return guidance._replace(
         next=tuple(transition._replace(command=None) for transition in guidance.next),
         dispatches=tuple(dispatch._replace(command=None, cancel=None) for dispatch in guidance.dispatches),
