@@ -93,7 +93,7 @@ def test_what_was_allowed_can_be_taken_back() -> None:
 
     assert flow("skill", "untrust", "py").out == "py may no longer run\n"
     assert refused("step", "py")[0] == 7
-    assert flow("skill", "untrust", "py").out == "py was not allowed\n"
+    assert flow("skill", "untrust", "py").out == "py was not approved\n"
 
 
 @pytest.mark.parametrize(("where", "behind"), [("home", "global"), ("bundled", "bundled")])

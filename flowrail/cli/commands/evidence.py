@@ -115,7 +115,7 @@ def _ask(verb: str, seen: Sequence[EvidenceResult], session_id: str, store: str 
     "flow attest --verify planner.intoto.jsonl --key public.pem",
 )
 @options.optional_session
-@click.option("--output", "file", metavar="FILE", help="Write to this file instead of standard output.")
+@click.option("-o", "--output", "file", metavar="FILE", help="Write to a file instead of printing.")
 @click.option(
     "--key", metavar="PEM", help="Sign with this Ed25519 private key; with --verify, the public key."
 )

@@ -281,5 +281,5 @@ def untrust_command(call: Call, skill: str) -> None:
     )
     call.answer(
         {"skill": skill, "folder": folder, "allowed": False, "changed": was_allowed},
-        one_line(f"{skill} may no longer run" if was_allowed else f"{skill} was not allowed"),
+        one_line(f"{skill} may no longer run" if was_allowed else f"{skill} was not approved"),
     )

@@ -148,7 +148,8 @@ def destination(guidance: Guidance, offer: OfferedTransition) -> str:
             f"{route.to or END}{f' if {one_line(route.condition)}' if route.condition else ''}"
             for route in offer.routes
         ]
-        return "; otherwise ".join(routes)
+        is_one = len({route.to for route in offer.routes}) == 1
+        return offer.routes[0].to or END if is_one else "; otherwise ".join(routes)
     asks = any(question.answer is None for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
 

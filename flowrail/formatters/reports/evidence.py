@@ -20,7 +20,11 @@ def show_report(view: StepEvidenceView) -> Report:
     ]
     head = columns("check", "for", "result", "expected", "found", wraps=("expected", "found"))
     lines: list[str | Table] = [Table(head, rows)]
-    lines += [f"{result.check}: {one_line(result.remedy)}" for result in view.results if result.remedy]
+    lines += [
+        f"{result.check}: {one_line(result.remedy)}"
+        for result in view.results
+        if result.remedy and not result.is_satisfied
+    ]
     if view.refusals:
         lines.append(
             f"{count(view.refusals, 'report')} lacked evidence; after {view.tries} a person is asked"

@@ -15,7 +15,7 @@ def report(item: Mapping[str, Any], drawing: Report | None = None) -> Report:
     about = shortened(one_line(item["description"]), LONGEST_LINE)
     count = "?" if item.get("computed") and not item["total_steps"] else item["total_steps"]
     head = title(f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}")
-    parts: list[Report] = [[head, about]]
+    parts: list[Report] = [[head, about] if about else [head]]
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
         parts.append([title("Parameters"), Table(columns("name", "type", "about", wraps=("about",)), rows)])
