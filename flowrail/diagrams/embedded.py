@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError
+from flowrail.text.placeholders import in_fences
 
 _OPEN = re.compile(r"<!-- flow:([a-z][a-z-]*)((?: [^\s<>]+)*) -->\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class NoMarkersError(DocumentError):
@@ -42,35 +42,24 @@ class EmbeddedBlock(NamedTuple):
 
 def blocks(text: str, *, source: str) -> Iterator[EmbeddedBlock]:
     """Yield every block of *text* in order."""
-    fence = ""
+    fenced = in_fences(text)
     opened: EmbeddedBlock | None = None
     position = 0
-    for number, raw in enumerate(text.splitlines(keepends=True), start=1):
-        line = raw.rstrip("\r\n")
+    for number, raw in enumerate(text.split("\n")):
+        line = raw.rstrip("\r")
+        start, position = position, position + len(raw) + 1
         if opened is not None:
             if line == f"<!-- /flow:{opened.name} -->":
-                yield opened._replace(end=position)
+                yield opened._replace(end=start)
                 opened = None
-        elif fence:
-            fence = "" if _ends(fence, line) else fence
-        elif opening := _FENCE.match(line):
-            fence = opening[1]
-        elif marker := _OPEN.match(line):
-            opened = EmbeddedBlock(
-                marker[1], tuple(marker[2].split()), number, position + len(raw), position + len(raw)
-            )
-        position += len(raw)
+        elif number not in fenced and (marker := _OPEN.match(line)):
+            opened = EmbeddedBlock(marker[1], tuple(marker[2].split()), number + 1, position, position)
     if opened is not None:
         raise NoMarkersError(
             f"the block `{opened.name}` does not end",
             hint=f"write <!-- /flow:{opened.name} --> on a line of its own below it",
             place=f"{source}:{opened.line}",
         )
-
-
-def _ends(fence: str, line: str) -> bool:
-    shown = line.strip()
-    return shown.startswith(fence) and not shown.strip(fence[0])
 
 
 def with_line_endings(text: str, block: EmbeddedBlock, content: str) -> str:

@@ -12,15 +12,14 @@ import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from flowrail import git
 from flowrail.evidence.project_files import LARGEST_FILE, UnreadableError
+from flowrail.text.placeholders import Fence, fences
 from flowrail.text.safe_text import shortened
 
-_FENCE = re.compile(rb" {0,3}(`{3,}(?!.*`)|~{3,})\s*(\S*)")
 _CHANGE = re.compile(
-    rb"^(?:--- .*\n\+\+\+ .*\n@@ -|diff --git .*\n(?:(?:new|deleted) file|old) mode |diff --git .*\nsimilarity index )",
+    r"^(?:--- .*\n\+\+\+ .*\n@@ -|diff --git .*\n(?:(?:new|deleted) file|old) mode |diff --git .*\nsimilarity index )",
     re.MULTILINE,
 )
 """How a change begins. git silently skips a diff without it if another diff has one."""
@@ -30,59 +29,33 @@ _OUTSIDE = b"#"
 """Replaces each line that is in no diff. git skips it between diffs, and a hunk that lacks lines cannot contain it."""
 
 
-class _Block(NamedTuple):
-    """A fenced code block: the numbers of its two fences, from 0, and the word after the first."""
-
-    first: int
-    last: int
-    language: bytes
-
-
 class _RefusedError(Exception):
     """git does not accept the diffs; the text is the reason."""
 
 
 def problem(markdown: bytes, folder: str, environ: Mapping[str, str]) -> str:
     """Return why the `diff` blocks of a file do not apply in *folder* one after the other; empty if they do."""
-    lines = markdown.split(b"\n")
-    blocks = _code_blocks(lines)
-    if blocks and blocks[-1].last == len(lines):
+    text = markdown.decode("latin-1")  # a character for each byte
+    blocks = [*fences(text)]
+    if blocks and not blocks[-1].is_closed:
         return f"the code block in line {blocks[-1].first + 1} is not closed"
-    diffs = [block for block in blocks if block.language == b"diff"]
+    diffs = [block for block in blocks if block.language == "diff"]
     if not diffs:
         return "no `diff` block"
     for diff in diffs:
-        if not _CHANGE.search(b"\n".join(lines[diff.first + 1 : diff.last])):
+        if not _CHANGE.search(diff.body(text)):
             return f"the diff in line {diff.first + 1} changes nothing"
     import tempfile  # no other check needs it
 
     with tempfile.TemporaryDirectory(prefix="flow-diffs-") as scratch:
-        return _Patch(lines, diffs, folder, environ, scratch).problem()
-
-
-def _code_blocks(lines: list[bytes]) -> list[_Block]:
-    """Return the fenced code blocks. The end of one that is not closed is the number of lines."""
-    blocks: list[_Block] = []
-    is_open = False
-    mark = b""
-    for number, line in enumerate(lines):
-        fence = _FENCE.match(line)
-        if fence is None:
-            continue
-        if not is_open:
-            is_open, mark = True, fence[1]
-            blocks.append(_Block(number, len(lines), fence[2]))
-        elif fence[1].startswith(mark) and not fence[2]:
-            is_open = False
-            blocks[-1] = blocks[-1]._replace(last=number)
-    return blocks
+        return _Patch(markdown.split(b"\n"), diffs, folder, environ, scratch).problem()
 
 
 class _Patch:
     """The diffs as one patch, in which a line has the number that it has in the Markdown file."""
 
     def __init__(
-        self, lines: list[bytes], diffs: list[_Block], folder: str, environ: Mapping[str, str], scratch: str
+        self, lines: list[bytes], diffs: list[Fence], folder: str, environ: Mapping[str, str], scratch: str
     ) -> None:
         self.lines = lines
         self.diffs = diffs

@@ -28,13 +28,13 @@ from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import Suggestions, listed
 from flowrail.text.phrases import near as near_names
+from flowrail.text.placeholders import in_fences
 from flowrail.text.safe_text import decode
 
 CARD = "SKILL.md"
 SKILLS_FOLDER = "skills"
 """The name of folders in which hosts look for skills, such as `.claude/skills`."""
-_CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
-_COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*)$", re.MULTILINE)
+_COMMAND = re.compile(r"[ \t$]*(flow (?:step|start) .*)")
 _TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
 _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """A placeholder for a value in a SKILL.md; it is not checked."""
@@ -155,16 +155,16 @@ def _commands(
 
 def _shown_commands(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each command that starts a workflow: its line and its words."""
-    for code in _CODE.finditer(text):
-        group = 1 if code.group(1) is not None else 2
-        for command in _COMMAND.finditer(code.group(group)):
-            line = text.count("\n", 0, code.start(group) + command.start(1)) + 1
+    fenced = in_fences(text)
+    for number, line in enumerate(text.split("\n")):
+        for code in [line] if number in fenced else re.findall(r"`([^`]+)`", line):
+            command = _COMMAND.match(code)
             try:
-                words = shlex.split(command.group(1))
+                words = shlex.split(command[1]) if command else []
             except ValueError:
                 continue
             if len(words) > 2:  # noqa: PLR2004 - flow, the verb, the skill
-                yield line, words
+                yield number + 1, words
 
 
 def _params(words: list[str]) -> dict[str, str]:

@@ -116,28 +116,51 @@ class RepeatableTexts:
 
 
 class Fence(NamedTuple):
-    """A fence of Markdown with its first and last line: its extent in the text, and the info string."""
+    """A fence of Markdown: its extent in the text, its first and last line from 0, and the info string."""
 
     start: int
     end: int
     """The beginning of the next line; one past the text if the fence is the last line."""
+    first: int
+    last: int
+    """The number of lines of the text if the fence is not closed."""
     info: str
     is_closed: bool
+
+    @property
+    def language(self) -> str:
+        """The first word of the info string."""
+        return self.info.partition(" ")[0]
+
+    @property
+    def lines(self) -> range:
+        """The numbers of its lines, those of its marks included."""
+        return range(self.first, self.last + 1)
+
+    def body(self, text: str) -> str:
+        """Return the lines between its marks."""
+        return "\n".join(text[self.start : self.end].split("\n")[1 : self.last - self.first])
 
 
 def fences(text: str) -> Iterator[Fence]:
     """Yield every fence of *text*. A fence inside another one is part of its text."""
-    start = end = 0
+    start = end = first = 0
     info = ""
     closing: re.Pattern[str] | None = None
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
         begin, end = end, end + len(line) + 1
         if closing is not None:
             if closing.match(line):
-                yield Fence(start, end, info, is_closed=True)
+                yield Fence(start, end, first, number, info, is_closed=True)
                 closing = None
         elif opening := re.match(_OPENING, line):
-            start, mark, info = begin, opening[1], opening[2].strip()
+            start, first, mark, info = begin, number, opening[1], opening[2].strip()
             closing = re.compile(f" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \\t\\r]*\\Z")
     if closing is not None:
-        yield Fence(start, end, info, is_closed=False)
+        yield Fence(start, end, first, len(lines), info, is_closed=False)
+
+
+def in_fences(text: str) -> set[int]:
+    """Return the numbers of the lines of *text*, from 0, that are in a fence."""
+    return {number for fence in fences(text) for number in fence.lines}

@@ -235,7 +235,7 @@ def test_only_a_person_at_a_terminal_approves_or_waives() -> None:
     assert f"a person runs: flow evidence approve {session} plan --reason REASON" in unapproved
     assert "plan: plan.md" in flow("resume", session, "--format", "text").out
     assert at_a_terminal(["evidence", "approve", session, "plan", "--reason", "read it"], "yes")[1] == 0
-    assert "plan (pass): plan.md" in flow("resume", session, "--format", "text").out
+    assert "plan (now: pass): plan.md" in flow("resume", session, "--format", "text").out
     write("plan.md", "another plan")
     assert report(session) == {"plan": "pass"}
     write("plan.md", "a plan")

@@ -9,6 +9,7 @@ from flowrail.formatters.guidance import content
 from flowrail.formatters.guidance.content import Show
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
 from flowrail.text.phrases import duration, in_words, listed, size
+from flowrail.text.placeholders import in_fences
 from flowrail.text.report import (
     Line,
     Moment,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from flowrail.machines.guidance.views import DispatchView
 
 Lines: TypeAlias = list[str | Line]
-_FENCES = ("```", "~~~")
 
 
 def render(guidance: Guidance, show: Show = str) -> str:
@@ -49,12 +49,9 @@ def report(guidance: Guidance, show: Show = str) -> Report:
 
 def _prose(text: str) -> Iterator[str | Line]:
     """Yield the lines of instructions; code, tables and lines that are indented as code are not wrapped."""
-    fence = ""
-    for text_line in text.split("\n"):
-        start = text_line.lstrip()[:3]
-        is_fence = start in _FENCES and fence in {"", start}
-        wraps = not (fence or is_fence or text_line.startswith(("|", "    ", "<")))
-        fence = ("" if fence else start) if is_fence else fence
+    fenced = in_fences(text)
+    for number, text_line in enumerate(text.split("\n")):
+        wraps = number not in fenced and not text_line.startswith(("|", "    ", "<"))
         yield text_line if wraps else Line((text_line,), wraps=False)
 
 
@@ -173,7 +170,7 @@ def _evidence(guidance: Guidance, show: Show) -> Lines:
     lines: Lines = [f"Evidence. {content.about_evidence(guidance)}"]
     for check in guidance.evidence:
         verdict = "waived" if check.waived else check.verdict
-        about = f" ({verdict})" if verdict else ""
+        about = f" (now: {verdict})" if verdict else ""
         needed = "".join(
             f"{'if ' if name == 'if' else ''}{one_line(value)}: "
             for name, value in content.outcomes_of(guidance, check).items()

@@ -13,12 +13,12 @@ from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text.phrases import listed
+from flowrail.text.placeholders import fences
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
 """Commands that always succeed, or that do not look at the work."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 _WRAPPERS = frozenset({"env", "command", "nice", "nohup", "time"})
-_BLOCK = re.compile(r"^(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)^(?P=mark)", re.MULTILINE | re.DOTALL)
 _ANNOTATIONS = frozenset({"$schema", "$id", "title", "description", "type", "examples", "$comment"})
 """Keys of a JSON Schema that accept any document of a type."""
 
@@ -29,7 +29,7 @@ def _weak(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     ]
     if step.work is not None:
         lists.append((("dispatch", "evidence"), step.work.evidence))
-    blocks = [match["body"] for text in instructions_of(step) for match in _BLOCK.finditer(text.text)]
+    blocks = [fence.body(text.text) for text in instructions_of(step) for fence in fences(text.text)]
     templates = [*blocks, *scope.workflow.resources.values()]  # what an agent can copy
     for path, checks in lists:
         for position, check in enumerate(checks):

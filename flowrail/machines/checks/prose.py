@@ -14,11 +14,11 @@ from flowrail.machines.definition.findings import UnplacedFinding
 from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
 from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text import phrases
+from flowrail.text.placeholders import BLOCK_PREFIX, fences
 
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
 _COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
-_MARK = re.compile(r" {0,3}(`{3,}|~{3,})(flow:)?")
 _FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
 _BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 
@@ -35,18 +35,11 @@ def _texts(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
 
 
 def _without_fences(text: str) -> str:
-    """Return the lines of *text* that are not in a fenced block."""
-    lines: list[str] = []
-    closing = ""
-    for line in text.splitlines():
-        mark = _MARK.match(line)
-        if closing and mark and mark[1].startswith(closing):
-            closing = ""
-        elif not closing and mark and not mark[2]:
-            closing = mark[1]
-        elif not closing:
-            lines.append(line)
-    return "\n".join(lines)
+    """Return the lines of *text* that are not in a fence, or in a ``flow:`` fence."""
+    hidden = {
+        line for fence in fences(text) if not fence.info.startswith(BLOCK_PREFIX) for line in fence.lines
+    }
+    return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in hidden)
 
 
 _Mention = tuple[str, str, str, str]

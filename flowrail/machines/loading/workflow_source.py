@@ -19,10 +19,11 @@ from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.python_source import read_python
 from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, read_inside
 from flowrail.machines.loading.yaml_file import read_yaml
+from flowrail.text.placeholders import fences
 from flowrail.text.safe_text import decode
 
 _COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
-_QUOTES = r"(?sm)^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})"
+_QUOTE = "flow:resource"
 
 ReadFile: TypeAlias = "Callable[[WorkflowFile], LoadedWorkflow]"
 """Reads a workflow: `read` as text, or `operations.skills.load.run_file` by running it."""
@@ -112,9 +113,14 @@ class SkillTexts:
     ) -> Iterator[Finding]:
         """Add the texts in ``flow:resource`` fences of steps to *resources*; yield a finding for an unreadable one."""
         for index, step in enumerate(workflow.steps):
-            texts = (text.text for text in texts_of(step) if text.kind in {"actions", "variants", "prompt"})
+            texts = [text.text for text in texts_of(step) if text.kind in {"actions", "variants", "prompt"}]
             lines = (
-                line for text in texts for body in re.findall(_QUOTES, text) for line in body.splitlines()
+                line
+                for text in texts
+                if _QUOTE in text
+                for fence in fences(text)
+                if fence.info == _QUOTE
+                for line in fence.body(text).splitlines()
             )
             for name in dict.fromkeys(line.strip().removeprefix("- ") for line in lines):
                 if not name or name in resources:

@@ -19,12 +19,11 @@ from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.phrases import listed
-from flowrail.text.placeholders import PLACEHOLDER
+from flowrail.text.placeholders import PLACEHOLDER, fences, in_fences
 from flowrail.text.safe_text import blanked, decode, shortened
 
 _FRONTMATTER = re.compile(r"\A\ufeff?\s*---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _NUMBERED = re.compile(
     r"(?:(?:step|phase|stage|part)\s+\d+(?:\.\d+)*\s*[.:)\u2013\u2014-]*|\d+(?:\.\d+)+[.:)]?(?=\s)|\d+\s*[.:)\u2013\u2014-]+(?!\d))\s*(.*)",
     re.IGNORECASE,
@@ -112,14 +111,10 @@ def contents(name: str, draft: Draft) -> Mapping[str, str]:
 
 def _sections(text: str) -> Iterator[_Section]:
     """Yield the text above the first heading as a section of level 0, then each heading; fences hide headings."""
-    level, title, lines, fence = 0, "", list[str](), ""
-    for line in text.split("\n"):
-        mark = _FENCE.fullmatch(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not mark[2].strip():
-            fence = ""
-        heading = None if fence else _HEADING.fullmatch(line)
+    level, title, lines = 0, "", list[str]()
+    fenced = in_fences(text)
+    for number, line in enumerate(text.split("\n")):
+        heading = None if number in fenced else _HEADING.fullmatch(line)
         if heading is None:
             lines.append(line)
             continue
@@ -287,8 +282,8 @@ def _evidence_finding(step: DraftStep) -> DraftFinding:
 
 def _command(text: str) -> str:
     """Return the first command that a text shows, without a shell's syntax; empty if it shows none."""
-    fences = re.finditer(r"^ {0,3}`{3,}(\w+)\n(.*?)^ {0,3}`{3,}", text, re.DOTALL | re.MULTILINE)
-    lines = [line for fence in fences if fence[1] in _SHELLS for line in fence[2].split("\n")]
+    shown = [fence.body(text) for fence in fences(text) if fence.language in _SHELLS]
+    lines = [line for body in shown for line in body.split("\n")]
     commands = [line.strip().removeprefix("$ ") for line in lines] + _RUN.findall(text)
     return next((line for line in commands if line and not re.search(r"[|&;<>$(){}\\\"'#*]| / ", line)), "")
 

@@ -156,6 +156,7 @@ def test_a_loop_must_change_the_facts_that_it_is_decided_by(
         ("Run flow step dull fine now.", ["FR167"]),
         ("Run flow step other fine now.", []),
         ("```\nReport `done` of step `lost`.\n```", []),
+        ("```flow:actions\n- Look\n```\nReport `done` of step `lost`.", ["FR166", "FR167"]),
         ("The word `done` alone, and a step in prose.", []),
     ],
 )
