@@ -126,6 +126,8 @@ class Owner:
 
     def owns(self, folder: str, first_hash: str) -> bool:
         """Return whether the mark in *folder* is this user's, for this first record and this path."""
+        if not os.path.lexists(os.path.join(self.folder, "key")):
+            return False
         try:
             data = files.read_bounded(
                 os.path.join(folder, OWNER_FILE), limit=2 * _MARK_LENGTH, what="the mark"

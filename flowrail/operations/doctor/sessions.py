@@ -11,7 +11,7 @@ from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.sessions.store import ForeignSessionError, UnknownSessionError
 from flowrail.operations.doctor.section import Section, SetupFinding, short
 from flowrail.operations.environment import Environment
 from flowrail.skills.bundled_copies import as_bundled
@@ -21,16 +21,6 @@ from flowrail.storage.ownership import Owner
 _KINDS = ("open", "ended", "foreign", "broken")
 
 
-class _ReadOnlyOwner(Owner):
-    """This user. No key is created; without one the key is empty."""
-
-    def key(self) -> bytes:
-        try:
-            return super().key() if os.path.lexists(os.path.join(self.folder, "key")) else b""
-        except FlowError:
-            return b""
-
-
 def sessions(environment: Environment) -> Section:
     """Return where sessions are stored, how many have each status, and the findings about them."""
     findings = [
@@ -38,46 +28,41 @@ def sessions(environment: Environment) -> Section:
         *_unusable(environment.state, "the user's own state", "fix it"),
         *_key(environment.state),
     ]
-    store = Store(environment.store_path, _ReadOnlyOwner(environment.state))
     counts: Counter[str] = Counter()
-    for session_id in _ids(store, findings):
-        try:
-            stored = store.read(session_id)
-        except UnknownSessionError:
-            continue  # its start was interrupted
-        except ForeignSessionError:
-            counts["foreign"] += 1
-            findings.append(_foreign(session_id))
-            continue
-        except FlowError as error:
-            counts["broken"] += 1
-            findings.append(
-                SetupFinding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id)
-            )
-            continue
-        counts["open" if stored.session.is_open else "ended"] += 1
-    exists = os.path.isdir(environment.store_path)
+    if not findings:
+        findings += _examined(environment, counts)
+    location = (
+        environment.database.shown if environment.database else short(environment.store_path, environment)
+    )
+    exists = environment.database is not None or os.path.isdir(environment.store_path)
     listed = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
     if not exists:
         listed = f"not found; `{Command('start', 'SKILL')}` creates it"
-    facts = [
-        f"{short(environment.store_path, environment)}: {listed}",
-        f"key and approvals: {short(environment.state, environment)}",
-    ]
+    facts = [f"{location}: {listed}", f"key and approvals: {short(environment.state, environment)}"]
     data = {"store": environment.store_path, "state": environment.state, "exists": exists}
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})
 
 
-def _ids(store: Store, findings: list[SetupFinding]) -> list[str]:
-    """Return the ids of all sessions; add a finding if the store cannot be read and no finding says so yet."""
+def _examined(environment: Environment, counts: Counter[str]) -> Iterator[SetupFinding]:
+    """Read every session, count it, and yield the findings about it."""
+    store = environment.store
     try:
-        return store.ids()
+        ids = store.ids()
     except FlowError as error:
-        if not any(finding.place == store.path for finding in findings):
-            findings.append(
-                SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path)
-            )
-        return []
+        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path)
+        return
+    for session_id in ids:
+        try:
+            session = store.read(session_id).session
+            counts["open" if session.is_open else "ended"] += 1
+        except UnknownSessionError:
+            continue  # its start was interrupted
+        except ForeignSessionError:
+            counts["foreign"] += 1
+            yield _foreign(session_id)
+        except FlowError as error:
+            counts["broken"] += 1
+            yield SetupFinding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id)
 
 
 def _foreign(session_id: str) -> SetupFinding:

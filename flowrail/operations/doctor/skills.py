@@ -24,6 +24,8 @@ from flowrail.text.phrases import count
 
 _REPORTED_TWICE = frozenset({"NAME_DIFFERS"})
 """Reported by the codes of the open skill specification too."""
+_SPECIFICATION = "FR168"
+"""The finding of a workflow that repeats a note about its SKILL.md."""
 _DIALECTS = {"v3": "v3", "v2": "v2", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
 
@@ -138,6 +140,7 @@ def _workflows(roots: Sequence[Root], cwd: str) -> Section:
         )
         for report in reports
         for finding in report.findings
+        if finding.code != _SPECIFICATION
     ]
     facts = [
         f"{count(len(reports), 'workflow')} read without running code: {count(len(findings), 'finding')}"
