@@ -6,16 +6,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from flowrail.diagrams.extract import end_id
-from flowrail.diagrams.model import NodeKind, Picture, Trace
+from flowrail.diagrams.model import Node, NodeKind, Picture, Trace
 from flowrail.machines.definition.evidence import tally
 from flowrail.machines.definition.graph import reach
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Move, Session
 from flowrail.text.phrases import seconds_between
+from flowrail.text.placeholders import fill
+from flowrail.text.safe_text import shortened
 
 
 def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
-    """Return *picture* with the session of *records*."""
+    """Return *picture* with the session of *records*, whose values are filled into the titles."""
     visits: Counter[str] = Counter()
     seconds: defaultdict[str, float] = defaultdict(float)
     taken: Counter[tuple[str, str]] = Counter()
@@ -53,7 +55,17 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         left,
         claims=claims,
     )
-    return picture._replace(trace=trace)
+    nodes = tuple(_titled(node, session) for node in picture.nodes)
+    return picture._replace(nodes=nodes, trace=trace)
+
+
+def _titled(node: Node, session: Session) -> Node:
+    """Return *node* with the values of the session in its title."""
+    if "$" not in node.title:
+        return node
+    attempt = {"visit": max(1, session.visits.get(node.id, 0)), "limit": node.limit}
+    values = {**session.params, **session.state, **attempt}
+    return node._replace(title=shortened(fill(node.title, values)))
 
 
 def _path(move: Move, status: str) -> Iterator[tuple[str, str]]:

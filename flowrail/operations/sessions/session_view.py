@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import Node, Picture
+from flowrail.diagrams.model import Picture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
@@ -19,8 +19,6 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.skills.draw import of_session
-from flowrail.text.placeholders import fill
-from flowrail.text.safe_text import shortened
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
@@ -93,7 +91,6 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
             hint=f"its records are 0 to {len(records) - 1}",
             session=session_id,
         )
-    drawing = _with_titles(picture(subject.workflow), records[shown].session)
     history = tuple(entries(records))
     record = records[shown]
     guidance, why = _guidance(store, subject.workflow, record)
@@ -103,25 +100,12 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         then=record.session,
         seq=shown,
         records=history,
-        picture=with_trace(drawing, records[: shown + 1]),
+        picture=with_trace(picture(subject.workflow), records[: shown + 1]),
         repeated=tuple(_repeated(subject.workflow, history)),
         checks=tuple(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,
     )
-
-
-def _with_titles(drawing: Picture, session: Session) -> Picture:
-    """Return *drawing* with the values of the session in its titles."""
-    values = {**session.params, **session.state}
-
-    def titled(node: Node) -> Node:
-        if "$" not in node.title:
-            return node
-        attempt = {"visit": session.visits.get(node.id, 0), "limit": node.limit}
-        return node._replace(title=shortened(fill(node.title, {**values, **attempt})))
-
-    return drawing._replace(nodes=tuple(titled(node) for node in drawing.nodes))
 
 
 def _repeated(workflow: Workflow, records: Sequence[HistoryEntry]) -> Iterator[RepeatedStep]:
