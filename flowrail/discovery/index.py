@@ -113,7 +113,7 @@ def combine(
         groups.setdefault(skill.skill, []).append(skill)
     decided = [_decide(group, described) for group in groups.values()]
     decided += [
-        _from_registry(entry, groups)
+        _from_registry(entry, groups, registry.path)
         for entry in registry.entries
         if not entry.present and entry not in described.values()
     ]
@@ -202,20 +202,21 @@ def _collisions(
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
-def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]]) -> _Decided:
+def _from_registry(
+    entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]], registry: str
+) -> _Decided:
     """Judge an entry whose skill the scan did not find: it is remote, or it no longer exists."""
-    skipped = Skipped(entry.folder, Scope.REGISTRY, entry.path, "", "", entry.line, entry.name)
+    skipped = Skipped(entry.folder, Scope.REGISTRY, registry, "", "", entry.line, entry.name)
     if not entry.remote:
-        return _Decided(
-            skipped._replace(
-                code="REGISTRY_STALE", reason=f"the registry names {entry.path}, which was not found"
-            )
-        )
+        reason = f"the registry names {entry.path}, which was not found"
+        return _Decided(skipped._replace(code="REGISTRY_STALE", reason=reason))
     if entry.folder in groups:
         return _Decided(skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}"))
     root = Root("", Scope.REGISTRY, "registry")
     verdict = judge(ScannedSkill(entry.folder, entry.path, root, entry.reading))
-    return _Decided(verdict._replace(remote=True) if isinstance(verdict, Candidate) else verdict)
+    if isinstance(verdict, Candidate):
+        return _Decided(verdict._replace(remote=True))
+    return _Decided(verdict._replace(path=registry))
 
 
 def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:

@@ -176,7 +176,7 @@ def _how_to_fix(failed: list[GuardAnswer], retry: Command) -> Hint:
     advice = (
         "write it to a file and name the file"
         if oversized
-        else "add the missing facts"
+        else "report these facts"
         if facts
         else "fix it"
     )

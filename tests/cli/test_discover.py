@@ -103,7 +103,7 @@ def test_why_tells_places_score_and_where_each_field_was_read() -> None:
     out = flow("discover", "--why", "builder", "--category", "implementation").out
 
     assert out.startswith(
-        f"`builder` is offered, from {path}\n\nRank 1 of 1 skill that fit.\n\nScore 70 of 100\n"
+        f"`builder` is offered, from {path}\n\nNumber 1 of 1 in the list of skills that fit.\n\nScore 70 of 100\n"
     )
     assert "  category   40 of 40  has implementation\n" in out
     assert "  categories: implementation, architecture  (from categories)\n" in out

@@ -151,6 +151,7 @@ def test_relevance_is_what_the_document_says(
     synthesis: Synthesis, categories: tuple[str, ...], scope: str, expected: int
 ) -> None:
     assert score_relevance(synthesis, candidate(categories=categories, scope=Scope(scope))) == expected
+    assert score_relevance(synthesis, {"scope": scope, "categories": list(categories)}) == expected
 
 
 RESEARCH, BOTH = Query(("research",)), Query(("research", "analysis"))

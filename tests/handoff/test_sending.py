@@ -271,7 +271,7 @@ def test_every_command_names_the_root_of_the_target() -> None:
     ]
     assert offered["command"] == f"flow handoff send digger --session {session_id} --root {place}"
     _, error = refused(*offered["command"].split()[1:], "-s", "problem_type=odd")
-    retry = error["hint"].removeprefix("add the missing facts: ").removesuffix(" -s 'problem_type=…'")
+    retry = error["hint"].removeprefix("report these facts: ").removesuffix(" -s 'problem_type=…'")
     sent = told(*retry.split()[1:], "-s", "problem_type=creative")
     assert sent["receive_command"].endswith(f" --root {place}")
 
@@ -357,7 +357,7 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     assert "solution-design" in by_skill
     assert (sessions_folder() / session_id / "available-workflows.yaml").exists()
     text = flow("handoff", "targets", "--session", session_id).out
-    assert "Hand off, with `--reason WHY`" in text
+    assert "Hand off (add `--reason WHY`)" in text
     assert told("handoff", "targets", "--problem-type", "strategic", "--from", "x")["scorer"] == "relevance"
     assert "digger" in flow("handoff", "targets").out
     other = told("handoff", "targets", "--session", session_id, "--problem-type", "Creative")["candidates"]
@@ -375,7 +375,7 @@ def test_status_shows_a_failure_with_its_checks() -> None:
     text = flow("handoff", "status", handoff).out
     assert "checks   8 of 9 passed" in text
     assert "the payload is saved in" in text
-    assert f"\n  add the missing facts: flow handoff retry {handoff} -s 'uncertainties=…'\n" in text
+    assert f"\n  report these facts: flow handoff retry {handoff} -s 'uncertainties=…'\n" in text
     assert text.count("flow handoff retry") == 1
     assert handoff in flow("handoff", "status").out
     assert refused("handoff", "status", "../x")[1]["code"] == "UNKNOWN_HANDOFF"

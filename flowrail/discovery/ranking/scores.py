@@ -111,9 +111,17 @@ class Query(NamedTuple):
         return bool(self.categories or self.schema_version or self.inputs or self.text or not self.supervised)
 
 
-def score_relevance(synthesis: Synthesis | Mapping[str, object], candidate: Candidate) -> Score:
-    """Return how well *candidate* fits *synthesis*, from 0 to 10. It may be the content of a payload."""
+def score_relevance(
+    synthesis: Synthesis | Mapping[str, object], candidate: Candidate | Mapping[str, object]
+) -> Score:
+    """Return how well *candidate* fits *synthesis*, from 0 to 10.
+
+    *synthesis* may be the content of a payload, *candidate* an entry of `available-workflows.yaml`.
+    """
     work = read_synthesis(synthesis)
+    if isinstance(candidate, Mapping):
+        scope = Scope(str(candidate.get("scope") or Scope.GLOBAL))
+        candidate = Candidate("", scope, "", categories=tuple(_many(candidate.get("categories"))))
     return Score(
         (
             _problem_type(work.problem_type, candidate),

@@ -82,7 +82,7 @@ def _handoff(handoff: HandoffTimeline) -> Report:
     lines += [
         line(
             Span("  failed", Style.BAD),
-            " at ",
+            " ",
             Moment(shortened(failure.at)),
             f": {shortened(failure.code)}: {shortened(failure.message, 400)}",
         )

@@ -54,7 +54,8 @@ def as_data(
         "token_count": get(handoff.draft, "meta.token_count"),
         "started_at": handoff.started_at,
         "expires_at": handoff.expires_at or None,
-        "expired": integrity.has_expired(moment(handoff.expires_at), context.current_time()),
+        "expired": handoff.is_open
+        and integrity.has_expired(moment(handoff.expires_at), context.current_time()),
         "lost": list(handoff.lost),
         "missing": list(missing.values()),
         "chain": [*handoff.chain, handoff.target],
@@ -217,7 +218,7 @@ def targets_report(menu: Report, offers: Sequence[Mapping[str, Any]]) -> Report:
                 f"  {shortened(offer['skill'], 80)} already had this work: {shortened(offer['loop'])}"
             )
         lines.append(command(visible(offer["command"])))
-    return paragraphs(menu, [title("Hand off, with `--reason WHY`"), *lines] if lines else [])
+    return paragraphs(menu, [title("Hand off (add `--reason WHY`)"), *lines] if lines else [])
 
 
 def _line_number(number: int) -> str:
@@ -247,11 +248,11 @@ def _action_lines(item: Mapping[str, Any], show: Show) -> list[str | Line]:
     if item["receive_command"]:
         lines: list[str | Line] = [""]
         receive = show(item["receive_command"])
-        if not item["has_workflow"]:
-            lines += ["The agent that takes over confirms with:", command(visible(receive))]
         invocation = receive if item["has_workflow"] else item["invocation"]
         if invocation:
             lines += ["Give this line to the agent that takes over:", command(visible(invocation))]
+        if not item["has_workflow"]:
+            lines += ["It confirms the receipt with:", command(visible(receive))]
         return lines
     has_hint = bool((item["failure"] or {}).get("hint"))  # it shows the retry with the facts that it needs
     return [

@@ -81,7 +81,7 @@ def check_report(registry: Registry, findings: Sequence[Note]) -> Report:
             f"{shortened(note.place)}: ", status(note.severity), f" {note.code}: {shortened(note.reason)}"
         )
         lines += [head, f"    {note.hint}"]
-    return [*lines, line(FilePath(registry.path), f" checked, {len(findings) or 'nothing'} found")]
+    return [*lines, line(FilePath(registry.path), " checked, ", count(len(findings), "finding") if findings else "nothing found")]
 
 
 def check_data(registry: Registry, findings: Iterable[Note]) -> dict[str, object]:
@@ -102,7 +102,7 @@ def _workflow(row: RegistryRow) -> Report:
     lines += [
         f"  {shortened(text)}" for text in (declared.get("description") or declared.get("summary"),) if text
     ]
-    lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'line {entry.line}')}")
+    lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'entry in line {entry.line}')}")
     origins = row.candidate.origins if row.candidate else entry.reading.origins
     lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]
     return lines

@@ -8,7 +8,7 @@ from flowrail.discovery.ranking.explain import SkillExplanation
 from flowrail.discovery.ranking.menu import Menu, MenuRequest
 from flowrail.discovery.ranking.scores import Score, misses
 from flowrail.formatters.reports.menu import hidden, notes, skipped_section
-from flowrail.text.phrases import count, joined, near
+from flowrail.text.phrases import joined, near
 from flowrail.text.report import FilePath, Report, line, paragraphs, section, title
 from flowrail.text.safe_text import shortened
 
@@ -53,7 +53,7 @@ def data(explanation: SkillExplanation, menu: Menu) -> dict[str, object]:
 def _rank(candidate: Candidate, menu: Menu) -> str:
     if rank := menu.place(candidate):
         menu_note = "" if rank <= menu.length else f"; the menu shows {menu.length}"
-        return f"Rank {rank} of {count(len(menu.ranked), 'skill')} that fit{menu_note}."
+        return f"Number {rank} of {len(menu.ranked)} in the list of skills that fit{menu_note}."
     return f"It does not fit the request: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import ERROR, INFO, Note, first_notes
+from flowrail.discovery.diagnostics import INFO, Note, first_notes
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import remarks
@@ -123,8 +123,7 @@ def _as_note(skipped: Skipped) -> Note:
 def _as_findings(notes: Iterable[Note]) -> Iterator[SetupFinding]:
     """Yield each note once: discovery and the specification may report the same finding."""
     for note in {(note.code, note.place, note.reason): note for note in notes}.values():
-        severity = "error" if note.severity == ERROR else "warning"
-        yield SetupFinding(note.code, severity, note.reason, str(note.hint), note.place)
+        yield SetupFinding(note.code, note.severity, note.reason, str(note.hint), note.place)
 
 
 def _workflows(roots: Sequence[Root], cwd: str) -> Section:
