@@ -297,7 +297,6 @@ TITLES = {
     "diagram": "`flow diagram --format json`",
     "proof": "`flow audit verify`",
     "why": "`flow discover --why`",
-    "registry": "`flow registry show`",
     "sync": "`flow registry sync`",
     "registry-check": "`flow registry check`",
     "hooks": "`flow hook install`",

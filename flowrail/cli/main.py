@@ -346,7 +346,6 @@ itself never runs a command.
 """
 
 _REGISTRY = {
-    "show": Entry("discover", "Commands", "Show the entries of the registry and the source of each field"),
     "sync": Entry("discover", "Commands", "Update the registry from the skills in your home folder"),
     "check": Entry(
         "discover", "Commands", "List the errors of the registry and its differences from the skills"

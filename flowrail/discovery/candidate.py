@@ -48,8 +48,6 @@ class Candidate(NamedTuple):
     dialect: str = ""
     remote: bool = False
     root: str = ""
-    hides: tuple[str, ...] = ()
-    hidden_by: str = ""
     origins: Mapping[str, str] = {}
     overridden: Mapping[str, object] = {}
     notes: tuple[Note, ...] = ()

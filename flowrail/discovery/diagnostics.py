@@ -129,7 +129,6 @@ _CODES: Mapping[str, tuple[str, str | Hint]] = {
     "UNSUPPORTED_VERSION": (WARNING, "declare payload version 2.0 or 3.0, if the skill reads one of them"),
     "SHADOWED": (INFO, "rename one of the two folders if you want both"),
     # several skills, and the registry
-    "HIDES_ELIGIBLE": (INFO, "rename one of the two folders if you want both"),
     "CLIENT_PREFERS_PERSONAL": (WARNING, "rename one of the two: the host starts the personal one"),
     "SAME_NAME": (WARNING, "use the name of a folder"),
     "PLACE_UNUSABLE": (ERROR, "check the path and its permissions"),

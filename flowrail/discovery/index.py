@@ -170,17 +170,11 @@ def _decide(group: list[ScannedSkill], described: Mapping[str, RegistryEntry]) -
     """Judge the folders of one name, nearest first."""
     first, *hidden_skills = group
     winner, *judged = (_judge(skill, described.get(skill.path)) for skill in group)
-    if isinstance(winner, Candidate):
-        winner = winner._replace(hides=tuple(hidden.path for hidden in hidden_skills))
     return _Decided(
         winner,
         tuple(shadowed(hidden, first.path) for hidden in hidden_skills),
-        tuple(
-            candidate._replace(hidden_by=first.path)
-            for candidate in judged
-            if isinstance(candidate, Candidate)
-        ),
-        tuple(_collisions(first, hidden_skills, judged)),
+        tuple(candidate for candidate in judged if isinstance(candidate, Candidate)),
+        tuple(_collisions(first, hidden_skills)),
     )
 
 
@@ -188,13 +182,8 @@ def _judge(skill: ScannedSkill, entry: RegistryEntry | None) -> Candidate | Skip
     return judge(skill, entry.reading, entry.edited) if entry else judge(skill)
 
 
-def _collisions(
-    first: ScannedSkill, hidden_skills: list[ScannedSkill], judged: list[Candidate | Skipped]
-) -> Iterator[Note]:
-    for hidden, verdict in zip(hidden_skills, judged, strict=True):
-        if isinstance(verdict, Candidate):
-            reason = f"`{in_quotes(first.skill)}` hides {hidden.path}, which accepts handoffs too"
-            yield Note("HIDES_ELIGIBLE", reason, first.path)
+def _collisions(first: ScannedSkill, hidden_skills: list[ScannedSkill]) -> Iterator[Note]:
+    for hidden in hidden_skills:
         if hidden.root.personal and not first.root.personal:
             reason = (
                 f"`{in_quotes(first.skill)}` is also installed at {hidden.path}, and hosts may start that one"
@@ -202,9 +191,7 @@ def _collisions(
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
-def _from_registry(
-    entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]], registry: str
-) -> _Decided:
+def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]], registry: str) -> _Decided:
     """Judge an entry whose skill the scan did not find: it is remote, or it no longer exists."""
     skipped = Skipped(entry.folder, Scope.REGISTRY, registry, "", "", entry.line, entry.name)
     if not entry.remote:

@@ -24,7 +24,7 @@ FILE = OFFERED
 TTL_MINUTES = 30
 _SKEW = timedelta(minutes=5)
 _FIRST = ("skill", "scope", "priority", "categories", "description", "trigger")
-_LEFT_OUT = frozenset({"notes", "origins", "overridden", "hides", "hidden_by"})
+_LEFT_OUT = frozenset({"notes", "origins", "overridden"})
 _BARE = Candidate("", Scope.GLOBAL, "")
 
 

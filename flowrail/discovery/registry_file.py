@@ -72,18 +72,6 @@ class RegistryEntry(NamedTuple):
         parts = self.path.replace("\\", "/").split("/")
         return parts[-2] if not self.remote and len(parts) > 1 else self.name
 
-    def data(self) -> dict[str, object]:
-        """Return the entry as plain data, for JSON, without fields that it does not have."""
-        return {
-            **self.reading.declared,
-            "edited": sorted(self.edited),
-            "skill": self.folder,
-            "path": self.path,
-            "remote": self.remote,
-            "present": self.present,
-            "line": self.line,
-        }
-
 
 class Registry(NamedTuple):
     """The registry file, which may be missing."""
@@ -92,15 +80,6 @@ class Registry(NamedTuple):
     exists: bool = False
     entries: tuple[RegistryEntry, ...] = ()
     notes: tuple[Note, ...] = ()
-
-    def data(self) -> dict[str, object]:
-        """Return the registry as plain data, for JSON."""
-        return {
-            "path": self.path,
-            "exists": self.exists,
-            "workflows": [entry.data() for entry in self.entries],
-            "notes": [note.data() for note in self.notes],
-        }
 
 
 def registry_path(home: str, environ: Mapping[str, str]) -> str:

@@ -174,11 +174,7 @@ def _how_to_fix(failed: list[GuardAnswer], retry: Command) -> Hint:
     facts: dict[str, str] = dict.fromkeys((fact for answer in failed for fact in answer.facts), "…")
     oversized = [fact for answer in failed for fact in answer.oversized]
     advice = (
-        "write it to a file and name the file"
-        if oversized
-        else "report these facts"
-        if facts
-        else "fix it"
+        "write it to a file and name the file" if oversized else "report these facts" if facts else "fix it"
     )
     for fact in oversized:
         facts |= {fact: "", f"{fact}_file": "…"}

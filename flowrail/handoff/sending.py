@@ -63,7 +63,7 @@ def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
         if earlier is not None and earlier.phase == ACKNOWLEDGMENT:
             return SentHandoff(earlier, replayed=True, notes=(_received_note(earlier),))
         if earlier is None:
-            note = {"path": target.path, "scope": target.scope.value, "hides": list(target.hides)}
+            note = {"path": target.path, "scope": target.scope.value}
             context.handoffs.create(handoff, kind=DISCOVERY, at=context.now(), by=context.by, note=note)
         handoff_id = handoff.id if earlier is None else earlier.id
         with context.handoffs.change(handoff_id, wait=context.wait) as change:

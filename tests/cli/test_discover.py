@@ -85,7 +85,7 @@ def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passe
     data = told("discover", "--all", "--category", "research")
 
     assert "Accept handoffs, but do not fit the request\n  builder: its categories are" in out
-    assert f"Hidden by a nearer folder of the same name\n  both: {far}, hidden by {near}" in out
+    assert f"    both: hidden by {near} ({far})" in out
     assert f"    broken: the file does not begin with `---` ({broken}:1)" in out
     assert "  NO_HANDOFF: declare handoff metadata if the skill should take over work" in out
     assert "    closed: it declares no handoff metadata" in out
@@ -94,7 +94,7 @@ def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passe
         ("builder", False),
     ]
     assert data["candidates"][1]["misses"] == ["its categories are implementation, architecture"]
-    assert [skill["hidden_by"] for skill in data["hidden"]] == [str(near)]
+    assert [skill["path"] for skill in data["skipped"] if skill["code"] == "SHADOWED"] == [str(far)]
 
 
 def test_why_tells_places_score_and_where_each_field_was_read() -> None:

@@ -8,16 +8,6 @@ from pathlib import Path
 from support.sandbox import flow, home_skills, refused, told
 from support.skills import ACCEPTING, head, put
 
-FAR = """\
-  - name: far
-    description: Far away
-    skill_path: https://example.org/far/SKILL.md
-    handoff: {accepts_from: ["*"], schema_version: "3.0"}
-    categories: [research]
-    tags: [slow]
-"""
-
-
 def registry() -> Path:
     return home_skills().parent / "handoff-registry.yaml"
 
@@ -25,50 +15,6 @@ def registry() -> Path:
 def write(text: str) -> None:
     registry().parent.mkdir(parents=True, exist_ok=True)
     registry().write_text(text)
-
-
-# --- show -----------------------------------------------------------------------------------------
-
-
-def test_a_missing_registry_is_nothing_to_complain_about() -> None:
-    ran = flow("registry", "show")
-
-    assert (ran.status, ran.err) == (0, "")
-    assert ran.out == (f"No registry at {registry()}. It is optional: `flow registry sync` makes one.\n")
-    data = told("registry", "show")
-    assert (data["exists"], data["workflows"]) == (False, [])
-
-
-def test_each_workflow_is_shown_with_who_said_what() -> None:
-    put(home_skills(), "reader")
-    write(
-        'version: "1.0"\nworkflows:\n  - name: reader\n    description: Older\n'
-        "    skill_path: ~/.claude/skills/reader/SKILL.md\n    priority: 2\n"
-        '    handoff: {accepts_from: ["*"]}\n    categories: [research]\n' + FAR
-    )
-
-    out, data = flow("registry", "show").out, told("registry", "show")
-
-    assert out == (
-        f"{registry()} · 2 workflows\n\n"
-        "reader  offered\n"
-        "  Older\n"
-        f"  {home_skills()}/reader/SKILL.md (entry in line 3)\n"
-        "  from its SKILL.md: name, summary, accepts_from, categories, description\n"
-        "  from the registry: priority\n"
-        "  from the defaults: trigger, schema_version\n\n"
-        "far  remote\n"
-        "  Far away\n"
-        "  https://example.org/far/SKILL.md (entry in line 9)\n"
-        "  from the registry: name, summary, accepts_from, categories, schema_version, tags, description\n"
-        "  from the defaults: trigger\n"
-    )
-    assert [(workflow["skill"], workflow["standing"]) for workflow in data["workflows"]] == [
-        ("reader", "offered"),
-        ("far", "remote"),
-    ]
-    assert data["workflows"][0]["origins"]["priority"] == "registry"
-    assert data["workflows"][0]["origins"]["categories"] == "handoff.handoff_categories"
 
 
 # --- sync -----------------------------------------------------------------------------------------

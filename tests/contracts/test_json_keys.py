@@ -122,7 +122,6 @@ def of_the_set_up() -> dict[str, Any]:
         "discover": json.loads(flow("discover", "--all", "--category", "analysis", "--json").out),
         "why": told("discover", "--why", "small"),
         "doctor": json.loads(flow("doctor", "--json").out),
-        "registry": told("registry", "show"),
         "sync": told("registry", "sync", "--dry-run"),
         "registry-check": told("registry", "check"),
         "new": told("new", "fresh"),

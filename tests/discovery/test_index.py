@@ -55,12 +55,9 @@ def test_the_nearest_folder_of_a_name_hides_the_others(home: Path, project: Path
     discovery = discover(str(project), str(home), {})
 
     assert [candidate.path for candidate in discovery.candidates] == [str(near)]
-    assert discovery.candidates[0].hides == (str(far),)
-    assert [(candidate.path, candidate.hidden_by) for candidate in discovery.hidden] == [
-        (str(far), str(near))
-    ]
+    assert [candidate.path for candidate in discovery.hidden] == [str(far)]
     assert [(skipped.code, skipped.path) for skipped in discovery.skipped] == [("SHADOWED", str(far))]
-    assert codes(discovery) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
+    assert codes(discovery) == ["CLIENT_PREFERS_PERSONAL"]
 
 
 def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:

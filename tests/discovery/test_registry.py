@@ -9,7 +9,6 @@ from flowrail.discovery import find_workflows
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry.listing import registered
 from flowrail.discovery.registry_file import Registry, read_registry
 
 REMOTE = """\
@@ -226,21 +225,3 @@ def test_what_differs_from_the_skills_is_told(home: Path) -> None:
         ("REGISTRY_DIFFERS", 5),
     ]
     assert notes[2].reason == "`programming-pm` declares other values: categories"
-
-
-def test_each_entry_is_listed_with_what_became_of_its_skill(home: Path) -> None:
-    near = put(home / "project/.claude/skills", "programming-pm")
-    put(home / ".claude/skills", "programming-pm")
-    put(home / ".claude/skills", "closed", head("closed", "handoff: {accepts_handoff: false}"))
-    entry = "description: x, handoff: {accepts_from: ['*']}, categories: [x]"
-    skill = "skill_path: ~/.claude/skills/closed/SKILL.md"
-    registry(home, REGISTRY.replace("\nmeta:", f"\n  - {{name: closed, {skill}, {entry}}}\n\nmeta:"))
-
-    rows = registered(discover(str(home / "project"), str(home), {}))
-
-    assert [(row.entry.name, row.standing) for row in rows] == [
-        ("programming-pm", "hidden"),
-        ("skill-editor", "gone"),
-        ("closed", "not offered"),
-    ]
-    assert rows[0].reason == f"by {near}"

@@ -89,7 +89,7 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
 ) -> None:
     discovery = discovery_of(
         *candidates,
-        hidden=tuple(skill._replace(hidden_by=path) for skill in candidates),
+        hidden=tuple(candidates),
         skipped=tuple(skipped),
         places=Locations((Root(path, Scope.EXTRA, "--root", "missing"),)),
     )

@@ -28,7 +28,7 @@ steps:
 READING = ("check evil --json", "discover --all --json", "step evil --format xml")
 OTHERS = (
     "list --json", "show evil --json", "diagram evil", "skill preview evil first --format text", "step evil ok --format xml",
-    "test evil", "discover --why evil --json", "discover --recursive --all", "registry sync --dry-run",
+    "test evil", "discover --why evil --json", "discover --all", "registry sync --dry-run",
     "skill trust evil --digest 0", "status", "resume", "sessions --json", "session verify", "doctor --json",
 )  # fmt: skip
 PAYLOAD = (
@@ -40,8 +40,7 @@ REPORT = (
     "finding list ID", "resume ID --format xml", "resume ID --format text",
 )  # fmt: skip
 REGISTRY = (
-    "registry show",
-    "registry show --json",
+    "registry check",
     "registry check --json",
     "registry sync --dry-run",
     "discover --all",

@@ -17,7 +17,6 @@ from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query
 from flowrail.discovery.registry import check as registry_check_module
 from flowrail.discovery.registry import sync as registry_sync_module
-from flowrail.discovery.registry.listing import registered
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports import registry as page
 from flowrail.formatters.reports import skill_explanation
@@ -153,15 +152,6 @@ def _explain(
     call.answer(
         skill_explanation.data(explanation, menu), skill_explanation.report(explanation, menu, installed)
     )
-
-
-@Call.command("show", "flow registry show --json")
-@options.as_json
-def show_command(call: Call) -> None:
-    """Show the entries of the registry and the source of each field"""
-    discovery = _discover(call.environment)
-    workflows = registered(discovery)
-    call.answer(page.data(discovery.registry, workflows), page.report(discovery.registry, workflows))
 
 
 @Call.command("sync", "flow registry sync --dry-run")

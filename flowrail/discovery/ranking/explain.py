@@ -21,15 +21,14 @@ class LocationSeen(NamedTuple):
 class SkillExplanation(NamedTuple):
     """Everything that is known about a name.
 
-    ``verdict`` is one sentence. ``candidate`` is the one that is offered, ``hidden`` are those that it hides, and
-    ``skipped`` those that cannot take over. There is a ``score`` if there was a request.
+    ``verdict`` is one sentence. ``candidate`` is the one that is offered, ``skipped`` are those that are not.
+    There is a ``score`` if there was a request.
     """
 
     name: str
     verdict: str
     places: tuple[LocationSeen, ...]
     candidate: Candidate | None = None
-    hidden: tuple[Candidate, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[Note, ...] = ()
     score: Score | None = None
@@ -43,7 +42,6 @@ class SkillExplanation(NamedTuple):
                 {**location.root.data(), "found": list(location.paths)} for location in self.places
             ],
             "candidate": self.candidate.data() if self.candidate else None,
-            "hidden": [candidate.data() for candidate in self.hidden],
             "skipped": [skill.data() for skill in self.skipped],
             "notes": [note.data() for note in self.notes],
             "score": self.score.data() if self.score is not None else None,
@@ -56,7 +54,6 @@ def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None 
     *asked* is a `Query` or a synthesis. Without it there is no score.
     """
     candidates = [c for c in discovery.candidates if name in {c.skill, c.name}]
-    hidden = tuple(c for c in discovery.hidden if name in {c.skill, c.name})
     skipped = tuple(s for s in discovery.skipped if name in {s.skill, s.name})
     chosen = next((c for c in candidates if c.skill == name), candidates[0] if candidates else None)
     named: list[Candidate | Skipped] = [*candidates, *skipped]
@@ -68,9 +65,7 @@ def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None 
     notes = [note for note in discovery.notes if note.file in files]
     notes += [note for skill in named for note in skill.notes]
     verdict = _verdict(name, candidates, skipped)
-    return SkillExplanation(
-        name, verdict, locations, chosen, hidden, skipped, tuple(notes), _score(chosen, asked)
-    )
+    return SkillExplanation(name, verdict, locations, chosen, skipped, tuple(notes), _score(chosen, asked))
 
 
 def _verdict(name: str, candidates: list[Candidate], skipped: tuple[Skipped, ...]) -> str:

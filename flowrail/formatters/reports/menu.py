@@ -37,8 +37,8 @@ def report(
 ) -> Report:
     """Return the menu with scores and reasons, or the reason why it is empty.
 
-    With *everything*, return all skills that fit, then those that do not, the hidden and the skipped ones. Skills that
-    are skipped because of an error are always listed.
+    With *everything*, return all skills that fit, then those that do not, and the skipped ones. Skills that are skipped
+    because of an error are always listed.
     """
     shown_notes = list(remarks(discovery))
     parts: list[Report] = (
@@ -49,7 +49,6 @@ def report(
     if everything:
         parts += [
             _unfit(menu.unfit, len(menu.unfit)),
-            hidden(discovery.hidden),
             skipped_section(discovery.skipped),
         ]
         shown_notes += [note for candidate in discovery.candidates for note in candidate.notes]
@@ -79,7 +78,6 @@ def data(
     return {
         "candidates": items(menu, everything=everything, top=top),
         "skipped": [skill.data() for skill in discovery.skipped],
-        "hidden": [candidate.data() for candidate in discovery.hidden],
         "notes": [note.data() for note in remarks(discovery)],
         "locations": [root.data() for root in discovery.places.roots],
         "counts": {
@@ -131,17 +129,6 @@ def names(candidate: Candidate) -> str:
         "" if candidate.name in {"", candidate.skill} else f" (its name is {shortened(candidate.name, 80)})"
     )
     return f"{shortened(candidate.skill, 80)}{own_name}"
-
-
-def hidden(candidates: Iterable[Candidate]) -> Report:
-    """Return the skills that a nearer folder of the same name hides."""
-    lines = [
-        line(
-            f"  {names(candidate)}: ", FilePath(candidate.path), ", hidden by ", FilePath(candidate.hidden_by)
-        )
-        for candidate in candidates
-    ]
-    return section("Hidden by a nearer folder of the same name", lines)
 
 
 def skipped_section(skipped: Iterable[Skipped], name: str = "Skipped") -> Report:

@@ -1,34 +1,18 @@
-"""The registry of workflows: its entries, a sync, and a check."""
+"""The registry of workflows: a sync and a check."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.registry.listing import RegistryRow
 from flowrail.discovery.registry_file import Registry
-from flowrail.formatters.reports.menu import notes, position
 from flowrail.text.phrases import count, joined
-from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, status
+from flowrail.text.report import FilePath, Line, Report, line, paragraphs, status
 from flowrail.text.safe_text import shortened, visible
 
 if TYPE_CHECKING:
     from flowrail.discovery.registry.sync import Sync
-
-
-def report(registry: Registry, workflows: Sequence[RegistryRow]) -> Report:
-    """Return the workflows of the registry, where they are, and where each field comes from."""
-    if not registry.exists:
-        hint = ". It is optional: `flow registry sync` makes one."
-        return [line("No registry at ", FilePath(registry.path), hint)]
-    head = line(FilePath(registry.path), f" · {count(len(workflows), 'workflow')}")
-    return paragraphs([head], *map(_workflow, workflows), notes(registry.notes))
-
-
-def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, object]:
-    """Return the same as plain data."""
-    return {**registry.data(), "workflows": [workflow.data() for workflow in workflows]}
 
 
 def sync_report(sync: Sync, *, written: bool) -> Report:
@@ -81,7 +65,14 @@ def check_report(registry: Registry, findings: Sequence[Note]) -> Report:
             f"{shortened(note.place)}: ", status(note.severity), f" {note.code}: {shortened(note.reason)}"
         )
         lines += [head, f"    {note.hint}"]
-    return [*lines, line(FilePath(registry.path), " checked, ", count(len(findings), "finding") if findings else "nothing found")]
+    return [
+        *lines,
+        line(
+            FilePath(registry.path),
+            " checked, ",
+            count(len(findings), "finding") if findings else "nothing found",
+        ),
+    ]
 
 
 def check_data(registry: Registry, findings: Iterable[Note]) -> dict[str, object]:
@@ -91,30 +82,6 @@ def check_data(registry: Registry, findings: Iterable[Note]) -> dict[str, object
         "path": registry.path,
         "exists": registry.exists,
     }
-
-
-def _workflow(row: RegistryRow) -> Report:
-    entry, declared = row.entry, row.entry.reading.declared
-    reason = f", {shortened(row.reason)}" if row.reason else ""
-    lines: list[str | Line] = [
-        line(Span(shortened(entry.folder, 80), Style.TITLE), f"  {row.standing}{reason}")
-    ]
-    lines += [
-        f"  {shortened(text)}" for text in (declared.get("description") or declared.get("summary"),) if text
-    ]
-    lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'entry in line {entry.line}')}")
-    origins = row.candidate.origins if row.candidate else entry.reading.origins
-    lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]
-    return lines
-
-
-def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the fields by their source: the skill, the registry, or the defaults."""
-    names = {"": "its SKILL.md", "registry": "the registry", "default": "the defaults"}
-    fields_of: dict[str, list[str]] = {name: [] for name in names.values()}
-    for field, origin in origins.items():
-        fields_of[names.get(origin, names[""])].append(field)
-    return {name: fields for name, fields in fields_of.items() if fields}
 
 
 def _unchanged_lines(sync: Sync) -> list[str]:

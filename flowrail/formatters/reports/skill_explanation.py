@@ -7,7 +7,7 @@ from flowrail.discovery.index import Discovery
 from flowrail.discovery.ranking.explain import SkillExplanation
 from flowrail.discovery.ranking.menu import Menu, MenuRequest
 from flowrail.discovery.ranking.scores import Score, misses
-from flowrail.formatters.reports.menu import hidden, notes, skipped_section
+from flowrail.formatters.reports.menu import notes, skipped_section
 from flowrail.text.phrases import joined, near
 from flowrail.text.report import FilePath, Report, line, paragraphs, section, title
 from flowrail.text.safe_text import shortened
@@ -30,7 +30,6 @@ def report(explanation: SkillExplanation, menu: Menu, discovery: Discovery) -> R
         parts.append(_declared(explanation.candidate))
     parts += [
         _searched_folders(explanation),
-        hidden(explanation.hidden),
         skipped_section(explanation.skipped),
         notes(explanation.notes),
     ]

@@ -27,7 +27,7 @@ _REPORTED_TWICE = frozenset({"NAME_DIFFERS"})
 _SPECIFICATION = "FR168"
 """The finding of a workflow that repeats a note about its SKILL.md."""
 _DIALECTS = {"v3": "v3", "v2": "v2", "v2+v3": "both", "": "the registry alone"}
-_COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
+_COLLISIONS = frozenset({"CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
 
 
 def skill_sections(discovery: Discovery, environment: Environment) -> Iterator[Section]:
