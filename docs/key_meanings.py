@@ -116,7 +116,6 @@ MEANINGS = {
     "header": "the question in at most 12 characters",
     "health_check": "the command by which the skill reports that it can work",
     "hidden": "skills of the same name that this one hides",
-    "hidden_by": "the location of the skill that hides this one",
     "hides": "locations of skills with the same name that this one hides",
     "hides_bundled": "whether the new skill hides a bundled one",
     "hint": "what to do next",

@@ -22,7 +22,15 @@ from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
 from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, DISCOVERY, INVOCATION, SELECTION, TRANSFER, VALIDATION
+from flowrail.handoff.handoff import (
+    ACKNOWLEDGMENT,
+    DISCOVERY,
+    INVOCATION,
+    SELECTION,
+    TRANSFER,
+    VALIDATION,
+    Handoff,
+)  # fmt: skip
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.parts import Frozen
@@ -200,7 +208,7 @@ class Pages:
             facts=_facts(shown.then),
             params=[ShownFact(name, in_words(value)) for name, value in shown.then.params.items()],
             children={child.session: child for child in entries if child.parent == session_id},
-            handoffs=[handoff for handoff in report.handoffs if _concerns(handoff, session_id)],
+            handoffs=[timeline for timeline in report.handoffs if _concerns(timeline.handoff, session_id)],
             evidence=evidence,
             resume=str(Command("resume", session_id, store=self.world.shown_store)),
             awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
@@ -215,13 +223,10 @@ class Pages:
     def handoffs(self) -> str:
         """Return the page of handoffs, one lane for each piece of work."""
         report = self._audit()
-        by_trace = sorted(report.handoffs, key=lambda handoff: handoff.trace_id)
-        lanes = [
-            _lane(trace_id, list(members))
-            for trace_id, members in groupby(by_trace, key=lambda h: h.trace_id)
-        ]
+        by_trace = sorted(report.handoffs, key=_trace_id)
+        lanes = [_lane(trace_id, list(members)) for trace_id, members in groupby(by_trace, key=_trace_id)]
         lanes.sort(key=lambda lane: lane.handoffs[-1].ended_at, reverse=True)
-        payloads = {handoff.handoff: _payload_text(handoff) for handoff in report.handoffs}
+        payloads = {timeline.handoff.id: _payload_text(timeline) for timeline in report.handoffs}
         return self.render("handoffs.html", lanes=lanes, phases=PHASES, report=report, payloads=payloads)
 
     def skill(self, address: str) -> str:
@@ -245,8 +250,7 @@ class Pages:
 
     def _sent(self) -> dict[str, HandoffTimeline]:
         """Return the newest handoff of each session that handed its work over."""
-        report = self._audit()
-        return {handoff.session: handoff for handoff in sorted(report.handoffs, key=lambda h: h.started_at)}
+        return {timeline.handoff.session: timeline for timeline in self._audit().handoffs}
 
     def _evidence(self, shown: SessionPage) -> ShownEvidence | None:
         """Return the evidence of the current step, if its newest record is shown and it demands any."""
@@ -276,9 +280,9 @@ class Pages:
         store = self.world.shown_store
         return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
 
-    def _receive_command(self, handoff: HandoffTimeline) -> str:
+    def _receive_command(self, handoff: Handoff) -> str:
         store = self.world.shown_store
-        return str(Command("handoff receive", str(handoff.payload), sha256=handoff.sha256, store=store))
+        return str(Command("handoff receive", handoff.payload, sha256=handoff.digest, store=store))
 
     def fleet(self) -> str:
         """Return the page of the fleet: its pools, sessions, workers and newest runs."""
@@ -368,12 +372,17 @@ def _facts_text(facts: Mapping[str, object]) -> str:
     return shortened(", ".join(f"{name}={in_words(value)}" for name, value in facts.items()), 300)
 
 
-def _payload_text(handoff: HandoffTimeline) -> str:
+def _trace_id(timeline: HandoffTimeline) -> str:
+    return timeline.handoff.trace_id
+
+
+def _payload_text(timeline: HandoffTimeline) -> str:
     """Return the beginning of the payload that was written; empty if it is missing."""
-    if handoff.payload is None or handoff.missing:
+    path = timeline.handoff.payload
+    if not path or timeline.missing:
         return ""
     try:
-        text = read_bounded(handoff.payload, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
+        text = read_bounded(path, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
     except StorageError:
         return ""
     return _start_of(text)
@@ -396,21 +405,21 @@ def _previews(result: EvidenceResult) -> list[ShownFact]:
     return shown
 
 
-def _handoff_mark(handoff: HandoffTimeline) -> str:
+def _handoff_mark(handoff: Handoff) -> str:
     """Return the class of a handoff's badge: it arrived, it waits, or it did not work."""
     if handoff.phase == ACKNOWLEDGMENT:
         return "arrived"
     return "running" if handoff.phase in PHASES else "problem"
 
 
-def _concerns(handoff: HandoffTimeline, session_id: str) -> bool:
-    receiver = handoff.receiver.session if handoff.receiver else ""
+def _concerns(handoff: Handoff, session_id: str) -> bool:
+    receiver = handoff.claim.session if handoff.claim else ""
     return session_id in {handoff.session, receiver}
 
 
 def _lane(trace_id: str, members: list[HandoffTimeline]) -> Lane:
-    members.sort(key=lambda handoff: handoff.started_at)
-    return Lane(trace_id, members[0].source, members)
+    members.sort(key=lambda timeline: timeline.started_at)
+    return Lane(trace_id, members[0].handoff.source, members)
 
 
 def _states(session_coverage: SessionCoverage) -> Mapping[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from support.sandbox import flow, home_skills, refused, told
 from support.skills import ACCEPTING, head, put
 
+
 def registry() -> Path:
     return home_skills().parent / "handoff-registry.yaml"
 

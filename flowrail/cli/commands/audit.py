@@ -15,7 +15,6 @@ from flowrail.handoff.audit import audit
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.handoffs.verify import HandoffFinding, verify
 from flowrail.operations.sessions.verify import verify_all
-from flowrail.storage.records import to_plain
 from flowrail.text.phrases import moment
 
 
@@ -54,7 +53,8 @@ def audit_command(
         with_sessions=not only_handoffs,
         since=None if since is None else _since(context, since),
     )
-    call.answer(to_plain(report), page.report(report))
+    data = page.data(context, report)
+    call.answer(data, page.report(data, report.sessions))
     return 1 if report.unreadable else 0
 
 

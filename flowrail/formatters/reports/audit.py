@@ -1,18 +1,21 @@
-"""An audit as a report. Foreign text becomes one visible line each."""
+"""An audit as a report and as data. Foreign text becomes one visible line each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from flowrail.formatters.reports.handoff import phase_span
-from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline
-from flowrail.text.phrases import count, duration
+from flowrail.formatters.reports import history
+from flowrail.formatters.reports.handoff import as_data, summary
+from flowrail.handoff.audit import TRACE_EVENTS, AuditReport, HandoffTimeline
+from flowrail.handoff.context import HandoffContext
+from flowrail.machines.sessions.record import Record
+from flowrail.storage.records import to_plain
+from flowrail.text.phrases import count, duration, seconds_between
 from flowrail.text.report import (
-    FilePath,
     Line,
     Moment,
-    Part,
     Report,
     Span,
     Style,
@@ -25,15 +28,26 @@ from flowrail.text.report import (
 from flowrail.text.safe_text import shortened
 
 
-def report(audit: AuditReport) -> Report:
-    """Return the timelines of handoffs and sessions."""
-    parts: list[Report] = [_handoff(handoff) for handoff in audit.handoffs]
-    parts += [_session(session) for session in audit.sessions]
+def data(context: HandoffContext, audit: AuditReport) -> dict[str, object]:
+    """Return handoffs and sessions with all their records as data."""
+    return {
+        "handoffs": [_handoff_data(context, timeline) for timeline in audit.handoffs],
+        "sessions": [_session_data(records) for records in audit.sessions],
+        "unreadable": to_plain(audit.unreadable),
+        "foreign": list(audit.foreign),
+    }
+
+
+def report(audit: Mapping[str, Any], sessions: Sequence[Sequence[Record]]) -> Report:
+    """Return the `data` of an audit for people; the records of *sessions* become tables."""
+    parts: list[Report] = [_handoff(handoff) for handoff in audit["handoffs"]]
+    parts += [_session(*session) for session in zip(audit["sessions"], sessions, strict=True)]
     parts += [
-        [_problem_line(journal.id, f"cannot be read: {journal.message}")] for journal in audit.unreadable
+        [_problem_line(journal["id"], f"cannot be read: {journal['message']}")]
+        for journal in audit["unreadable"]
     ]
     foreign = "is foreign: it was not recorded by you on this machine"
-    parts += [[_problem_line(id_, foreign)] for id_ in audit.foreign]
+    parts += [[_problem_line(id_, foreign)] for id_ in audit["foreign"]]
     return paragraphs(*parts) if parts else ["no handoffs and no sessions"]
 
 
@@ -59,85 +73,93 @@ def verification_report(result: Mapping[str, Any]) -> Report:
     return [*findings, line(f"{verified}: ", verdict)]
 
 
-def _handoff(handoff: HandoffTimeline) -> Report:
-    head = line(
-        Span(f"{handoff.handoff} · {shortened(handoff.source)} → {shortened(handoff.target)}", Style.TITLE),
-        " · ",
-        phase_span(handoff.phase),
-        f" · {duration(handoff.seconds)} · trace {shortened(handoff.trace_id)}",
-        " · foreign" if handoff.foreign else "",
-    )
-    origin = f", from session {shortened(handoff.session)}" if handoff.session else ""
-    lines: list[str | Line] = [f"  chain {shortened(' → '.join(handoff.chain))}, hop {handoff.hops}{origin}"]
-    if handoff.reason:
-        lines.append(f"  reason {shortened(handoff.reason)}")
-    if handoff.sha256:
-        lines.append(line("  payload ", FilePath(handoff.payload or "")))
-        lines.append(f"  sha256 {shortened(handoff.sha256)}")
-    lines += [f"  stale: {shortened(message, 400)}" for message in handoff.missing]
-    if handoff.receiver is not None:
-        lines.append(
-            f"  received by {shortened(handoff.receiver.by)} {shortened(handoff.receiver.session)}".rstrip()
-        )
+def _handoff_data(context: HandoffContext, timeline: HandoffTimeline) -> dict[str, object]:
+    return {
+        **as_data(context, timeline.handoff),
+        "ended_at": timeline.ended_at,
+        "seconds": timeline.seconds,
+        "failures": [
+            {"at": at, "code": failure.code, "message": failure.message} for at, failure in timeline.failures
+        ],
+        "events": [
+            {
+                "at": record.at,
+                "by": record.by,
+                "kind": record.kind,
+                "phase": record.handoff.phase,
+                "event_type": TRACE_EVENTS.get(record.kind),
+                "seconds": seconds_between(before.at, record.at),
+                "note": to_plain(record.note),
+                "hash": record.hash,
+            }
+            for before, record in pairwise((timeline.records[0], *timeline.records))
+        ],
+    }
+
+
+def _session_data(records: Sequence[Record]) -> dict[str, object]:
+    session, started_at, ended_at = records[-1].session, records[0].at, records[-1].at
+    return {
+        "session": session.id,
+        "skill": session.skill,
+        "topic": session.shown.topic,
+        "status": session.status,
+        "revision": session.revision,
+        "trace_id": session.received.trace_id if session.received else None,
+        "handoff": session.received.handoff if session.received else None,
+        "started_at": started_at,
+        "ended_at": ended_at,
+        "seconds": seconds_between(started_at, ended_at),
+        "events": [entry.data for entry in history.entries(records)],
+    }
+
+
+def _handoff(handoff: Mapping[str, Any]) -> Report:
+    trace = f"trace    {shortened(handoff['trace_id'])}  ({duration(handoff['seconds'])} in all)"
+    lines: list[str | Line] = [*summary(handoff), trace]
     lines += [
         line(
-            Span("  failed", Style.BAD),
-            " ",
-            Moment(shortened(failure.at)),
-            f": {shortened(failure.code)}: {shortened(failure.message, 400)}",
+            Span("failed   ", Style.BAD),
+            Moment(shortened(failure["at"])),
+            f": {shortened(failure['code'])}: {shortened(failure['message'], 400)}",
         )
-        for failure in handoff.failures
+        for failure in handoff["failures"]
     ]
-    lines += [f"  cancelled: {shortened(reason)}" for reason in handoff.cancellations]
+    events = handoff["events"]
+    lines += [
+        f"cancelled: {shortened(event['note']['reason'])}"
+        for event in events
+        if event["kind"] == "cancel" and event["note"].get("reason")
+    ]
     lines += [
         line(
-            Span("  passed", Style.GOOD) if check.holds else Span("  FAILED", Style.BAD),
-            f" {shortened(check.name)}: {shortened(check.message, 160)}",
+            Span("  passed", Style.GOOD) if check["holds"] else Span("  FAILED", Style.BAD),
+            f" {shortened(check['name'])}: {shortened(check['message'], 160)}",
         )
-        for check in handoff.checks
+        for check in handoff["checks"]
     ]
-    rows: list[list[Part]] = [
+    rows = [
         [
-            Moment(event.at),
-            event.by,
-            event.kind,
-            event.event_type or "",
-            duration(event.seconds),
-            event.hash[:16],
+            Moment(event["at"]),
+            event["by"],
+            event["kind"],
+            event["event_type"] or "",
+            duration(event["seconds"]),
+            event["hash"][:16],
         ]
-        for event in handoff.events
+        for event in events
     ]
     titles = ("at", "by", "record", "event", "after", "hash")
-    return [
-        head,
-        *lines,
-        Table(columns(*titles, wraps=("record", "event"), optional=("by", "hash")), rows, 2),
-    ]
+    return [*lines, Table(columns(*titles, wraps=("record", "event"), optional=("by", "hash")), rows, 2)]
 
 
-def _session(session: SessionTimeline) -> Report:
-    received = f" · received {shortened(session.handoff)}" if session.handoff else ""
-    topic = f" · {shortened(session.topic)}" if session.topic else ""
+def _session(session: Mapping[str, Any], records: Sequence[Record]) -> Report:
+    received = f" · received {shortened(session['handoff'])}" if session["handoff"] else ""
+    topic = f" · {shortened(session['topic'])}" if session["topic"] else ""
     head = line(
-        Span(session.session, Style.TITLE),
+        Span(session["session"], Style.TITLE),
         " · ",
-        status(shortened(session.status)),
-        f"{topic} · revision {session.revision} · {duration(session.seconds)}{received}",
+        status(shortened(session["status"])),
+        f"{topic} · revision {session['revision']} · {duration(session['seconds'])}{received}",
     )
-    rows: list[list[Part]] = [
-        [
-            Moment(event.at),
-            event.by,
-            event.kind,
-            event.step or "",
-            event.outcome or "",
-            event.to or "",
-            event.evidence,
-            duration(event.seconds),
-            event.hash[:16],
-        ]
-        for event in session.events
-    ]
-    titles = ("at", "by", "record", "step", "outcome", "to", "evidence", "after", "hash")
-    optional = ("by", "evidence", "after", "hash")
-    return [head, Table(columns(*titles, wraps=("step", "to", "evidence"), optional=optional), rows, 2)]
+    return [head, *history.report(records, hashes=True)]

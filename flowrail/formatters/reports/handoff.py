@@ -136,6 +136,12 @@ def _actions(context: HandoffContext, handoff: Handoff, missing: Collection[str]
 
 def report(item: Mapping[str, Any], show: Show = str) -> Report:
     """Return one handoff: its phase, its checks, its failure, and the next commands."""
+    lines = [*summary(item), *_check_lines(item["checks"]), *_failure_lines(item["failure"], item["phase"])]
+    return [*lines, *_action_lines(item, show)]
+
+
+def summary(item: Mapping[str, Any]) -> list[str | Line]:
+    """Return the lines about a handoff's phase, chain, payload and receiver."""
     head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])}"
     marks = "".join(f" · {name}" for name in ("replayed", "expired", "foreign") if item[name])
     lines: list[str | Line] = [line(Span(head, Style.TITLE), " · ", phase_span(item["phase"]), marks)]
@@ -158,8 +164,7 @@ def report(item: Mapping[str, Any], show: Show = str) -> Report:
         session = f", session {shortened(claim['session'])}" if claim["session"] else ""
         by = f" by {shortened(claim['by'])}{session}"
         lines.append(line("received ", Moment(shortened(claim["at"])), by))
-    lines += [*_check_lines(item["checks"]), *_failure_lines(item["failure"], item["phase"])]
-    return [*lines, *_action_lines(item, show)]
+    return lines
 
 
 def list_report(items: Sequence[Mapping[str, Any]]) -> Report:

@@ -109,8 +109,8 @@ def _results(record: Record) -> tuple[EvidenceResult, ...]:
     return session.last.evidence if record.kind == "move" and session.last else ()
 
 
-def report(records: Iterable[Record]) -> Iterator[Table]:
-    """Yield the records as a table."""
+def report(records: Iterable[Record], *, hashes: bool = False) -> Iterator[Table]:
+    """Yield the records as a table, with the beginning of their *hashes* if requested."""
     rows = (
         [
             str(entry.revision),
@@ -120,11 +120,12 @@ def report(records: Iterable[Record]) -> Iterator[Table]:
             _outcome_part(entry),
             entry.to or f"({entry.status})",
             duration(entry.seconds),
+            *([entry.hash[:16]] if hashes else []),
         ]
         for entry in entries(records)
     )
-    titles = ("rev", "at", "by", "step", "outcome", "to", "took")
-    yield Table(columns(*titles, wraps=("step", "outcome", "to"), optional=("by", "took")), rows)
+    titles = ("rev", "at", "by", "step", "outcome", "to", "took", *(["hash"] if hashes else []))
+    yield Table(columns(*titles, wraps=("step", "outcome", "to"), optional=("by", "took", "hash")), rows)
 
 
 _STYLES = {"ok": Style.GOOD, "fail": Style.BAD, "iterate": Style.WARNING, "refused": Style.WARNING}
