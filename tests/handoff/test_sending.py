@@ -314,7 +314,7 @@ def test_a_handoff_can_be_cancelled() -> None:
     status, error = refused(*sent["receive_command"].split()[1:])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
     assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
-    assert "  cancelled: the user said so\n" in flow("audit", sent["handoff"]).out
+    assert "cancelled: the user said so\n" in flow("audit", sent["handoff"]).out
     suggested = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
     assert suggested[4:] == [sent["session"], "-s", "area=north"]
     assert told(*suggested)["phase"] == "invocation"
