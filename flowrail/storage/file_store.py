@@ -216,7 +216,10 @@ class RecordStore(ABC, Generic[T]):
             raise DamagedError(path, record.seq + 1, f"the record belongs to `{self._kind.id_of(record)}`")
 
     def _exists_already(self, key: str) -> StorageError:
-        return StorageError(f"{self._kind.noun} `{key}` exists already", hint="nothing was changed")
+        return StorageError(
+            f"{self._kind.noun} `{key}` exists already",
+            hint="nothing was changed; name another store to have it twice",
+        )
 
 
 class Kind(NamedTuple, Generic[T]):

@@ -66,7 +66,7 @@ class DamagedError(StorageError):
         self.problem = problem
         super().__init__(
             f"{path}:{line}: {problem}",
-            hint="nothing was changed; restore the file from a copy, or start again",
+            hint="nothing was changed; restore the file from a backup, or start again",
             place=f"{path}:{line}",
         )
 
@@ -254,7 +254,9 @@ def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journ
 
 
 def _unusable(path: str, fact: str) -> StorageError:
-    return StorageError(f"{path} {fact}", hint="a journal is a file of your own", place=path)
+    return StorageError(
+        f"{path} {fact}", hint="move it away and restore the journal from a backup", place=path
+    )
 
 
 def _body(data: dict[str, object]) -> bytes:

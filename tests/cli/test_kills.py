@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.interruptions import every_few_calls, killed_at_calls
+from support.interruptions import Fault, disturbed, every_few_calls, killed_at_calls
 from support.sandbox import (
     SMALL,
     bytes_below,
@@ -64,8 +64,32 @@ def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
     assert outcomes == sorted(outcomes)  # a stored report stays stored
 
 
-@pytest.mark.parametrize("room", [0, 10, 600])
-def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
+def test_a_report_counts_if_it_was_acknowledged_whichever_write_fails(error: str) -> None:
+    put_skill("small")
+    command = told("step", "small")["next"][0]["command"].split()[1:]
+    backup = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", backup)
+    statuses = []
+
+    for number in range(1, 100):
+        with disturbed(Fault(error, number)) as disk:
+            ran = flow(*command, "--json")
+        revision = told("step", "small")["revision"]
+        assert (ran.status, revision) in {(0, 1), (3, 0)}
+        if disk.left > 0:
+            break
+        if ran.status:
+            assert ran.error["code"] == "WRITE_FAILED"
+            assert flow(*command).status == 0
+        statuses.append(ran.status)
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(backup, Path.cwd() / ".flow")
+
+    assert set(statuses) == {0, 3}
+
+
+def test_a_full_disk_leaves_the_session_as_it_was() -> None:
     put_skill("small")
     shown = told("step", "small")
     command = shown["next"][0]["command"].split()[1:]
@@ -73,7 +97,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
     (folder / "lock").touch(0o600)
     journal = folder / "journal.jsonl"
     before = journal.read_bytes()
-    limit = len(before) + room
+    limit = len(before) + 10
     full = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
 
     ran = process(*command, "--json", before=full, env=NO_BYTECODE, measured=False)

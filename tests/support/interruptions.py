@@ -33,13 +33,15 @@ class DiedError(BaseException):
 
 
 class Fault(NamedTuple):
-    """The effect of the call with this number: `DIE` in this process, `KILL` the process, or the name of an error."""
+    """The effect of the call with this number (0: none): `DIE` in this process, `KILL` the process, or an error."""
 
     effect: str
     number: int
 
 
-class _Disk:
+class Disk:
+    """The functions of `os` with a fault at one call; ``left`` is above 0 as long as it has not happened."""
+
     def __init__(self, fault: Fault) -> None:
         self.fault, self.left, self.dead = fault, fault.number, False
 
@@ -69,14 +71,13 @@ class _Disk:
 
 
 @contextmanager
-def disturbed(fault: Fault | None) -> Iterator[None]:
+def disturbed(fault: Fault) -> Iterator[Disk]:
     """Let *fault* happen in this process."""
+    disk = Disk(fault)
     with ExitStack() as stack:
-        if fault is not None:
-            disk = _Disk(fault)
-            for name in CHANGING:
-                stack.enter_context(patch(f"os.{name}", disk.around(name)))
-        yield
+        for name in CHANGING:
+            stack.enter_context(patch(f"os.{name}", disk.around(name)))
+        yield disk
 
 
 def killed_at_calls(words: Sequence[str], stride: int = 1) -> Iterator[int]:

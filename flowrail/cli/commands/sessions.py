@@ -328,7 +328,9 @@ def verify_command(call: SessionCall, session_id: str | None, every: bool, head:
         results = [verify.verify(store, session_id, head=head)] if session_id else []
         results += verify.verify_all(store, bar.each(ids, len(ids)))
     wrong = sum(len(result.problems) for result in results)
-    verdict = Span(f"{wrong} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
+    verdict = (
+        Span(f"{count(wrong, 'problem')} found", Style.BAD) if wrong else Span("nothing is wrong", Style.GOOD)
+    )
     lines = [text for result in results for text in _verified_lines(result)]
     call.answer(
         {"sessions": [_verified_data(result) for result in results], "ok": not wrong},
@@ -343,9 +345,11 @@ def _verified_data(result: verify.VerificationResult) -> dict[str, object]:
 
 
 def _verified_lines(result: verify.VerificationResult) -> Iterator[str | Line]:
-    verdict = Span("damaged", Style.BAD) if result.problems else Span("as it was written", Style.GOOD)
-    counts = f"{count(result.records, 'record')}, {count(result.moves, 'move')}"
-    yield line(f"{result.session}: ", verdict, f"; {counts}; head {result.head}")
+    is_foreign = any(problem.code == ForeignSessionError.code for problem in result.problems)
+    bad = Span("foreign" if is_foreign else "damaged", Style.BAD)
+    verdict = bad if result.problems else Span("as it was written", Style.GOOD)
+    counts = f"; {count(result.records, 'record')}, {count(result.moves, 'move')}; head {result.head}"
+    yield line(f"{result.session}: ", verdict, "" if is_foreign else counts)
     for problem in result.problems:
         yield f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
     for note in result.notes:
@@ -373,9 +377,9 @@ def _adopted_lines(taken: AdoptionResult) -> Iterator[str]:
     session = taken.kept.session
     state = f"{session.status} at step {session.step}" if session.step else session.status
     yield f"{session.id} · revision {session.revision} · {state}"
-    yield f"begun by {taken.begun_by} at {taken.begun_at}; {count(taken.records, 'record')}, each as written"
-    runs = "code of" if taken.code else "texts of"
-    yield f"runs {runs} {session.skill} ({session.source}) in {taken.folder}"
+    yield f"started by {taken.begun_by} at {taken.begun_at}; {count(taken.records, 'record')}, as they were written"
+    runs = "runs the code" if taken.code else "uses the texts"
+    yield f"{runs} of {session.skill} ({session.source}) in {taken.folder}"
     yield "it is yours now" if taken.was_foreign else "it was yours already"
     if taken.command:
         yield f"continue it: {taken.command}"
@@ -412,13 +416,13 @@ def prune_command(call: SessionCall, older_than: float, statuses: tuple[str, ...
     """
     pruned = prune(call.world, older_than=older_than, statuses=statuses, dry_run=dry_run)
     deleted, remaining = ([session._asdict() for session in sessions] for sessions in pruned)
-    action = "would go" if dry_run else "gone"
+    action = "would be deleted" if dry_run else "deleted"
     rows = [_pruned_row(session, action) for session in pruned.gone]
-    rows += [_pruned_row(session, "stays") for session in pruned.kept]
+    rows += [_pruned_row(session, "kept") for session in pruned.kept]
     table = [Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)] if rows else []
     call.answer(
         {"sessions": deleted, "kept": remaining, "dry_run": dry_run},
-        [*table, f"{count(len(deleted), 'session')} {action}, {len(remaining)} stay"],
+        [*table, f"{count(len(deleted), 'session')} {action}, {len(remaining)} kept"],
     )
 
 

@@ -92,7 +92,8 @@ def standing(session: Session) -> Standing:
     return Standing(session.revision, session.step, session.status, session.state.get("note"))
 
 
-faults = st.none() | st.builds(Fault, st.sampled_from([DIE, "ENOSPC", "EIO"]), st.integers(1, 14))
+NO_FAULT = Fault(DIE, 0)
+faults = st.just(NO_FAULT) | st.builds(Fault, st.sampled_from([DIE, "ENOSPC", "EIO"]), st.integers(1, 14))
 
 
 picks = st.integers(0, 99)
@@ -141,9 +142,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         assert [record.kind for record in records] == model.kinds
         assert [standing(record.session) for record in records] == model.records
 
-    def changes(
-        self, session: str, after: Model, fault: Fault | None, do: Callable[[], object]
-    ) -> object | None:
+    def changes(self, session: str, after: Model, fault: Fault, do: Callable[[], object]) -> object | None:
         """Call *do*, which leads to *after*. After a death it may have happened; after a refusal it has not."""
         try:
             with disturbed(fault):
@@ -156,7 +155,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
             self.agrees(session)
             return None
         except StorageError:
-            assert fault is not None
+            assert fault != NO_FAULT
             self.agrees(session)
             return None
         self.models[session] = after
@@ -166,30 +165,30 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def count(self, session: str) -> int:
         return sum(1 for _ in self.world.store.records(session))
 
-    def made(self, model: Model, fault: Fault | None, make: Callable[[], Answer]) -> None:
+    def made(self, model: Model, fault: Fault, make: Callable[[], Answer]) -> None:
         """Start a session; with a fault it exists completely or not at all."""
         before = set(self.world.store.ids()) if os.path.isdir(self.world.store.path) else set()
         try:
             with disturbed(fault):
                 make()
         except (DiedError, StorageError):
-            assert fault is not None
+            assert fault != NO_FAULT
         started = []
         for session in set(self.world.store.ids()) - before:
             try:
                 self.world.store.read(session)
             except UsageError:
-                assert fault is not None
+                assert fault != NO_FAULT
                 continue  # its beginning was interrupted
             self.models[session] = model
             self.agrees(session)
             started.append(session)
-        assert len(started) == 1 or fault is not None
+        assert len(started) == 1 or fault != NO_FAULT
 
     # --- verbs
 
     @rule(fault=faults)
-    def begin(self, fault: Fault | None) -> None:
+    def begin(self, fault: Fault) -> None:
         self.made(begun(), fault, lambda: running_steps.begin(self.world, "turn"))
 
     @on_one
@@ -200,7 +199,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         apart=st.sampled_from([0, 0, 0, 0, -1, -2, 1, None]),
         fault=faults,
     )
-    def report(self, pick: int, outcome: str, note: str, apart: int | None, fault: Fault | None) -> None:
+    def report(self, pick: int, outcome: str, note: str, apart: int | None, fault: Fault) -> None:
         session = self.picked(pick)
         model, value = self.models[session], NOTES[note]
         expect = None if apart is None else max(0, model.now.revision + apart)
@@ -239,7 +238,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
     @on_one
     @rule(pick=picks, fault=faults)
-    def abandon(self, pick: int, fault: Fault | None) -> None:
+    def abandon(self, pick: int, fault: Fault) -> None:
         session = self.picked(pick)
         model = self.models[session]
         after = model
@@ -250,7 +249,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
     @on_one
     @rule(pick=picks, back=st.integers(0, 4), fault=faults)
-    def rewind(self, pick: int, back: int, fault: Fault | None) -> None:
+    def rewind(self, pick: int, back: int, fault: Fault) -> None:
         session = self.picked(pick)
         model = self.models[session]
         revision = model.now.revision - back
@@ -275,14 +274,14 @@ class StoreAgainstModel(RuleBasedStateMachine):
             return
         self.made(
             begun(earlier.step, earlier.revision, earlier.note, "fork"),
-            None,
+            NO_FAULT,
             lambda: timeline.fork(self.world, session, earlier.revision),
         )
         self.models[session] = model.with_record("fork", model.now, model.last)
         self.agrees(session)
 
     @rule(fault=faults)
-    def prune(self, fault: Fault | None) -> None:
+    def prune(self, fault: Fault) -> None:
         """Delete all sessions that have ended, long afterwards."""
         ended = {name for name, model in self.models.items() if not model.is_open}
         self.clock += 100 * session_prune.DAY
@@ -292,7 +291,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
             gone = {item.session for item in pruned.gone} & set(self.models)
             assert gone == ended
         except (DiedError, StorageError):
-            assert fault is not None
+            assert fault != NO_FAULT
         remaining = set(self.world.store.ids())
         assert set(self.models) - remaining <= ended
         for name in set(self.models) - remaining:
