@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flowrail.diagrams.extract import START
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
-from flowrail.handoff.handoff import DISCOVERY, REJECTED
+from flowrail.handoff.handoff import DISCOVERY
 from flowrail.handoff.lifecycle import CHECKS, TRANSITIONS, HandoffMachine
 
 
@@ -14,8 +14,8 @@ def lifecycle_picture() -> Picture:
     """Return the picture of the lifecycle: its phases, and every transition with its conditions."""
     nodes = [Node(START, NodeKind.START, "start")]
     for state in HandoffMachine().states:
-        end = NodeKind.FAILED if state.value == REJECTED else NodeKind.COMPLETED
-        nodes.append(Node(str(state.value), end if state.final else NodeKind.STEP, str(state.value)))
+        notes = ("ends the handoff",) if state.final else ()
+        nodes.append(Node(str(state.value), NodeKind.STEP, str(state.value), notes=notes))
     labels: dict[tuple[str, str], list[str]] = {}
     for source, event, conditions, target in TRANSITIONS:
         words = f"{event.replace('_', ' ')} {_condition_text(conditions)}".strip()

@@ -9,6 +9,7 @@ from hypothesis import given
 from support.drawn_workflows import FEW, ODD, sprawling
 
 from flowrail.diagrams.extract import picture
+from flowrail.diagrams.handoff import lifecycle_picture
 from flowrail.diagrams.layout.layout import Layout, layout
 from flowrail.diagrams.model import Picture
 from flowrail.machines.definition.workflow import Workflow
@@ -74,5 +75,6 @@ def test_nothing_overlaps_and_everything_is_inside(definition: Workflow) -> None
     check(picture(definition))
 
 
-def test_two_hundred_steps_are_laid_out_too() -> None:
+def test_two_hundred_steps_and_the_lifecycle_of_a_handoff_are_laid_out_too() -> None:
     check(picture(sprawling(200)))
+    check(lifecycle_picture())

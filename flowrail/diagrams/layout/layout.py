@@ -1,29 +1,39 @@
 """Compute the positions of boxes, labels, lines and phases. The same picture always gets the same layout.
 
-Forward transitions run down through the rows in curves. Backward transitions leave a step at its right side and go
-up in lanes beside the drawing. If another step is to the right, they leave through the gap below the step and
-arrive through the gap above it.
+Steps are in one column, in the order of their numbers. A transition to the next step is a line down. Every other
+transition leaves a step at its right side: to an end beside the step, or up or down in a lane beside the column to
+the right side of its target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from flowrail.diagrams.layout.boxes import LABEL_ROW, NOTE, Box, inset
-from flowrail.diagrams.layout.coordinates import coordinates
-from flowrail.diagrams.layout.crossings import reordered
-from flowrail.diagrams.layout.layers import LOOP, Layers, Side, layers_of
-from flowrail.diagrams.layout.lines import Point, curve, lanes, ports, rounded
+from flowrail.diagrams.layout.boxes import MARK, NOTE, Box, beside, box_of, inset, label_of
+from flowrail.diagrams.layout.lines import lanes, rounded
 from flowrail.diagrams.layout.text_width import width
-from flowrail.diagrams.model import Picture
+from flowrail.diagrams.model import ENDS, Node, Picture
+from flowrail.errors import UsageError
 
 MARGIN = 16.0
+GAP, LABELLED_GAP = 30.0, 48.0
+"""The space between two boxes, and with a label between them."""
 LANE = 14.0
-TRACK = 12.0
+LOOP = 26.0
+"""The width of a loop from a step to itself."""
 STRIP = 26.0
-"""The space above the first row of a phase, for its title."""
+"""The space above the first box of a phase, for its title."""
+BAND_PADDING = 12.0
+MOST_SIDE_LINES = 2_000
+"""How many lines are placed in lanes, in about a second."""
+
+
+class PictureTooLargeError(UsageError):
+    """The picture has too many lines beside the steps, or too many pixels."""
+
+    code = "PICTURE_TOO_LARGE"
 
 
 class PlacedNode(NamedTuple):
@@ -32,6 +42,16 @@ class PlacedNode(NamedTuple):
     x: float
     y: float
     box: Box
+
+    @property
+    def top(self) -> float:
+        """The top of the box."""
+        return self.y - self.box.height / 2
+
+    @property
+    def bottom(self) -> float:
+        """The bottom of the box."""
+        return self.y + self.box.height / 2
 
 
 class Label(NamedTuple):
@@ -70,244 +90,192 @@ class Layout(NamedTuple):
 
 def layout(picture: Picture) -> Layout:
     """Return the layout of *picture*."""
-    return _Drawing(picture, layers_of(picture)).layout()
+    return _Drawing(picture).layout()
+
+
+def _ends_beside(picture: Picture) -> dict[str, str]:
+    """Return the ends that are drawn beside the only step that leads to them, each with its step.
+
+    If a step does not lead to the next one, its first end is below it.
+    """
+    pairs = {(arrow.source, arrow.target) for arrow in picture.arrows}
+    sources: dict[str, list[str]] = {}
+    for source, target in sorted(pairs):
+        sources.setdefault(target, []).append(source)
+    own = {
+        node.id: sources[node.id][0]
+        for node in picture.nodes
+        if node.kind in ENDS and len(sources.get(node.id, ())) == 1
+    }
+    following = {
+        before.id: after.id
+        for before, after in pairwise(node for node in picture.nodes if node.id not in own)
+    }
+    ends: dict[str, str] = {}
+    for end, source in own.items():
+        if (source, following.get(source)) in pairs:
+            ends[end] = source
+        else:
+            following[source] = end
+    return ends
 
 
 class _Drawing:
-    """The coordinates so far."""
+    """The layout of one picture. Arrows are known by their numbers, nodes by their ids."""
 
-    def __init__(self, picture: Picture, layers: Layers) -> None:
-        self.picture, self.layers = picture, layers
-        vertices = layers.vertices
-        above: list[list[int]] = [[] for _ in vertices]
-        below: list[list[int]] = [[] for _ in vertices]
-        for chain in layers.chains.values():
-            for upper, lower in pairwise(chain):
-                below[upper].append(lower)
-                above[lower].append(upper)
-        self.above = above
-        self.rows = reordered(layers.rows, above, below)
-        bends = [vertex.is_bend for vertex in vertices]
-        self.x = coordinates(self.rows, above, below, bends, self._room)
-        positions = {node.id: number for number, node in enumerate(picture.nodes)}
-        self.ends = [(positions[arrow.source], positions[arrow.target]) for arrow in picture.arrows]
-        self.outermost = {
-            max(nodes, key=lambda at: self.x[at]) for nodes in map(self._nodes, self.rows) if nodes
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.arrows = picture.arrows
+        self.labels = [label_of(picture.label(arrow)) for arrow in picture.arrows]
+        self.ends = _ends_beside(picture)
+        self.nodes = {node.id: node for node in picture.nodes}
+        self.column = [node for node in picture.nodes if node.id not in self.ends]
+        self.row = {node.id: number for number, node in enumerate(self.column)}
+        self.down = {
+            self.row[arrow.target]: number
+            for number, arrow in enumerate(picture.arrows)
+            if arrow.target in self.row and self.row[arrow.target] == self.row[arrow.source] + 1
         }
-        self.top: list[float] = []
-        self.bottom: list[float] = []
-        self.bands: list[Band] = []
+        self.lanes = self._lanes()
+        self.ports = self._ports()
+        self.placed: dict[str, PlacedNode] = {}
 
     def layout(self) -> Layout:
         """Return the finished layout."""
-        self._set_rows()
-        self._set_left_edge()
-        right_edge = max(
-            (self.x[at] + vertex.right for at, vertex in enumerate(self.layers.vertices)), default=0.0
+        bands = self._place()
+        edge = max((self._reach(node) for node in self.column), default=0.0)
+        lines = [self._line(number, edge) for number in range(len(self.arrows))]
+        right = edge + (LANE * (2 + max(self.lanes.values())) if self.lanes else 0.0)
+        bottom = max(
+            [MARGIN, *(band.bottom for band in bands), *(node.bottom for node in self.placed.values())]
         )
-        lines: dict[int, RoutedLine] = {}
-        ports_x = self._ports()
-        for number, chain in self.layers.chains.items():
-            lines[number] = self._forward_line(number, chain, ports_x[number, True], ports_x[number, False])
-        for number in self.layers.loops:
-            lines[number] = self._loop(number)
-        lane_of = self._lanes()
-        for number in self.layers.backs:
-            lines[number] = self._backward_line(number, right_edge + LANE * (1 + lane_of[number]))
-        total_width = right_edge + (LANE * (2 + max(lane_of.values())) if lane_of else 0.0) + MARGIN
-        total_height = (
-            (self.bands[-1].bottom if self._ends_in_band() else self.bottom[-1]) if self.bottom else 0.0
-        )
-        nodes = tuple(
-            PlacedNode(round(self.x[at], 1), round(self._y(at), 1), box)
-            for at, box in enumerate(self.layers.boxes)
-        )
-        ordered_lines = tuple(lines[number] for number in range(len(self.picture.arrows)))
-        return Layout(
-            round(total_width, 1), round(total_height + MARGIN, 1), nodes, ordered_lines, tuple(self.bands)
-        )
+        nodes = tuple(self.placed[node.id] for node in self.picture.nodes)
+        return Layout(round(right + MARGIN, 1), round(bottom + MARGIN, 1), nodes, tuple(lines), tuple(bands))
 
-    def _room(self, left: int, right: int) -> float:
-        left_vertex, right_vertex = self.layers.vertices[left], self.layers.vertices[right]
-        gap = 14.0 if left_vertex.is_bend and right_vertex.is_bend else 22.0
-        return left_vertex.right + right_vertex.left + gap
-
-    def _nodes(self, row: Sequence[int]) -> list[int]:
-        return [at for at in row if self.layers.vertices[at].node is not None]
-
-    def _set_rows(self) -> None:
-        """Set the top and bottom of every row and phase."""
-        y = MARGIN
-        firsts = {2 * first: title for title, first, _ in self.layers.spans if title is not None}
-        lasts = {2 * last for title, _, last in self.layers.spans if title is not None}
-        band_top = 0.0
-        for number, row in enumerate(self.rows):
-            if number:
-                y += self._gap(number)
-            if number in firsts:
-                band_top, y = y, y + STRIP
-            y += TRACK * len(self._entering(number))
-            height = max((self.layers.vertices[at].height for at in row), default=0.0)
-            self.top.append(round(y, 1))
-            self.bottom.append(round(y + height, 1))
-            y += height + TRACK * len(self._leaving(number))
-            if number in lasts:
-                y += 12
-                title = next(t for t, _, last in self.layers.spans if 2 * last == number and t is not None)
-                self.bands.append(Band(title, round(band_top, 1), round(y, 1)))
-
-    def _gap(self, number: int) -> float:
-        """Return the gap above a row; lines that go far sideways need more."""
-        sideways = max(
-            (abs(self.x[upper] - self.x[lower]) for upper, lower in self._steps_into(number)), default=0.0
-        )
-        return (12.0 if number % 2 else 18.0) + min(40.0, sideways * 0.11)
-
-    def _steps_into(self, row: int) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of vertices between a row and the row above it."""
-        return ((upper, lower) for lower in self.rows[row] for upper in self.above[lower])
-
-    def _leaving(self, row: int) -> list[int]:
-        return self._inner(row, leaves=True)
-
-    def _entering(self, row: int) -> list[int]:
-        return self._inner(row, leaves=False)
-
-    def _inner(self, row: int, *, leaves: bool) -> list[int]:
-        """Return the backward transitions of nodes in a row that have another node to their right."""
-        return [
-            side.arrow
-            for at in self._nodes(self.rows[row])
-            if at not in self.outermost
-            for side in self.layers.sides[at]
-            if side.leaves is leaves and side.arrow not in self.layers.loops
-        ]
-
-    def _ends_in_band(self) -> bool:
-        return bool(self.bands) and self.bands[-1].bottom > self.bottom[-1]
-
-    def _y(self, at: int) -> float:
-        row = self.layers.vertices[at].row
-        return (self.top[row] + self.bottom[row]) / 2
-
-    def _set_left_edge(self) -> None:
-        """Shift the drawing to the margin, with room for the titles of phases."""
-        left = min((self.x[at] - vertex.left for at, vertex in enumerate(self.layers.vertices)), default=0.0)
-        titles = max((width(band.title, NOTE) + 24 for band in self.bands), default=0.0)
-        through = [
-            self.x[at]
-            for _, first, _ in self.layers.spans
-            for pair in self._steps_into(2 * first)
-            for at in pair
-        ]
-        edge = min([left - (12.0 if self.bands else 0.0), *(x - titles - 12 for x in through if self.bands)])
-        self.x = [x - edge + MARGIN for x in self.x]
-
-    # --- lines
-
-    def _forward_line(self, number: int, chain: Sequence[int], start: float, end: float) -> RoutedLine:
-        points: list[Point] = []
-        for at in chain:
-            row = self.layers.vertices[at].row
-            points += [(self.x[at], self.top[row]), (self.x[at], self.bottom[row])]
-        first_box, last_box = self.layers.boxes[chain[0]], self.layers.boxes[chain[-1]]
-        points[0] = (start, self._y(chain[0]) + first_box.height / 2)
-        points[1] = (start, points[1][1])
-        points[-2] = (end, points[-2][1])
-        points[-1] = (end, self._y(chain[-1]) - last_box.height / 2)
-        text, label_width = self.layers.labels[number]
-        label = (
-            Label(*_rounded_point(self.x[chain[1]], self._y(chain[1])), label_width, text) if text else None
-        )
-        return RoutedLine(curve(points), label)
-
-    def _ports(self) -> dict[tuple[int, bool], float]:
-        """Return where every line touches the bottom of its first box and the top of its last."""
-        touching: dict[tuple[int, bool], list[tuple[float, int]]] = {}
-        for number, chain in self.layers.chains.items():
-            touching.setdefault((chain[0], True), []).append((self.x[chain[1]], number))
-            touching.setdefault((chain[-1], False), []).append((self.x[chain[-2]], number))
-        positions: dict[tuple[int, bool], float] = {}
-        for (at, leaves), lines in touching.items():
-            lines.sort()
-            half = max(0.0, self.layers.boxes[at].width / 2 - 20)
-            xs = ports([x - self.x[at] for x, _ in lines], half)
-            positions |= {(number, leaves): self.x[at] + x for (_, number), x in zip(lines, xs, strict=True)}
-        return positions
-
-    def _loop(self, number: int) -> RoutedLine:
-        at = self.ends[number][0]
-        leaves, enters = self._side(at, number, leaves=True), self._side(at, number, leaves=False)
-        right, back = self._right(at, leaves), self._right(at, enters)
-        out = max(right, back) + LOOP
-        text, label_width = self.layers.labels[number]
-        label = (
-            Label(*_rounded_point(out + label_width / 2 + 5, (leaves + enters) / 2), label_width, text)
-            if text
-            else None
-        )
-        return RoutedLine(rounded([(right, leaves), (out, leaves), (out, enters), (back, enters)]), label)
-
-    def _side(self, at: int, number: int, *, leaves: bool) -> float:
-        """Return the height at which a line touches the right side of a node."""
-        sides = self.layers.sides[at]
-        index = sides.index(Side(number, leaves=leaves))
-        room = min(22.0, self.layers.boxes[at].height / (len(sides) + 0.5))
-        return round(self._y(at) + (index - (len(sides) - 1) / 2) * room, 1)
-
-    def _backward_line(self, number: int, lane: float) -> RoutedLine:
-        source, target = self.ends[number]
-        leaves = self._side(source, number, leaves=True)
-        right = self._right(source, leaves)
-        text, label_width = self.layers.labels[number]
-        label = (
-            Label(
-                *_rounded_point(
-                    self.x[source] + self.layers.boxes[source].width / 2 + 10 + label_width / 2, leaves
-                ),
-                label_width,
-                text,
-            )
-            if text
-            else None
-        )
-        points: list[Point] = [(right, leaves)]
-        if source in self.outermost:
-            points.append((lane, leaves))
-        else:
-            row = self.layers.vertices[source].row
-            right_side = self.x[source] + self.layers.vertices[source].right - 4
-            track = self.bottom[row] + TRACK * (self._leaving(row).index(number) + 0.8)
-            points += [(right_side, leaves), (right_side, track), (lane, track)]
-        return RoutedLine(rounded([*points, *self._arrival(number, target, lane)]), label)
-
-    def _arrival(self, number: int, at: int, lane: float) -> list[Point]:
-        box = self.layers.boxes[at]
-        if at in self.outermost:
-            enters = self._side(at, number, leaves=False)
-            return [(lane, enters), (self._right(at, enters), enters)]
-        row = self.layers.vertices[at].row
-        waiting = self._entering(row)
-        track = self.top[row] - TRACK * (len(waiting) - waiting.index(number) - 0.2)
-        entering = [side.arrow for side in self.layers.sides[at] if not side.leaves]
-        x = self.x[at] + box.width / 2 - 10 - 8 * (entering.index(number) % 4)
-        return [(lane, track), (x, track), (x, self._y(at) - box.height / 2)]
-
-    def _right(self, at: int, y: float) -> float:
-        """Return the right side of a node at a height."""
-        box = self.layers.boxes[at]
-        return self.x[at] + box.width / 2 - inset(self.picture.nodes[at].kind, box, y - self._y(at))
-
-    def _lanes(self) -> dict[int, int]:
-        """Return the lane of every backward transition."""
-        row = [vertex.row for vertex in self.layers.vertices]
+    def _lanes(self) -> Mapping[int, int]:
+        """Return the lane of every line that leads neither down, to an end beside its step, nor to its own step."""
         stretches = {
-            number: (self.top[row[target]] - LABEL_ROW, self.bottom[row[source]] + LABEL_ROW)
-            for number in self.layers.backs
-            for source, target in [self.ends[number]]
+            number: (min(rows), max(rows))
+            for number, arrow in enumerate(self.arrows)
+            if arrow.target in self.row and self.down.get(self.row[arrow.target]) != number
+            for rows in [(self.row[arrow.source], self.row[arrow.target])]
+            if rows[0] != rows[1]
         }
+        if len(stretches) > MOST_SIDE_LINES:
+            raise PictureTooLargeError(
+                f"the picture has {len(stretches)} lines beside its steps; at most {MOST_SIDE_LINES} can be drawn",
+                hint="use a format that another program draws: --format mermaid",
+                lines=len(stretches),
+            )
         return lanes(stretches)
 
+    def _ports(self) -> dict[str, list[tuple[int, bool]]]:
+        """Return which lines touch the right side of each node, from top to bottom, and whether they leave there.
 
-def _rounded_point(x: float, y: float) -> tuple[float, float]:
-    return round(x, 1), round(y, 1)
+        Lines from and to steps above come first. The order in which they reach their lanes avoids crossings.
+        """
+        ordered: dict[str, list[tuple[int, int, int, bool]]] = {node.id: [] for node in self.column}
+        for number, arrow in enumerate(self.arrows):
+            if arrow.source == arrow.target:
+                ordered[arrow.source] += [(1, 0, number, False), (1, 1, number, True)]
+            elif arrow.target in self.ends:
+                ordered[arrow.source].append((1, 2, number, True))
+            elif number in self.lanes:
+                lane = self.lanes[number]
+                for node, other, leaves in (
+                    (arrow.source, arrow.target, True),
+                    (arrow.target, arrow.source, False),
+                ):
+                    is_above = self.row[other] < self.row[node]
+                    ordered[node].append(
+                        (0, lane, number, leaves) if is_above else (2, -lane, number, leaves)
+                    )
+        return {
+            node: [(number, leaves) for *_, number, leaves in sorted(ports)]
+            for node, ports in ordered.items()
+        }
+
+    def _place(self) -> list[Band]:
+        """Place all nodes, and return the bands of the phases."""
+        boxes = {node.id: box_of(self.picture, node, ports=len(self.ports[node.id])) for node in self.column}
+        titles = [width(node.phase, NOTE) + 36 for node in self.column if node.phase is not None]
+        labels = [self.labels[number][1] for number in self.down.values()]
+        half = max([0.0, *labels, *(box.width for box in boxes.values())]) / 2
+        x = round(MARGIN + max([half + (BAND_PADDING if titles else 0.0), *titles]), 1)
+        bands: list[Band] = []
+        y, top = MARGIN, 0.0
+        phases = [node.phase for node in self.column]
+        for row, node in enumerate(self.column):
+            if row:
+                down = self.down.get(row)
+                y += LABELLED_GAP if down is not None and self.labels[down][0] else GAP
+            if node.phase is not None and (not row or phases[row - 1] != node.phase):
+                top, y = y, y + STRIP
+            height = boxes[node.id].height
+            self.placed[node.id] = PlacedNode(x, round(y + height / 2, 1), boxes[node.id])
+            y += height
+            if node.phase is not None and (row + 1 == len(phases) or phases[row + 1] != node.phase):
+                y += BAND_PADDING
+                bands.append(Band(node.phase, round(top, 1), round(y, 1)))
+        self._place_ends()
+        return bands
+
+    def _place_ends(self) -> None:
+        """Place the ends beside their steps, to the right of the label of their line."""
+        for number, arrow in enumerate(self.arrows):
+            if arrow.target in self.ends:
+                x, y = self._port(arrow.source, number, leaves=True)
+                end = box_of(self.picture, self.nodes[arrow.target], ports=0)
+                label_width = self.labels[number][1]
+                self.placed[arrow.target] = PlacedNode(round(x + label_width + 26 + MARK, 1), y, end)
+
+    def _reach(self, node: Node) -> float:
+        """Return how far to the right a node reaches, with its ends, its loops and the labels of its lines."""
+        placed = self.placed[node.id]
+        side = placed.x + placed.box.width / 2
+        down = self.down.get(self.row[node.id])
+        reach = [side + beside(node) + (14.0 if self.ports[node.id] else 0.0)]
+        reach.append(placed.x + self.labels[down][1] / 2 if down is not None else 0.0)
+        for number, leaves in self.ports[node.id]:
+            target = self.arrows[number].target
+            if target in self.ends:
+                reach.append(self.placed[target].x + MARK + beside(self.nodes[target]))
+            elif leaves:
+                loop = LOOP if target == node.id else 0.0
+                reach.append(side + loop + self.labels[number][1] + 16)
+        return max(reach)
+
+    def _port(self, node: str, number: int, *, leaves: bool) -> tuple[float, float]:
+        """Return where a line touches the right side of a node."""
+        placed, ports = self.placed[node], self.ports[node]
+        room = min(22.0, placed.box.height / (len(ports) + 0.5))
+        y = placed.y + (ports.index((number, leaves)) - (len(ports) - 1) / 2) * room
+        inner = inset(self.nodes[node].kind, placed.box, y - placed.y)
+        x = placed.x + placed.box.width / 2 + beside(self.nodes[node]) - inner
+        return round(x, 1), round(y, 1)
+
+    def _line(self, number: int, edge: float) -> RoutedLine:
+        arrow = self.arrows[number]
+        source, target = self.placed[arrow.source], self.placed[arrow.target]
+        label_width = self.labels[number][1]
+        if arrow.target in self.row and self.down.get(self.row[arrow.target]) == number:
+            points = [(source.x, source.bottom), (target.x, target.top)]
+            return RoutedLine(
+                rounded(points), self._label(number, source.x, (source.bottom + target.top) / 2 - 3)
+            )
+        x, y = self._port(arrow.source, number, leaves=True)
+        if arrow.target in self.ends:
+            points = [(x, y), (target.x - MARK, y)]
+            return RoutedLine(rounded(points), self._label(number, x + 10 + label_width / 2, y))
+        to_x, to_y = self._port(arrow.target, number, leaves=False)
+        if arrow.source == arrow.target:
+            out = max(x, to_x) + LOOP
+            label = self._label(number, out + label_width / 2 + 5, (y + to_y) / 2)
+        else:
+            out = edge + LANE * (1 + self.lanes[number])
+            label = self._label(number, source.x + source.box.width / 2 + 10 + label_width / 2, y)
+        return RoutedLine(rounded([(x, y), (out, y), (out, to_y), (to_x, to_y)]), label)
+
+    def _label(self, number: int, x: float, y: float) -> Label | None:
+        text, label_width = self.labels[number]
+        return Label(round(x, 1), round(y, 1), label_width, text) if text else None

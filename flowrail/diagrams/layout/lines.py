@@ -1,30 +1,12 @@
-"""Draw lines as SVG paths, and place parallel ones: their lanes beside the drawing, their ports at a box."""
+"""Draw lines as SVG paths, and find lanes for those that run beside the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 Point = tuple[float, float]
 
 CORNER = 9.0
-APART = 16.0
-"""How far apart lines touch a box."""
-
-
-def curve(points: Sequence[Point]) -> str:
-    """Return a line down through *points*, straight or in gentle curves."""
-    parts = [f"M{_point_text(points[0])}"]
-    for (x, y), (to_x, to_y) in pairwise(points):
-        if abs(x - to_x) < 0.1:  # noqa: PLR2004 - smaller differences are invisible
-            if to_y - y > 0.05:  # noqa: PLR2004
-                parts.append(f"V{decimal(to_y)}")
-        else:
-            middle = (y + to_y) / 2
-            parts.append(
-                f"C{_point_text((x, middle))} {_point_text((to_x, middle))} {_point_text((to_x, to_y))}"
-            )
-    return "".join(parts)
 
 
 def rounded(points: Sequence[Point]) -> str:
@@ -52,9 +34,9 @@ def decimal(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-def lanes(stretches: Mapping[int, tuple[float, float]]) -> dict[int, int]:
+def lanes(stretches: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     """Return a lane for every stretch from top to bottom; short ones are inside, and none overlap."""
-    taken: list[list[tuple[float, float]]] = []
+    taken: list[list[tuple[int, int]]] = []
     lane_of: dict[int, int] = {}
     for number in sorted(stretches, key=lambda number: (stretches[number][1] - stretches[number][0], number)):
         top, bottom = stretches[number]
@@ -69,19 +51,3 @@ def lanes(stretches: Mapping[int, tuple[float, float]]) -> dict[int, int]:
         taken[lane].append((top, bottom))
         lane_of[number] = lane
     return lane_of
-
-
-def ports(wished: Sequence[float], half: float) -> list[float]:
-    """Return where lines touch a side that extends *half* to the left and right of its middle.
-
-    Each position is as near to its *wished* one as the order and the distances allow.
-    """
-    count = len(wished)
-    apart = min(APART, 2 * half / (count - 1)) if count > 1 else 0.0
-    lowest, positions = -half, []
-    for index, x in enumerate(wished):
-        highest = half - apart * (count - 1 - index)
-        lowest = max(lowest, min(highest, x))
-        positions.append(lowest)
-        lowest += apart
-    return positions

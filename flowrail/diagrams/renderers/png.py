@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from flowrail.diagrams.layout.layers import PictureTooLargeError
+from flowrail.diagrams.layout.layout import PictureTooLargeError
 from flowrail.errors import UsageError
 
 ZOOM, LEAST_ZOOM = 2.0, 0.5
