@@ -1,12 +1,12 @@
 """Parse an agent's questions strictly: a block of XML, or the same as JSON.
 
-All problems are reported at once. A document type declaration is refused, so that there are no entities but the five
-of XML itself.
+All problems with the form are reported at once; if there are none, all problems with the questions. A document type
+declaration is refused, so that there are no entities but the five of XML itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -67,38 +67,18 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     data = text.strip().encode("utf-8", "surrogatepass")
     if len(data) > limits.TEXT_BYTES:
         raise QuestionsError(source, [f"more than {limits.TEXT_BYTES} bytes"])
-    problems = _Problems()
+    problems: list[str] = []
     if data.startswith(b"<"):
         items = _read_block(data, source, problems)
     elif data.startswith((b"{", b"[")):
         items = _read_json(text, source)
     else:
         raise QuestionsError(source, ["neither a needs_user_input block nor JSON"])
-    questions = [_question(item, (index,), problems) for index, item in enumerate(items)]
-    problems.add_those_of(questions)
-    if problems.messages:
-        raise QuestionsError(source, problems.messages)
+    questions = [_question(item, f"question {number}", problems) for number, item in enumerate(items, 1)]
+    problems = problems or [f"{_subject(path)}{message}" for path, message in problems_in(questions)]
+    if problems:
+        raise QuestionsError(source, problems)
     return tuple(questions)
-
-
-class _Problems:
-    """Everything that is wrong with the questions of one text."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-        self._paths: set[Path] = set()
-
-    def add(self, path: Path, message: str) -> None:
-        """Add a problem with the value at *path*."""
-        self._paths.add(path)
-        self.messages.append(f"{_subject(path)}{message}")
-
-    def add_those_of(self, questions: Sequence[Question]) -> None:
-        """Add the problems of *questions*, except for those that only follow from another one."""
-        known = frozenset(self._paths)
-        for path, message in problems_in(questions):
-            if not any(path[:end] in known for end in range(len(path) + 1)):
-                self.add(path, message)
 
 
 def _subject(path: Path) -> str:
@@ -123,7 +103,7 @@ class _TreeBuilder(ET.TreeBuilder):
         raise ValueError("a document type is not allowed here")
 
 
-def _read_block(data: bytes, source: str, problems: _Problems) -> list[object]:
+def _read_block(data: bytes, source: str, problems: list[str]) -> list[object]:
     """Return the questions in a block as the same data as JSON."""
     parser = ET.XMLParser(target=_TreeBuilder(), encoding="utf-8")  # noqa: S314 - refuses document types
     try:
@@ -135,13 +115,12 @@ def _read_block(data: bytes, source: str, problems: _Problems) -> list[object]:
         raise QuestionsError(source, [str(error)]) from None
     if block.tag != "needs_user_input":
         raise QuestionsError(source, [f"{_quoted(block.tag)} is used instead of needs_user_input"])
-    for name in block.attrib.keys() - {"answer"}:
-        problems.add(("attribute",), f"{_quoted(name)} is not known")
-    questions = _children(block, ("question",), (), problems)
-    return [_question_data(element, (index,), problems) for index, element in enumerate(questions)]
+    problems += [f"attribute {_quoted(name)} is not known" for name in block.attrib.keys() - {"answer"}]
+    questions = _children(block, ("question",), "the block", problems)
+    return [_question_data(item, f"question {number}", problems) for number, item in enumerate(questions, 1)]
 
 
-def _question_data(element: ET.Element, path: Path, problems: _Problems) -> dict[str, object]:
+def _question_data(element: ET.Element, place: str, problems: list[str]) -> dict[str, object]:
     data: dict[str, object] = dict(element.attrib)
     if "multi" in data:
         multi = str(data.pop("multi"))
@@ -149,34 +128,35 @@ def _question_data(element: ET.Element, path: Path, problems: _Problems) -> dict
     deadline = str(data.get("deadline", ""))
     if deadline.isascii() and deadline.isdigit() and len(deadline) <= _LONGEST_DEADLINE:
         data["deadline"] = int(deadline)
-    children = _children(element, ("text", "option"), path, problems)
-    texts = [child for child in children if child.tag == "text"]
+    children = _children(element, ("text", "option"), place, problems)
+    texts = [_text(child, place, problems) for child in children if child.tag == "text"]
     if len(texts) > 1:
-        problems.add((*path, "text"), "is given more than once")
-    data["text"] = _text(texts[0], (*path, "text"), problems) if texts else ""
-    options = [child for child in children if child.tag == "option"]
+        problems.append(f"{place} has more than one text")
+    data["text"] = texts[0] if texts else ""
     data["options"] = [
-        {**option.attrib, "description": _text(option, (*path, "options", index), problems)}
-        for index, option in enumerate(options)
+        {**child.attrib, "description": _text(child, place, problems)}
+        for child in children
+        if child.tag == "option"
     ]
     return data
 
 
-def _children(
-    element: ET.Element, names: Collection[str], path: Path, problems: _Problems
-) -> list[ET.Element]:
+def _children(element: ET.Element, names: Sequence[str], place: str, problems: list[str]) -> list[ET.Element]:
     """Return the allowed children of *element*; other children, and text between them, are problems."""
-    for child in element:
-        if child.tag not in names:
-            problems.add((*path, "element"), f"{_quoted(child.tag)} is not allowed in {_quoted(element.tag)}")
+    tag = _quoted(element.tag)
+    problems += [
+        f"{place}: element {_quoted(child.tag)} is not allowed in {tag}"
+        for child in element
+        if child.tag not in names
+    ]
     texts = [element.text, *(child.tail for child in element)]
     if names and any(text and text.strip() for text in texts):
-        problems.add((*path, "text between"), f"the elements of {_quoted(element.tag)}")
+        problems.append(f"{place}: text between the elements of {tag}")
     return [child for child in element if child.tag in names]
 
 
-def _text(element: ET.Element, path: Path, problems: _Problems) -> str:
-    _children(element, (), path, problems)
+def _text(element: ET.Element, place: str, problems: list[str]) -> str:
+    _children(element, (), place, problems)
     return (element.text or "").strip()
 
 
@@ -194,33 +174,26 @@ def _read_json(text: str, source: str) -> list[object]:
     return value
 
 
-def _question(value: object, path: Path, problems: _Problems) -> Question:
-    fields = _fitting(value, _QUESTION_KEYS, path, problems)
-    return Question(
-        fields.get("id", ""),
-        fields.get("header", ""),
-        fields.get("text", ""),
-        [
-            Option(**{"label": "", **_fitting(option, _OPTION_KEYS, (*path, "options", index), problems)})
-            for index, option in enumerate(fields.get("options", ()))
-        ],
-        fields.get("multi_select", False),
-        fields.get("default"),
-        fields.get("deadline"),
-    )
+def _question(value: object, place: str, problems: list[str]) -> Question:
+    fields = _fitting(value, _QUESTION_KEYS, place, problems)
+    options = [
+        Option(**{"label": "", **_fitting(option, _OPTION_KEYS, f"{place}, option {number}", problems)})
+        for number, option in enumerate(fields.pop("options", ()), 1)
+    ]
+    return Question(**{"id": "", "header": "", "text": "", **fields, "options": options})
 
 
-def _fitting(value: object, keys: Mapping[str, type], path: Path, problems: _Problems) -> dict[str, Any]:
+def _fitting(value: object, keys: Mapping[str, type], place: str, problems: list[str]) -> dict[str, Any]:
     """Return the part of *value* that has the right kind; the rest is a problem."""
     if not isinstance(value, dict):
-        problems.add(path, "is not an object")
+        problems.append(f"{place} is not an object")
         return {}
     fits: dict[str, object] = {}
     for name, item in value.items():
         if name not in keys:
-            problems.add((*path, "key"), f"{_quoted(name)} is not known")
+            problems.append(f"{place}, key {_quoted(name)} is not known")
         elif type(item) is not keys[name]:
-            problems.add((*path, name), f"is not {_KINDS[keys[name]]}")
+            problems.append(f"{place}, {name} is not {_KINDS[keys[name]]}")
         else:
             fits[name] = item
     return fits
