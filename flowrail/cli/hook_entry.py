@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 
 from flowrail.hooks.answer import answer
-from flowrail.hooks.environment import HookEnvironment
+from flowrail.hooks.environment import Hook
 from flowrail.storage.ownership import state_folder
 from flowrail.text import limits
 
@@ -38,8 +38,7 @@ def _answer(event: str) -> object:
     if len(data) > limits.HOOK_INPUT_BYTES:
         return {}
     home = os.path.expanduser("~")
-    environment = HookEnvironment(os.environ, home, _cwd(), state_folder(os.environ, home), _now)
-    return answer(event, data, environment)
+    return answer(event, data, Hook(os.environ, home, _cwd(), state_folder(os.environ, home), _now))
 
 
 def _cwd() -> str:

@@ -14,10 +14,10 @@ from typing import Protocol
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import fast_lookup, subagents
-from flowrail.hooks.environment import Hook, HookEnvironment
+from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
 from flowrail.hooks.subagents import Claim
-from flowrail.hosts.conversation import begin_reading, forget_old_lists
+from flowrail.hosts.conversation import LISTS, begin_reading
 from flowrail.hosts.protocol import (
     NOTHING,
     POST_TOOL_USE,
@@ -40,14 +40,14 @@ _FORBIDS = b'"forbids"'
 _RUN, _RUN_WORD = b'"run"', "'run'"
 
 
-def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
-    """Return the answer to *event*, which is empty if there is nothing to say or hooks are paused."""
-    hook_input = read_input(data, environment.environ)
-    if hook_input is None or paused_until(environment.state, environment.now()):
+def answer(event: str, data: bytes, hook: Hook) -> Answer:
+    """Return the answer to *event* with the input *data*, which is empty if there is nothing to say or hooks are paused."""
+    hook_input = read_input(data, hook.environ)
+    if hook_input is None or paused_until(hook.state, hook.now()):
         return NOTHING
     if not os.path.isabs(hook_input.cwd):
-        hook_input = hook_input._replace(cwd=environment.cwd)
-    hook = Hook(hook_input, *environment)
+        hook_input = hook_input._replace(cwd=hook.cwd)
+    hook = hook._replace(input=hook_input)
     if not _in_database(hook):
         return _answer(event, hook)
     if event in _BEFORE_AND_AFTER_TOOLS and "flow" not in str(hook.input.tool_input.get("command", "")):
@@ -97,8 +97,8 @@ def _session_start(hook: Hook) -> FirstLook:
 
 
 def _session_end(hook: Hook) -> FirstLook:
-    subagents.forget_old_claims(hook.state)
-    forget_old_lists(hook.state)
+    subagents.CLAIMS.forget_old(hook.state)
+    LISTS.forget_old(hook.state)
     return FirstLook(tuple(_own(hook)))
 
 

@@ -8,22 +8,12 @@ from typing import NamedTuple
 from flowrail.hosts.protocol import HookInput
 
 
-class HookEnvironment(NamedTuple):
-    """Where and when a hook runs. ``state`` is the user's own state folder."""
-
-    environ: Mapping[str, str]
-    home: str
-    cwd: str
-    state: str
-    now: Callable[[], str]
-
-
 class Hook(NamedTuple):
-    """A call of a hook: what the host says, and the environment."""
+    """A call of a hook. ``state`` is the user's own state folder."""
 
-    input: HookInput
     environ: Mapping[str, str]
     home: str
     cwd: str
     state: str
     now: Callable[[], str]
+    input: HookInput = HookInput()

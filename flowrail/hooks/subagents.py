@@ -7,20 +7,15 @@ A host passes the id of the sub-agent that calls a tool to its hooks, but only t
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import re
 import shlex
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
-from flowrail.errors import FlowError
-from flowrail.storage import files
+from flowrail.hosts.conversation import Notes
 
-_FOLDER, _LONGEST = "agents", 10_000
-_KEPT_SECONDS = 24 * 3600
+CLAIMS = Notes("agents", 10_000, 24 * 3600)
+"""The claim of each sub-agent."""
 _SESSION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _DISPATCH = re.compile(r"d\d{1,9}-\d{1,9}\Z")
 
@@ -64,28 +59,14 @@ def named_work(command: str) -> Iterator[NamedWork]:
 def claim_of(state: str, agent: str) -> Claim | None:
     """Return the claim of a sub-agent, if it was noted."""
     try:
-        data = json.loads(files.read_bounded(_path(state, agent), limit=_LONGEST, what="the claim"))
-        claim = Claim(**data)
-    except (FlowError, ValueError, TypeError):
+        return Claim(**CLAIMS.read(state, agent))
+    except TypeError:
         return None
-    return claim
 
 
 def note_claim(state: str, agent: str, claim: Claim) -> None:
     """Note the claim of a sub-agent."""
-    with suppress(FlowError, OSError):
-        files.make_private_dir(os.path.join(state, _FOLDER))
-        data = json.dumps(claim._asdict()).encode()
-        files.write_atomic(_path(state, agent), data, durable=False)
-
-
-def forget_old_claims(state: str) -> None:
-    """Delete claims that were noted more than a day ago."""
-    folder = os.path.join(state, _FOLDER)
-    with suppress(OSError):
-        for entry in os.scandir(folder):
-            if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
-                os.unlink(entry.path)
+    CLAIMS.write(state, agent, claim._asdict())
 
 
 def claimed_child(parent: Mapping[str, object], dispatch_id: str) -> str | None:
@@ -98,7 +79,3 @@ def claimed_child(parent: Mapping[str, object], dispatch_id: str) -> str | None:
         if isinstance(dispatch, dict) and dispatch.get("id") == dispatch_id:
             return str(dispatch.get("child") or "") if dispatch.get("status") == "claimed" else None
     return None
-
-
-def _path(state: str, agent: str) -> str:
-    return os.path.join(state, _FOLDER, f"{agent}.json")

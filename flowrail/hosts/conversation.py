@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.storage import files
@@ -47,25 +48,53 @@ def short_id(conversation: str) -> str:
     return f"conversation {conversation[:_SHOWN]}"
 
 
-_FOLDER, _LONGEST, _MOST = "conversations", 100_000, 500
-_KEPT_SECONDS = 7 * 24 * 3600
+class Notes(NamedTuple):
+    """Small JSON files in a folder of the user's state folder, one for each name, kept for some time."""
+
+    folder: str
+    most_bytes: int
+    kept_seconds: int
+
+    def read(self, state: str, name: str) -> Any:
+        """Return the value of a note, or `None` if it is missing or cannot be read."""
+        try:
+            return json.loads(
+                files.read_bounded(self._path(state, name), limit=self.most_bytes, what="the note")
+            )
+        except (FlowError, ValueError):
+            return None
+
+    def write(self, state: str, name: str, value: object) -> None:
+        """Write a note, if that is possible."""
+        with suppress(FlowError, OSError):
+            files.make_private_dir(os.path.join(state, self.folder))
+            files.write_atomic(self._path(state, name), json.dumps(value).encode(), durable=False)
+
+    def forget_old(self, state: str) -> None:
+        """Delete the notes that were not written for too long."""
+        with suppress(OSError):
+            for entry in os.scandir(os.path.join(state, self.folder)):
+                if entry.stat().st_mtime < time.time() - self.kept_seconds:
+                    os.unlink(entry.path)
+
+    def _path(self, state: str, name: str) -> str:
+        return os.path.join(state, self.folder, f"{name}.json")
+
+
+LISTS = Notes("conversations", 100_000, 7 * 24 * 3600)
+"""The texts that each conversation has read."""
+_MOST = 500
 
 
 def begin_reading(state: str, conversation: str) -> None:
     """Begin an empty list for a conversation whose context is new. A user without a state folder gets none."""
     if os.path.isdir(state):
-        _write(state, conversation, [])
+        LISTS.write(state, conversation, [])
 
 
 def texts_read(state: str, conversation: str) -> list[str] | None:
     """Return the keys of the texts that a conversation has read, or `None` if there is no list."""
-    path = _path(state, conversation)
-    if not os.path.exists(path):
-        return None
-    try:
-        keys = json.loads(files.read_bounded(path, limit=_LONGEST, what="the list of texts"))
-    except (FlowError, ValueError):
-        return None
+    keys = LISTS.read(state, conversation)
     return keys if isinstance(keys, list) else None
 
 
@@ -73,27 +102,9 @@ def add_texts(state: str, conversation: str, keys: Iterable[str]) -> None:
     """Add texts to the list of a conversation, if it has one."""
     known = texts_read(state, conversation)
     if known is not None:
-        _write(state, conversation, [*dict.fromkeys([*known, *keys])][-_MOST:])
+        LISTS.write(state, conversation, [*dict.fromkeys([*known, *keys])][-_MOST:])
 
 
 def text_key(name: str, text: str) -> str:
     """Return the key of a text: its name, and a mark that differs if the text changes."""
     return f"{name} {sha256_hex(text.encode())[:8]}"
-
-
-def forget_old_lists(state: str) -> None:
-    """Delete the lists of conversations that read nothing for a week."""
-    with suppress(OSError):
-        for entry in os.scandir(os.path.join(state, _FOLDER)):
-            if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
-                os.unlink(entry.path)
-
-
-def _write(state: str, conversation: str, keys: list[str]) -> None:
-    with suppress(FlowError, OSError):
-        files.make_private_dir(os.path.join(state, _FOLDER))
-        files.write_atomic(_path(state, conversation), json.dumps(keys).encode(), durable=False)
-
-
-def _path(state: str, conversation: str) -> str:
-    return os.path.join(state, _FOLDER, f"{conversation}.json")

@@ -31,8 +31,6 @@ from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 
 LONGEST_ITEM = 40
-MOST_DEEP = 64
-"""Levels of agents that are followed; real ones are a few levels deep."""
 
 
 DispatchesOf = Callable[[str], Mapping[str, Dispatched]]
@@ -100,27 +98,22 @@ def check_still_working(store: Store, session: Session) -> None:
     check_still_dispatched(store, session)
 
 
-def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> Session:
-    """Return *session* with the dispatches whose child has ended marked as done, and with renewed leases.
-
-    *above* are the sessions that it works for, the nearest last, if they are examined too.
-    """
+def reconciled(store: Store, session: Session) -> Session:
+    """Return *session* with the dispatches whose child has ended marked as done, and with renewed leases."""
     if not session.dispatches:
         return session
-    above = (*above, session.id)
-    known = session.dispatches
-    current = tuple(_current_dispatch(store, dispatch, len(known), above) for dispatch in known)
-    return session._replace(dispatches=current)
+    return session._replace(
+        dispatches=tuple(_current_dispatch(store, session, dispatch) for dispatch in session.dispatches)
+    )
 
 
-def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) -> tuple[Session, ...]:
+def agents_at_work(store: Store, session: Session) -> tuple[Session, ...]:
     """Return the open sessions that do the current step's work, and those that work for them."""
     agents: list[Session] = []
-    above = (*above, session.id)
-    for dispatch in session.dispatches or ():
-        child = _child(store, dispatch, above) if dispatch.status == CLAIMED else None
+    for dispatch in session.dispatches:
+        child = _child(store, session, dispatch)
         if child is not None and child.is_open:
-            agents += [child, *agents_at_work(store, child, above)]
+            agents += [child, *agents_at_work(store, child)]
     return tuple(agents)
 
 
@@ -156,16 +149,16 @@ def end_of(session: Session) -> str:
     return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
 
 
-def _current_dispatch(store: Store, dispatch: Dispatched, total: int, above: tuple[str, ...]) -> Dispatched:
-    child = _child(store, dispatch, above) if dispatch.status == CLAIMED else None
+def _current_dispatch(store: Store, session: Session, dispatch: Dispatched) -> Dispatched:
+    child = _child(store, session, dispatch)
     if child is None:
         return dispatch
     if not child.is_open:
-        return ended_dispatch(store, dispatch, child, total)
-    return dispatch._replace(expires_at=_held_until(store, dispatch, child, above))
+        return ended_dispatch(store, dispatch, child, len(session.dispatches))
+    return dispatch._replace(expires_at=_held_until(store, dispatch, child))
 
 
-def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple[str, ...]) -> str | None:
+def _held_until(store: Store, dispatch: Dispatched, child: Session) -> str | None:
     """Return when the lease of *child* ends, counted from its last activity or that of its own agents.
 
     While it, or one of its agents, waits for the user, the lease does not end.
@@ -175,7 +168,7 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple
         return None
     signs = [child.moved_at, *(question.answered_at or "" for question in questions)]
     ends = [dispatch.expires_at or ""]
-    for nested in reconciled(store, child, above).dispatches:
+    for nested in reconciled(store, child).dispatches:
         signs.append(nested.ended_at or "")
         if nested.status == CLAIMED:
             if nested.expires_at is None:
@@ -184,16 +177,16 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple
     return max(*ends, engine_questions.moment_after(max(signs), dispatch.lease))
 
 
-def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Session | None:
-    """Return the session that does the work of *dispatch*. It must name the last of *above* as its parent."""
-    if dispatch.child is None or dispatch.child in above or len(above) > MOST_DEEP:
+def _child(store: Store, session: Session, dispatch: Dispatched) -> Session | None:
+    """Return the session that does the work of a claimed *dispatch*. In a fork it works for the source, not for *session*."""
+    if dispatch.child is None or dispatch.status != CLAIMED:
         return None
     try:
         child = store.read(dispatch.child).session
     except FlowError:
         return None
     parent = child.parent
-    works_for_it = parent is not None and (parent.session, parent.dispatch) == (above[-1], dispatch.id)
+    works_for_it = parent is not None and (parent.session, parent.dispatch) == (session.id, dispatch.id)
     return child if works_for_it else None
 
 
