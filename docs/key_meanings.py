@@ -95,7 +95,6 @@ MEANINGS = {
     "files": "the files that were written or left unchanged",
     "finding_command": "the command that records a finding",
     "findings": "findings: of a review, or of `flow check`",
-    "findings_command": "the command that lists the findings in full",
     "finish": "the command that ends a dispatch",
     "fits": "whether it fits the work",
     "fitting": "how many fit",

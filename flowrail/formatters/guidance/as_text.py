@@ -148,13 +148,11 @@ def _working_files(guidance: Guidance) -> Lines:
 
 
 def _findings(guidance: Guidance, show: Show) -> Lines:
-    findings, more = content.findings_of(guidance, show)
     lines: Lines = [
         f"  {finding.id} {finding.severity} (round {finding.round}) {one_line(finding.text)}"
         + (f"  {one_line(finding.place)}" if finding.place else "")
-        for finding in findings
+        for finding in guidance.findings
     ]
-    lines += [command(visible(more))] if more else []
     lines = ["Findings on record:", *lines] if lines else []
     if guidance.finding_command:
         lines += [

@@ -107,12 +107,9 @@ def _work(guidance: Guidance, show: Show) -> Iterator[str]:
         yield printed_block(
             "questions", [*ask, *(_question(guidance, question, show) for question in guidance.questions)]
         )
-    findings, more = content.findings_of(guidance, show)
-    for finding in findings:
+    for finding in guidance.findings:
         about = {"severity": finding.severity, "round": finding.round, "place": finding.place}
         yield printed_element("finding", finding.text, id=finding.id, **about)
-    if more:
-        yield printed_element("more_findings", more)
     if guidance.finding_command:
         condition = UNRECORDED if guidance.dispatches else None
         command = show(guidance.finding_command)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
 from flowrail.machines.definition.step import DONE
-from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.engine.dispatched_work import cut
 from flowrail.machines.engine.questions import (
     QUESTION_RELAY_HANDLER,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from flowrail.machines.engine.dispatched_work import Join, WorkResult
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep, LoopView
-    from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
+    from flowrail.machines.sessions.session import WorkingFile
 
 
 Show: TypeAlias = Callable[[Command], str]
@@ -54,7 +53,6 @@ WAIVE = (
 SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
 NO_ITEMS = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Printed if the list of a dispatch is empty."""
-MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
 LONGEST_RESULT = 8_000
 LONGEST_VALUE = 120
 """Longer items and variables are cut; JSON and the sub-agent have them in full."""
@@ -156,26 +154,6 @@ def destination(guidance: Guidance, offer: OfferedTransition) -> str:
 
 def _decides_outcome(guidance: Guidance) -> bool:
     return any(offer.outcome == DONE for offer in guidance.next)
-
-
-def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:
-    """Return the findings that are printed, the worst if there are many, and a line about the others."""
-    if not guidance.findings:
-        return [], ""
-
-    worst = sorted(guidance.findings, key=lambda finding: list(Severity).index(Severity(finding.severity)))
-    chosen = {finding.id for finding in worst[:MOST_FINDINGS]}
-    shown = [
-        finding
-        if len(finding.text) <= LONGEST_FINDING
-        else finding._replace(text=f"{finding.text[:LONGEST_FINDING]}…")
-        for finding in guidance.findings
-        if finding.id in chosen
-    ]
-    omitted_count = len(guidance.findings) - len(shown)
-    is_cut = any(len(finding.text) > LONGEST_FINDING for finding in shown)
-    more = f"{omitted_count} more" if omitted_count else "whole texts" if is_cut else ""
-    return shown, f"{more}: {show(guidance.findings_command)}" if more and guidance.findings_command else ""
 
 
 def shown(command: Command | None, show: Show) -> str:

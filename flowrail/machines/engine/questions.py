@@ -36,8 +36,6 @@ LIMIT = "limit"
 EVIDENCE = "evidence"
 RETRY, WAIVE = "retry", "waive"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
-MOST_ASKED = 24
-"""How many questions may be asked in one step, including the answered ones."""
 ACCEPTED = "the user accepts what is still open"
 """The recorded reason for continuing at a limit if the user gave none."""
 

@@ -76,7 +76,6 @@ def with_others(
         join=join,
         questions=tuple(questions),
         findings=findings,
-        findings_command=Command("finding list", session.id, store=store) if findings else None,
         loop=loop,
         evidence=evidence,
     )

@@ -174,8 +174,6 @@ class Guidance(NamedTuple):
     """For a sub-agent whose work has ended: its answer."""
     forbids: tuple[str, ...] = ()
     """Tools that the current step forbids."""
-    findings_command: Command | None = None
-    """The command that lists all findings in full, if there are any."""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers in the previous step."""
     launcher_command: Command | None = None

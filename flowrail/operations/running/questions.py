@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, UsageError
+from flowrail.errors import ConflictError
 from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step, with_default_answers
@@ -26,12 +26,6 @@ class NotWaitingError(ConflictError):
     """There is no question to answer."""
 
     code = "NOT_WAITING"
-
-
-class TooManyQuestionsError(UsageError):
-    """A step takes no more questions."""
-
-    code = "TOO_MANY_QUESTIONS"
 
 
 def ask(
@@ -73,12 +67,6 @@ def ask(
                 questions=taken,
             )
         others = [question for question in session.questions if question.id not in ids]
-        if len(others) + len(asked) > engine_questions.MOST_ASKED:
-            raise TooManyQuestionsError(
-                f"{len(others)} questions were asked in this step; the limit is {engine_questions.MOST_ASKED}",
-                hint="continue with the answers you have",
-                session=session_id,
-            )
         after = engine_questions.with_questions(session, [*others, *asked])
         after = after.remembering(found, remember, step=str(session.step), at=now)
         ownership = ownership_note(change.kept.session, after)

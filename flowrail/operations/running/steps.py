@@ -435,7 +435,7 @@ def _without_lost_work(world: World, session: Session, answer: Answer) -> Answer
 def _bare(guidance: Guidance, text: str) -> Guidance:
     """Return *guidance* with *text* instead of its instructions, and without work and commands."""
     bare = guidance._replace(actions=(text,), next=(), dispatches=(), join=None, questions=(), answers=())
-    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, forbids=())
+    bare = bare._replace(findings=(), finding_command=None, loop=None, forbids=())
     bare = bare._replace(evidence=())
     return bare._replace(ask_command=None, launcher_command=None)
 

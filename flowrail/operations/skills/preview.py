@@ -122,7 +122,6 @@ def _without_commands(guidance: Guidance) -> Guidance:
             for question in guidance.questions
         ),
         findings=(),
-        findings_command=None,
         finding_command=None,
         loop=loop,
     )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from support.dispatching_skill import FREE, Team, put_lead, put_nested, question
+from support.dispatching_skill import FREE, Team, put_lead, put_nested
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError
 from flowrail.machines.definition.step_parts import Option
-from flowrail.machines.engine import questions
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.operations.running import dispatched_work
-from flowrail.operations.running import questions as running_questions
 from flowrail.operations.running.steps import Answer
 
 
@@ -187,12 +185,3 @@ def test_the_report_that_raised_a_limit_is_answered_again() -> None:
     for outcome, facts in (("fail", {"why": "blue"}), ("ok", {}), ("done", {})):
         with pytest.raises(QuestionOpenError):
             team.report(outcome, **facts)
-
-
-def test_a_step_takes_only_so_many_questions(team: Team) -> None:
-    child = team.child()
-    for number in range(questions.MOST_ASKED):
-        running_questions.ask(team.world, child, [question(f"q{number}")])
-
-    with pytest.raises(running_questions.TooManyQuestionsError, match="the limit is 24"):
-        running_questions.ask(team.world, child, [question("more")])
