@@ -62,6 +62,12 @@ def write_receipts(session: str) -> None:
         (work / name).write_text(receipt)
 
 
+def touch(session: str) -> None:
+    del session
+    for path in (*Path("src").iterdir(), Path("docs/plan.md")):
+        os.utime(path)
+
+
 def copy_the_template(session: str) -> None:
     del session
     write("docs/plan.md", TEMPLATE)
@@ -145,6 +151,7 @@ steps:
 
 TRICKS: tuple[Trick, ...] = (
     write_receipts,
+    touch,
     copy_the_template,
     edit_and_undo,
     run_alike,
@@ -178,7 +185,7 @@ def test_no_trick_makes_a_check_pass(session: str) -> None:
     for trick in TRICKS:
         trick(session)
 
-        may_pass = {"scope"} if trick in TRICKS[1:-1] else set()  # the copied template is a change in git
+        may_pass = {"scope"} if trick in TRICKS[2:-1] else set()  # the copied template is a change in git
         assert passed_checks(session) <= may_pass, trick.__name__
         assert flow("step", "built", "ok", "--session", session).status == 4, trick.__name__
         flow("answer", session, "evidence=Try again")

@@ -13,6 +13,19 @@ from support.sandbox import flow, project_skills, put_skill, refused, told
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
 
+def test_a_resumed_step_shows_the_results_now_and_keeps_its_baseline_and_so_does_a_fork() -> None:
+    demand(PLAN)
+    write("plan.md", "old")
+    session = begin()
+    assert report(session) == {"plan": "fail"}
+
+    write("plan.md", "new")
+    forked = told("session", "fork", session, "--at", "0")["session"]
+
+    assert [check["verdict"] for check in told("resume", session)["evidence"]] == ["pass"]
+    assert (report(session), report(forked)) == ({}, {})
+
+
 def test_a_rewind_takes_a_new_baseline() -> None:
     demand(PLAN)
     write("plan.md", "old")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from support.evidence import begin, demand, report, write
@@ -41,6 +42,29 @@ steps:
     questions: [{id: go, header: Go, text: "Go on?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
     next: {ok: null, fail: null}
 """
+
+
+def test_a_refused_claim_and_the_results_of_an_accepted_one_are_on_record() -> None:
+    demand(PLAN, {"id": "parts", "files": "*.md"})
+    session = begin()
+    report(session)
+    write("plan.md", "plan")
+    report(session)
+
+    journal = Path(".flow/sessions", session, "journal.jsonl").read_text().splitlines()
+    refusal, move = (json.loads(line) for line in journal[1:])
+
+    assert (refusal["kind"], refusal["note"]) == ("refused", {"claim": "ok", "missing": ["plan", "parts"]})
+    assert [result["verdict"] for result in refusal["session"]["evidence"]["build"]["results"]] == [
+        "fail",
+        "empty",
+    ]
+    results = move["session"]["last"]["evidence"]
+    assert [(result["check"], result["level"], result["verdict"]) for result in results] == [
+        ("plan", "checked", "pass"),
+        ("parts", "checked", "pass"),
+    ]
+    assert len(results[0]["files"]["plan.md"]) == 64
 
 
 def test_rules_decide_by_the_results_and_the_chosen_outcome_needs_its_evidence() -> None:
