@@ -50,7 +50,7 @@ def snapshot(folder: str) -> FolderContent:
     files: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     size = 0
-    for path, executable, _ in sorted(_walk(root)):
+    for path, executable in sorted(_walk(root)):
         data = storage_files.read_bounded(os.path.join(root, path), limit=LARGEST_FILE, what=f"`{path}`")
         size += len(data)
         if size > LARGEST_FOLDER:
@@ -65,11 +65,6 @@ def file_called(content: FolderContent, name: str) -> str:
     """Return the path of the file *name* in a folder, ignoring upper and lower case."""
     alike = sorted(path for path in content.contents if path.lower() == name.lower())
     return name if name in alike or not alike else alike[0]
-
-
-def sizes(folder: str) -> dict[str, int]:
-    """Return the size of each file of *folder* without reading it; `TrustError` as for `snapshot`."""
-    return {path: size for path, _, size in _walk(os.path.realpath(folder))}
 
 
 def is_name(skill: str) -> bool:
@@ -220,9 +215,9 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return sorted(added + removed + changed)
 
 
-def _walk(root: str) -> list[tuple[str, bool, int]]:
-    """Return path, executable bit and size of every file below *root*; `TrustError` for anything but files."""
-    files: list[tuple[str, bool, int]] = []
+def _walk(root: str) -> list[tuple[str, bool]]:
+    """Return path and executable bit of every file below *root*; `TrustError` for anything but files."""
+    files: list[tuple[str, bool]] = []
     pending = [""]
     count = 0
     while pending:
@@ -240,7 +235,7 @@ def _walk(root: str) -> list[tuple[str, bool, int]]:
             if stat.S_ISDIR(status.st_mode):
                 pending.append(path)
             elif stat.S_ISREG(status.st_mode):
-                files.append((path, bool(status.st_mode & stat.S_IXUSR), status.st_size))
+                files.append((path, bool(status.st_mode & stat.S_IXUSR)))
             else:
                 raise _refused(root, f"contains `{path}`, which is not a regular file")
             count += 1

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from flowrail import approval
 from flowrail.discovery.locations import BUNDLED, bundled_folder
@@ -22,9 +22,6 @@ from flowrail.text import limits
 
 MANIFEST = ".flowrail-install.json"
 FORMAT = 1
-_NAMED = 5
-_Value = TypeVar("_Value")
-_DIGEST = r"[0-9a-f]{64}\Z"
 _VERSION = r"[0-9a-z.]{1,40}\Z"
 
 
@@ -43,7 +40,7 @@ class BundledCopy(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What `flow install` wrote: the version of flowrail, and the digest of each file."""
+    """What `flow install` wrote, or what a file claims: the version of flowrail, and the digest of each file."""
 
     version: str
     files: Mapping[str, str]
@@ -51,16 +48,12 @@ class Manifest(NamedTuple):
 
 def shipped(name: str) -> approval.FolderContent:
     """Return the bundled skill of that name."""
-    return approval.snapshot(_shipped_in(name))
-
-
-def _shipped_in(name: str) -> str:
-    return os.path.join(bundled_folder(), name)
+    return approval.snapshot(os.path.join(bundled_folder(), name))
 
 
 def of_bundled(skill: Skill) -> BundledCopy | None:
     """Return a skill with its differences from the bundled one that it hides, or `None` if it hides none."""
-    if not _hides_bundled(skill):
+    if all(source != BUNDLED for source, _ in skill.hides):
         return None
     own = approval.snapshot(skill.folder)
     now, original = digests(own), digests(shipped(skill.name))
@@ -72,23 +65,12 @@ def of_bundled(skill: Skill) -> BundledCopy | None:
 
 
 def as_bundled(skill: Skill) -> bool | None:
-    """Return whether a skill is a copy of the bundled one that it hides; `None` if it hides none.
-
-    Every listing asks this for every skill, so files are read only if their number and sizes match.
-    """
-    if not _hides_bundled(skill):
-        return None
-    own, original = skill.folder, _shipped_in(skill.name)
+    """Return whether a skill is a copy of the bundled one that it hides; `None` if it hides none."""
     try:
-        if _visible(approval.sizes(own)) != _visible(approval.sizes(original)):
-            return False
-        return digests(approval.snapshot(own)) == digests(approval.snapshot(original))
+        copy = of_bundled(skill)
     except FlowError:  # it contains a link or a device, so it is not a copy
         return False
-
-
-def _hides_bundled(skill: Skill) -> bool:
-    return any(source == BUNDLED for source, _ in skill.hides)
+    return None if copy is None else copy.same
 
 
 def digests(snapshot: approval.FolderContent) -> dict[str, str]:
@@ -96,13 +78,9 @@ def digests(snapshot: approval.FolderContent) -> dict[str, str]:
 
     Workflows cannot use hidden files, so files that an editor leaves behind do not matter.
     """
-    return {path: mark[1:] for path, mark in _visible(snapshot.files).items()}
-
-
-def _visible(files: Mapping[str, _Value]) -> dict[str, _Value]:
     return {
-        path: about
-        for path, about in files.items()
+        path: mark[1:]
+        for path, mark in snapshot.files.items()
         if not any(part.startswith(".") for part in path.split("/"))
     }
 
@@ -114,29 +92,10 @@ def read_manifest(folder: str) -> Manifest | None:
             read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
         )
         version = str(data["version"])
-        return Manifest(version if re.match(_VERSION, version) else "", _texts(data.get("files", {})))
+        files = {path: str(digest) for path, digest in data["files"].items()}
+        return Manifest(version if re.match(_VERSION, version) else "", files)
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def in_few_words(changes: Iterable[str]) -> str:
-    """Return the first few of *changes* and how many more there are."""
-    listed = list(changes)
-    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    return ", ".join(listed[:_NAMED]) + more
-
-
-def _texts(value: Mapping[str, object]) -> dict[str, str]:
-    """Return the digests of files by path, without entries that `flow install` does not write."""
-    return {
-        path: digest
-        for path, digest in value.items()
-        if isinstance(digest, str) and re.match(_DIGEST, digest) and _is_below(path)
-    }
-
-
-def _is_below(path: str) -> bool:
-    return not {"", os.curdir, os.pardir} & set(path.split("/"))
 
 
 def _changes(original: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from flowrail import __version__, approval
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
+from flowrail.machines.loading.skill_folder import ENTRY_FILES
 from flowrail.skills.bundled_copies import FORMAT, MANIFEST, Manifest, digests, read_manifest, shipped
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.files import MissingFileError, make_dir, read_bounded, remove, sha256_hex, write_atomic
@@ -25,7 +26,6 @@ from flowrail.text.phrases import did_you_mean
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
 """The state of a file: written, unchanged, replaced, kept because it is not ours, removed, missing."""
 CARD = "SKILL.md"
-ENTRY_FILES = ("workflow.yaml", "workflow.py")
 ODD = "odd"
 """In place of a digest: not a plain file, or behind a link."""
 
@@ -48,27 +48,21 @@ class NotOursError(ConflictError):
     code = "NOT_OURS"
 
 
-class InstalledFile(NamedTuple):
-    """The path of a file and its state."""
-
-    path: str
-    state: str
-
-
 class InstalledSkill(NamedTuple):
-    """A skill that was installed or removed: its folder, and the state of each file."""
+    """A skill that was installed or removed: its folder, and the state of each file by path."""
 
     skill: str
     folder: str
-    files: tuple[InstalledFile, ...]
+    files: Mapping[str, str]
 
-    def only(self, *states: str) -> list[str]:
-        """Return the paths of the files in one of *states*."""
-        return [file.path for file in self.files if file.state in states]
+    def only(self, state: str) -> list[str]:
+        """Return the paths of the files in that *state*."""
+        return [path for path, its_state in self.files.items() if its_state == state]
 
     def as_data(self) -> dict[str, object]:
         """Return the skill as plain data."""
-        return {**self._asdict(), "files": [file._asdict() for file in self.files]}
+        files = [{"path": path, "state": state} for path, state in self.files.items()]
+        return {**self._asdict(), "files": files}
 
 
 def bundled() -> list[str]:
@@ -77,26 +71,24 @@ def bundled() -> list[str]:
 
 
 def install(
-    names: Iterable[str], root: str, *, card: bool = False, force: bool = False, dry_run: bool = False
+    names: Iterable[str], root: str, *, force: bool = False, dry_run: bool = False
 ) -> list[InstalledSkill]:
     """Install bundled skills in the folder *root*; existing files that are not ours stay.
 
-    With *card*, only SKILL.md is written, which hosts read; the steps stay in the package. With *force*, files of the
-    same name that are not ours are replaced. With *dry_run*, nothing is written.
+    With *force*, files of the same name that are not ours are replaced. With *dry_run*, nothing is written.
     """
-    bundled_names = [_bundled_name(name) for name in dict.fromkeys(names)]
-    planned = [_plan(name, root, card=card, force=force) for name in bundled_names]
+    planned = [_plan(_bundled_name(name), root, force=force) for name in dict.fromkeys(names)]
     if not dry_run:
         for plan in planned:
             _carry_out(plan)
-    return [InstalledSkill(plan.skill, plan.folder, plan.files) for plan in planned]
+    return [plan.placed for plan in planned]
 
 
 def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
     """Remove what `install` wrote into *root*, except files that have changed since."""
     folders = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
     removed = [
-        InstalledSkill(name, folder, tuple(_removals(folder, _installed(name, folder).files)))
+        InstalledSkill(name, folder, _removals(folder, _installed(name, folder).files))
         for name, folder in folders.items()
     ]
     if not dry_run:
@@ -117,9 +109,7 @@ def installed(root: str) -> list[str]:
 
 
 class _Planned(NamedTuple):
-    skill: str
-    folder: str
-    files: tuple[InstalledFile, ...]
+    placed: InstalledSkill
     contents: Mapping[str, bytes]
     manifest: Manifest
 
@@ -135,28 +125,27 @@ def _bundled_name(name: str) -> str:
     return name
 
 
-def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
+def _plan(name: str, root: str, *, force: bool) -> _Planned:
     folder = os.path.join(root, name)
     _refuse_odd(folder)
     original = shipped(name)
-    shipped_files = {path: digest for path, digest in digests(original).items() if path == CARD or not card}
+    shipped_files = digests(original)
     manifest = read_manifest(folder)
     installed_files = manifest.files if manifest is not None else {}
     if manifest is None and not force:
         _refuse_foreign(folder, name, shipped_files)
-    files: list[InstalledFile] = []
+    files: dict[str, str] = {}
     written: dict[str, str] = {}
     for path, digest in shipped_files.items():
-        now = _digest(folder, path)
-        state = _state(path, now, digest, installed_files, force=force)
-        files.append(InstalledFile(path, state))
-        if state != LEFT:
+        files[path] = _state(path, _digest(folder, path), digest, installed_files, force=force)
+        if files[path] != LEFT:
             written[path] = digest
         elif path in installed_files:
             written[path] = installed_files[path]
     unwanted = {path: digest for path, digest in installed_files.items() if path not in shipped_files}
-    files += [file for file in _removals(folder, unwanted) if file.state != GONE]
-    return _Planned(name, folder, tuple(files), original.contents, Manifest(__version__, written))
+    files |= {path: state for path, state in _removals(folder, unwanted).items() if state != GONE}
+    placed = InstalledSkill(name, folder, files)
+    return _Planned(placed, original.contents, Manifest(__version__, written))
 
 
 def _refuse_foreign(folder: str, name: str, shipped_files: Mapping[str, str]) -> None:
@@ -181,12 +170,12 @@ def _state(
         return NEW
     if now == shipped_digest:
         return SAME
-    return UPDATED if now == installed_files.get(path) or (force and now != ODD) else LEFT
+    return UPDATED if now != ODD and (force or now == installed_files.get(path)) else LEFT
 
 
 def _carry_out(planned: _Planned) -> None:
-    folder, manifest = planned.folder, planned.manifest
-    for path, state in planned.files:
+    folder, manifest = planned.placed.folder, planned.manifest
+    for path, state in planned.placed.files.items():
         full = os.path.join(folder, path)
         if state in {NEW, UPDATED}:
             make_dir(os.path.dirname(full))
@@ -194,7 +183,7 @@ def _carry_out(planned: _Planned) -> None:
         elif state == REMOVED:
             _remove(folder, path)
     files = dict(sorted(manifest.files.items()))
-    document = {"format": FORMAT, "skill": planned.skill, "version": manifest.version, "files": files}
+    document = {"format": FORMAT, "skill": planned.placed.skill, "version": manifest.version, "files": files}
     text = json.dumps(document, indent=1) + "\n"
     write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
 
@@ -212,11 +201,13 @@ def _installed(name: str, folder: str) -> Manifest:
     return manifest
 
 
-def _removals(folder: str, written: Mapping[str, str]) -> Iterator[InstalledFile]:
-    """Yield the state of files after the unchanged ones among *written* are removed."""
-    for path, digest in sorted(written.items()):
-        now = _digest(folder, path)
-        yield InstalledFile(path, GONE if now is None else REMOVED if now == digest else LEFT)
+def _removals(folder: str, written: Mapping[str, str]) -> dict[str, str]:
+    """Return the state of files after the unchanged ones among *written* are removed."""
+    now = {path: _digest(folder, path) for path in sorted(written)}
+    return {
+        path: GONE if digest is None else REMOVED if digest == written[path] != ODD else LEFT
+        for path, digest in now.items()
+    }
 
 
 def _digest(folder: str, path: str) -> str | None:
@@ -225,7 +216,7 @@ def _digest(folder: str, path: str) -> str | None:
     A path outside the folder, by `..` or through a link, is ``ODD``.
     """
     full = os.path.join(folder, path)
-    if os.path.realpath(full) != os.path.join(os.path.realpath(folder), path):
+    if os.path.isabs(path) or os.path.realpath(full) != os.path.join(os.path.realpath(folder), path):
         return ODD
     try:
         return sha256_hex(read_bounded(full, limit=approval.LARGEST_FILE, what=f"`{path}`"))

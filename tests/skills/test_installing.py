@@ -48,16 +48,6 @@ def test_all_of_them_are_installed_and_taken_away() -> None:
     assert told("skill", "uninstall", "--all") == {"uninstalled": [], "dry_run": False}
 
 
-def test_only_the_card_may_be_installed_and_the_steps_come_from_the_package() -> None:
-    flow("install", SKILL, "--card")
-
-    assert list(files(project_skills() / SKILL)) == ["SKILL.md"]
-    assert told("step", SKILL)["source"] == "bundled"
-    assert set(states("install", SKILL).values()) == {"new", "same"}
-    assert states("install", SKILL, "--card")["workflow.yaml"] == "removed"
-    assert list(files(project_skills() / SKILL)) == ["SKILL.md"]
-
-
 # --- what is already there
 
 
@@ -124,7 +114,6 @@ def test_a_skill_that_somebody_else_made_is_not_mixed_with_ours(file: str) -> No
 
     with unchanged(Path.cwd()):
         status, error = refused("install", SKILL)
-        assert flow("install", SKILL, "--card", "--dry-run").status == 4
 
     assert (status, error["code"], error["details"]["files"]) == (4, "NOT_OURS", [file])
     assert "--force" in error["hint"]

@@ -109,19 +109,11 @@ _WORDS = {NEW: "new", UPDATED: "updated", SAME: "unchanged", REMOVED: "removed"}
 @click.option("--all", "every", is_flag=True, help="Install every bundled skill.")
 @options.where
 @options.host
-@click.option("--card", is_flag=True, help="Install only SKILL.md; the steps stay in the package.")
 @click.option("--force", is_flag=True, help="Replace files that were changed by hand, too.")
 @options.dry_run
 @options.as_json
 def install_command(
-    call: Call,
-    names: tuple[str, ...],
-    every: bool,
-    to: str,
-    host: str,
-    card: bool,
-    force: bool,
-    dry_run: bool,
+    call: Call, names: tuple[str, ...], every: bool, to: str, host: str, force: bool, dry_run: bool
 ) -> None:
     """Install bundled skills where agents look for them
 
@@ -133,7 +125,7 @@ def install_command(
     environment = call.environment
     root = locations.place(to, host, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     wanted = install.bundled() if every else names
-    placed = install.install(wanted, root, card=card, force=force, dry_run=dry_run)
+    placed = install.install(wanted, root, force=force, dry_run=dry_run)
     lines = [line for skill in placed for line in _installed_lines(skill)]
     lines += ["nothing was written"] if dry_run else []
     data = {"installed": [skill.as_data() for skill in placed], "dry_run": dry_run}

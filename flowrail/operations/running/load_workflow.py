@@ -18,7 +18,7 @@ from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, definition_folder
-from flowrail.skills.bundled_copies import BundledCopy, in_few_words, of_bundled
+from flowrail.skills.bundled_copies import BundledCopy, of_bundled
 from flowrail.skills.catalog import (
     OWN_SCOPES,
     Skill,
@@ -30,6 +30,7 @@ from flowrail.skills.catalog import (
     workflow_file,
 )
 from flowrail.skills.summary import left_to_give
+from flowrail.text.phrases import joined
 
 _SCOPES = frozenset(scope.value for scope in Scope)
 
@@ -266,7 +267,7 @@ def _why_not(skill: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:
         return f"of this project overrides your own at {skill.hides[-1][1]}", ""
     reinstall = Command("install", skill.name, to=os.path.realpath(os.path.dirname(skill.folder)))
     difference = "of this project overrides the bundled one and differs from it"
-    changes = in_few_words(copy.changes)
+    changes = joined(copy.changes)
     if copy.installed is not None:
         reason = f"{difference}, installed by flowrail {copy.installed} as its list says: {changes}"
         return reason, Hint("bring it up to date: ", reinstall)
