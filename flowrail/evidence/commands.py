@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from flowrail import processes
-from flowrail.machines.definition.evidence import EvidenceCheck, Verdict
+from flowrail.evidence.baseline import machine_name
+from flowrail.machines.definition.evidence import CommandRun, EvidenceCheck, Level, Verdict
 from flowrail.machines.guidance.evidence import line_of
 from flowrail.storage.files import sha256_hex
 
@@ -23,17 +23,6 @@ LARGEST_OUTPUT = 16 * 1024 * 1024
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV", "TERM", "TZ")
 _PLAIN = re.compile(r"""[A-Za-z0-9_@%+=:,./ "'-]*\Z""")
 """A line of these characters means the same to `shlex` and to a shell: it has no operator and no expansion."""
-
-
-class Execution(NamedTuple):
-    """The result of running a command. ``exit_status`` is `None` if it was killed or could not start."""
-
-    verdict: Verdict
-    exit_status: int | None
-    seconds: float | None
-    output_digest: str
-    output: str = ""
-    problem: str = ""
 
 
 def is_same_command(line: str, command: Sequence[str]) -> bool:
@@ -62,8 +51,11 @@ def judge(check: EvidenceCheck, exit_status: int, output: str) -> tuple[Verdict,
     return Verdict.PASS, ""
 
 
-def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execution:
-    """Run the command of *check* in *folder* and judge it."""
+def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> CommandRun:
+    """Run the command of *check* in *folder* and judge it. The result has no state and no time yet."""
+    run = CommandRun(
+        check.id, Level.CHECKED, Verdict.ERROR, tuple(check.run), folder, machine_name(), state=""
+    )
     environment = {name: environ[name] for name in PASSED_ON if name in environ}
     try:
         done = processes.run(
@@ -71,13 +63,15 @@ def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execut
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return Execution(Verdict.ERROR, None, 0.0, "", problem=f"it could not be started ({reason})")
+        return run._replace(seconds=0.0, problem=f"it could not be started ({reason})")
     text = done.output.decode("utf-8", "replace")
-    digest = sha256_hex(done.output)
+    run = run._replace(
+        exit_status=done.status, seconds=done.seconds, output=text, output_digest=sha256_hex(done.output)
+    )
     if done.status is None:
-        return Execution(Verdict.ERROR, None, done.seconds, digest, text, done.problem)
+        return run._replace(problem=done.problem)
     verdict, problem = judge(check, done.status, text)
-    return Execution(verdict, done.status, done.seconds, digest, text, problem)
+    return run._replace(verdict=verdict, problem=problem)
 
 
 def end_of(text: str) -> str:

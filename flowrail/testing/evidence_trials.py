@@ -102,9 +102,7 @@ class _Trier:
             state = state_of_run(check, folder, values, 0)
         except UnreadableError:
             state = ""
-        done = commands.run(check, folder, self.environ)
-        name = baseline.machine_name()
-        return CommandRun(check.id, Level.CHECKED, done.verdict, tuple(check.run), folder, name, state)
+        return commands.run(check, folder, self.environ)._replace(state=state)
 
 
 def try_evidence(workflow: Workflow, folder: str, environment: Environment) -> Trials:

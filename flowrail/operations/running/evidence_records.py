@@ -99,8 +99,8 @@ def run(world: World, session_id: str, check_id: str) -> CommandRun:
         state = state_of_run(check, folder, values, at.session.revision)
     except UnreadableError as error:
         raise UsageError(f"check `{check.id}`: {error}", hint="make it readable") from None
-    execution = commands.run(check, folder, world.environ)
-    return _record_run(world, at, check, Level.CHECKED, state, execution)
+    result = commands.run(check, folder, world.environ)
+    return _record_run(world, at, result._replace(state=state))
 
 
 def observe(world: World, session_id: str, observed: ObservedCommand) -> list[CommandRun]:
@@ -121,46 +121,32 @@ def _record_observed(
     verdict, problem = Verdict.FAIL, "the host reported that it failed"
     if observed.succeeded:
         verdict, problem = commands.judge(check, 0, observed.output)
-    values = context_of(world, at.opened.workflow, at.session).values
-    state = state_of_run(check, at.evidence.entry.folder, values, at.session.revision)
-    digest = sha256_hex(observed.output.encode("utf-8", "replace"))
-    exit_status = 0 if observed.succeeded else None
-    execution = commands.Execution(verdict, exit_status, observed.seconds, digest, observed.output, problem)
-    return _record_run(world, at, check, Level.OBSERVED, state, execution, event=observed.event)
+    folder, values = at.evidence.entry.folder, context_of(world, at.opened.workflow, at.session).values
+    result = CommandRun(
+        check=check.id,
+        level=Level.OBSERVED,
+        verdict=verdict,
+        command=tuple(check.run),
+        folder=folder,
+        machine=machine_name(),
+        state=state_of_run(check, folder, values, at.session.revision),
+        exit_status=0 if observed.succeeded else None,
+        event=observed.event,
+        seconds=observed.seconds,
+        output_digest=sha256_hex(observed.output.encode("utf-8", "replace")),
+        output=observed.output,
+        problem=problem,
+    )
+    return _record_run(world, at, result)
 
 
-def _record_run(
-    world: World,
-    at: _AtStep,
-    check: EvidenceCheck,
-    level: Level,
-    state: str,
-    execution: commands.Execution,
-    *,
-    event: str = "",
-) -> CommandRun:
+def _record_run(world: World, at: _AtStep, run: CommandRun) -> CommandRun:
     """Record a run of a command, unless the session has moved since it was read.
 
     If the command did not pass, the end of its output is recorded without secrets.
     """
-    output = Secrets(at.session).hide(execution.output)
-    result = CommandRun(
-        check=check.id,
-        level=level,
-        verdict=execution.verdict,
-        command=tuple(check.run),
-        folder=at.evidence.entry.folder,
-        machine=machine_name(),
-        state=state,
-        at=world.now(),
-        by=world.by,
-        exit_status=execution.exit_status,
-        event=event,
-        seconds=execution.seconds,
-        output_digest=execution.output_digest,
-        output="" if execution.verdict is Verdict.PASS else commands.end_of(output),
-        problem=execution.problem,
-    )
+    output = "" if run.verdict == Verdict.PASS else commands.end_of(Secrets(at.session).hide(run.output))
+    result = run._replace(output=output, at=world.now(), by=world.by)
     with world.store.change(at.session.id, wait=world.wait) as change:
         session = change.kept.session
         if (session.revision, session.step) != (at.session.revision, at.step.id) or not session.is_open:
