@@ -30,22 +30,17 @@ MOST_SHOWN = 10
 _NO_BASELINE = "a person decides: `flow evidence waive`, or `flow session rewind` for a new baseline"
 
 
-class Records(NamedTuple):
-    """The records of the session: whether the review was submitted, and which findings are open."""
-
-    submitted: bool = False
-    open_findings: tuple[str, ...] = ()
-
-
 class Context(NamedTuple):
     """The session, files and values with which checks are evaluated. ``values`` fill placeholders."""
 
     evidence: StepEvidence
     values: Mapping[str, object]
     environ: Mapping[str, str]
-    records: Records
     session: str
     revision: int
+    is_reviewed: bool = False
+    """Whether a review was submitted."""
+    open_findings: tuple[str, ...] = ()
     store: str | None = None
 
     def baseline(self, check: EvidenceCheck) -> Baseline:
@@ -265,15 +260,14 @@ def _git(check: EvidenceCheck, context: Context) -> _Finding:
 
 
 def _records(check: EvidenceCheck, context: Context) -> _Finding:
-    records = context.records
-    if "review" in check.records and not records.submitted:
+    if "review" in check.records and not context.is_reviewed:
         add, none = (
             Command(f"finding {word}", context.session, store=context.store) for word in ("add", "none")
         )
         remedy = f"record its findings with `{add}`, or, if it found nothing, run: {none}"
         return _Finding(Verdict.FAIL, "the review recorded nothing", remedy, state="nothing")
-    if "findings" in check.records and records.open_findings:
-        found = f"open: {joined(records.open_findings)}"
+    if "findings" in check.records and context.open_findings:
+        found = f"open: {joined(context.open_findings)}"
         resolve = Command("finding resolve", context.session, store=context.store)
         return _Finding(Verdict.FAIL, found, f"fix them, then: {resolve} ID", state=found)
     return _Finding(Verdict.PASS, "recorded", state="recorded")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flowrail import approval
 from flowrail.errors import TrustError
 from flowrail.evidence import baseline, commands
-from flowrail.evidence.evaluate import Context, Records, evaluate, state_of_run
+from flowrail.evidence.evaluate import Context, evaluate, state_of_run
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.git import GitFailedError, output_of
 from flowrail.machines.definition.evidence import CommandRun, EvidenceCheck, Level, StepEvidence, Verdict
@@ -93,7 +93,7 @@ class _Trier:
             evidence = StepEvidence(before, before)
             if check.run and check.lowest_level is not Level.CLAIMED:
                 evidence = evidence.with_run(self._run(check, before.folder, values))
-            context = Context(evidence, values, self.environ, Records(), "session", 0)
+            context = Context(evidence, values, self.environ, "session", 0)
             result = evaluate([check], context)[0]
         return result.verdict == Verdict.PASS
 

@@ -315,6 +315,11 @@ class EvidenceResult(NamedTuple):
         return self.passed or self.waived
 
     @property
+    def is_missing(self) -> bool:
+        """Whether the reported outcome lacks it."""
+        return self.is_demanded and not self.is_satisfied
+
+    @property
     def awaits_approval(self) -> bool:
         """Whether only a person's approval is missing."""
         can_be_approved = self.kind == "run" or self.verdict == Verdict.PASS
@@ -341,8 +346,8 @@ class StepEvidence(NamedTuple):
     def missing(self) -> tuple[EvidenceResult, ...]:
         """The results because of which a claim was refused last, without those that a person confirmed since."""
         confirmed = {confirmation.check for confirmation in self.confirmations}
-        demanded = [result for result in self.results if result.is_demanded and not result.is_satisfied]
-        return tuple(result for result in demanded if result.check not in confirmed) if self.claim else ()
+        missing = (result for result in self.results if result.is_missing and result.check not in confirmed)
+        return tuple(missing) if self.claim else ()
 
     @property
     def awaited_approvals(self) -> tuple[str, ...]:

@@ -77,36 +77,29 @@ class EvidenceMissingError(ConflictError):
         outcome: str,
         results: Sequence[EvidenceResult],
         is_decided: bool = False,
-        asks_person: bool = False,
         dispatch: str | None = None,
     ) -> None:
         demanded = [result for result in results if result.is_demanded]
-        missing = [result for result in demanded if not result.is_satisfied]
+        missing = [result for result in demanded if result.is_missing]
         lines = [
             f"  {result.check}: expected {result.expected}; found {result.found}"
             + (f"; {result.remedy}" if result.remedy else "")
             for result in missing
         ]
         show = Command("evidence show", session)
-        ask_person = Hint("a person must decide now; show the question: ", Command("resume", session))
         reported = f"this report, which leads to `{outcome}`," if is_decided else f"`{outcome}`"
         claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
         again = "provide it, then report the same outcome again"
-        hint = (
-            Hint(f"{again}; if you cannot, report `fail`")
-            if dispatch
-            else Hint(again, "; see all checks: ", show)
-        )
+        otherwise = ["; if you cannot, report `fail`"] if dispatch else ["; see all checks: ", show]
         super().__init__(
             f"cannot accept {reported} for {claimed}: {passed}\n" + "\n".join(lines),
-            hint=ask_person if asks_person else hint,
+            hint=Hint(again, *otherwise),
             session=session,
             step=step,
             outcome=outcome,
             missing=[{name: getattr(result, name) for name in _SHOWN} for result in missing],
         )
-        self.is_decided = is_decided
         self.results = tuple(results)
         self.outcome = outcome
 

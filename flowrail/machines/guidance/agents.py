@@ -195,7 +195,7 @@ def _answer(session: Session, question: AskedQuestion, option: AnswerOption, sto
     if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
         known = session.evidence.get(str(session.step))
         results = known.results if known is not None else ()
-        missing = [result.check for result in results if result.is_demanded and not result.is_satisfied]
+        missing = [result.check for result in results if result.is_missing]
         return Command("evidence waive", session.id, *missing, reason="REASON", store=store)
     reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)

@@ -9,9 +9,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.evidence import baseline
-from flowrail.evidence.evaluate import Context, Records, evaluate
+from flowrail.evidence.evaluate import Context, evaluate
 from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, StepEvidence, Verdict
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
@@ -81,17 +82,15 @@ def advanced(
         after = follow(workflow, step, session, report, now=now, call=call, evidence=results)
         return session, after if after.revision == session.revision else _without_results(after, step)
     except EvidenceMissingError as refusal:
-        after, refused = _refused(workflow, session, refusal)
-    note: RecordNote = {
-        "claim": refused.outcome,
-        "missing": [
-            result.check for result in refused.results if result.is_demanded and not result.is_satisfied
-        ],
-        **ownership_note(change.kept.session, after),
-    }
-    definition = opened.definition if opened.changed else None
-    change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
-    raise refused
+        after = _refused(workflow, session, refusal)
+        note: RecordNote = {
+            "claim": refusal.outcome,
+            "missing": [result.check for result in refusal.results if result.is_missing],
+            **ownership_note(change.kept.session, after),
+        }
+        definition = opened.definition if opened.changed else None
+        change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
+        raise
 
 
 def _without_results(session: Session, step: StepDef) -> Session:
@@ -134,47 +133,36 @@ def context_of(
 
 def _context(world: World, session: Session, evidence: StepEvidence, values: Mapping[str, object]) -> Context:
     recorded = any(finding.revision == session.revision for finding in session.findings)
-    records = Records(
-        submitted=recorded or evidence.nothing_found,
-        open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
-    )
     return Context(
         evidence=evidence,
         values=values,
         environ=world.environ,
-        records=records,
         session=session.id,
         revision=session.revision,
+        is_reviewed=recorded or evidence.nothing_found,
+        open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
         store=world.shown_store,
     )
 
 
-def _refused(
-    workflow: Workflow, session: Session, refusal: EvidenceMissingError
-) -> tuple[Session, EvidenceMissingError]:
-    """Return *session* with a refused claim on record, and the refusal to raise.
+def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError) -> Session:
+    """Return *session* with a refused claim on record.
 
-    After as many refusals as the step's `tries`, the session waits for a person.
+    After as many refusals as the step's `tries`, the session waits for a person, and the hint says so.
     """
     step = workflow.step(str(session.step))
     known = session.evidence[step.id]
     evidence = known._replace(refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
     session = session.with_evidence(evidence)
     if evidence.refusals < step.tries:
-        return session, refusal
-    missing = [result.check for result in refusal.results if result.is_demanded and not result.is_satisfied]
+        return session
+    missing = [result.check for result in refusal.results if result.is_missing]
     name = placeholders.fill(step.name, _values(workflow, session))
     question = questions.evidence_question(name, missing, refusals=evidence.refusals)
     others = [asked for asked in session.questions if asked.id != question.id]
-    refused = EvidenceMissingError(
-        session=session.id,
-        step=step.id,
-        outcome=refusal.outcome,
-        results=refusal.results,
-        is_decided=refusal.is_decided,
-        asks_person=True,
-    )
-    return questions.with_questions(session, [*others, question]), refused
+    resume = Command("resume", session.id)
+    refusal.hint = Hint("a person must decide now; show the question: ", resume)
+    return questions.with_questions(session, [*others, question])
 
 
 def claimed(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
