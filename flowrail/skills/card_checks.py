@@ -183,7 +183,8 @@ def _param_problems(
     for name, value in _params(words).items():
         arg = interface.params.get(name)
         if arg is None:
-            hint = guesses.did_you_mean(name, interface.params, interface.takes)
+            takes = f"it takes {listed(interface.params) or 'none'}"
+            hint = guesses.did_you_mean(name, interface.params, takes)
             yield f"`{interface.address}` takes no parameter `{name}`", hint
         elif not _OPEN_VALUE.search(value):
             try:

@@ -14,7 +14,6 @@ from flowrail.machines.definition.findings import Finding, Path, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
@@ -37,14 +36,16 @@ class WorkflowInterface(NamedTuple):
 
     address: str
     params: Mapping[str, Arg]
-    required: tuple[str, ...]
-    takes: str
-    """Its parameters in words, for hints."""
     files: frozenset[str]
     """The texts that its steps use."""
     is_known: bool
     """False if a file could not be read, or if its Python is computed."""
     total_steps: int
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the parameters that have no default."""
+        return [name for name, arg in self.params.items() if arg.required]
 
 
 class WorkflowInterfaces:
@@ -77,12 +78,9 @@ class WorkflowInterfaces:
 
     def add(self, file: WorkflowFile, loaded: LoadedWorkflow) -> None:
         """Add the interface of a workflow that was read already."""
-        params = loaded.definition.params
         self._interfaces[file] = WorkflowInterface(
             loaded.definition.name,
-            params,
-            tuple(name for name, arg in params.items() if arg.required),
-            f"it takes {phrases.listed(params) or 'none'}",
+            loaded.definition.params,
             frozenset(loaded.files),
             all(finding.code not in {"FR100", "FR190"} for finding in loaded.findings),
             loaded.definition.total_steps,
@@ -94,43 +92,86 @@ def findings(
     loaded: LoadedWorkflow,
     roots: Sequence[Root],
     interfaces: WorkflowInterfaces,
-    problems: Problems | None = None,
+    problems: Problems,
 ) -> list[Finding]:
     """Return findings about the references of the workflow in *file*."""
-    lookup = _WorkflowLookup(file, roots, interfaces)
-    fences = (
-        finding for step in loaded.definition.steps for finding in _fences(step, file, problems or _none)
-    )
-    return [*first([_works(loaded, lookup), _then(loaded, lookup), fences])]
+    references = _References(file, loaded, roots, interfaces)
+    fences = (finding for step in loaded.definition.steps for finding in _fences(step, file, problems))
+    return [*first([references.runs(), references.then(), fences])]
 
 
-def _none(_text: str) -> tuple[tuple[int, str, str], ...]:
-    return ()
+class _References:
+    """The workflows that one workflow refers to. They are in the same folder, or among all skills."""
 
-
-class _WorkflowLookup:
-    """Looks up workflows, first in the same folder, then among all skills."""
-
-    def __init__(self, file: WorkflowFile, roots: Sequence[Root], interfaces: WorkflowInterfaces) -> None:
-        self.own = file.address.partition("/")[0]
-        self.folder = file.folder
+    def __init__(
+        self,
+        file: WorkflowFile,
+        loaded: LoadedWorkflow,
+        roots: Sequence[Root],
+        interfaces: WorkflowInterfaces,
+    ) -> None:
+        self.definition = loaded.definition
+        self.locate = loaded.locate
         self.roots = roots
         self.interfaces = interfaces
         self.files: dict[str, WorkflowFile | None] = {}
-        self.siblings = interfaces.in_folder(self.own, self.folder)
+        self.siblings = interfaces.in_folder(file.address.partition("/")[0], file.folder)
         self.suggestions = phrases.Suggestions()
+        reported = {name: arg for step in loaded.definition.steps for name, arg in step.reports.items()}
+        self.declared = {**loaded.definition.params, **reported}
 
-    def get(self, address: str) -> WorkflowInterface | None:
+    def runs(self) -> Iterator[Finding]:
+        """Yield findings about the workflows that sub-agents run."""
+        for index, step in enumerate(self.definition.steps):
+            if step.work is not None and step.work.run is not None:
+                yield from self._run(step, step.work.run, step.work, ("steps", index, "dispatch"))
+
+    def then(self) -> Iterator[Finding]:
+        """Yield findings about the workflow that comes next."""
+        definition, place = self.definition, self.locate(("then",))
+        for address in islice(self._addresses(definition.then or ""), MOST_TRIED):
+            target = self._get(address)
+            if target is None:
+                message = f"`{definition.name}` continues with `{address}`, which does not exist"
+                yield Finding("FR151", "error", message, self._hint(address), place)
+            elif target.required:
+                required = phrases.listed(target.required)
+                message = f"`{definition.name}` continues with `{address}`, which requires {required}"
+                hint = "let its first step ask for the value, or add a default"
+                yield Finding("FR151", "error", message, hint, place)
+
+    def _run(self, step: StepDef, address: str, work: Dispatch, at: Path) -> Iterator[Finding]:
+        target = self._get(address)
+        if target is None:
+            message = f"step `{step.id}` runs `{address}` in agents, but that workflow does not exist"
+            yield Finding("FR143", "error", message, self._hint(address), self.locate((*at, "run")), step.id)
+            return
+        if not target.is_known:
+            return
+        params, place = target.params, self.locate((*at, "vars"))
+        for name, value in work.context_vars.items():
+            problem = _unfit(name, params.get(name), value, self.declared)
+            if problem:
+                takes = f"it takes {phrases.listed(params) or 'none'}"
+                hint = self.suggestions.did_you_mean(name, params, takes)
+                hint = f"give it a {params[name].kind}" if name in params else hint
+                message = f"step `{step.id}` runs `{address}` in agents, which {problem}"
+                yield Finding("FR155", "error", message, hint, self.locate((*at, "vars", name)), step.id)
+        if work.total_steps not in {None, target.total_steps}:
+            message = f"step `{step.id}` says that `{address}` has {work.total_steps} steps, not {target.total_steps}"
+            total = self.locate((*at, "total_steps"))
+            yield Finding("FR155", "error", message, "remove `total_steps`", total, step.id)
+        for name in target.required:
+            if name not in work.context_vars:
+                message = f"`{address}` requires `{name}`, which step `{step.id}` does not set"
+                yield Finding("FR155", "error", message, f"add `{name}` to its `vars`", place, step.id)
+
+    def _get(self, address: str) -> WorkflowInterface | None:
         """Return the workflow at *address*, or `None` if it cannot be read."""
         if address not in self.files:
             self.files[address] = self._file(address)
         file = self.files[address]
         return self.interfaces.get(file) if file is not None else None
-
-    def hint(self, address: str) -> str:
-        """Return a hint for an unknown address."""
-        otherwise = f"this skill has {phrases.listed(self.siblings)}; `flow list` shows other skills"
-        return self.suggestions.did_you_mean(address, self.siblings, otherwise)
 
     def _file(self, address: str) -> WorkflowFile | None:
         if not WORKFLOW_NAME.match(address):
@@ -140,53 +181,17 @@ class _WorkflowLookup:
         except (FlowError, DocumentError):
             return None
 
+    def _hint(self, address: str) -> str:
+        """Return a hint for an unknown address."""
+        otherwise = f"this skill has {phrases.listed(self.siblings)}; `flow list` shows other skills"
+        return self.suggestions.did_you_mean(address, self.siblings, otherwise)
 
-def _works(loaded: LoadedWorkflow, lookup: _WorkflowLookup) -> Iterator[Finding]:
-    declared = _declared(loaded.definition)
-    for index, step in enumerate(loaded.definition.steps):
-        if step.work is not None:
-            yield from _work(index, step, step.work, loaded, lookup, declared)
-
-
-def _work(
-    index: int,
-    step: StepDef,
-    work: Dispatch,
-    loaded: LoadedWorkflow,
-    lookup: _WorkflowLookup,
-    declared: Mapping[str, Arg],
-) -> Iterator[Finding]:
-    if work.run is None:
-        return
-    at: Path = ("steps", index, "dispatch")
-    locate = loaded.locate
-    target = lookup.get(work.run)
-    if target is None:
-        message = f"step `{step.id}` runs `{work.run}` in agents, but that workflow does not exist"
-        yield Finding("FR143", "error", message, lookup.hint(work.run), locate((*at, "run")), step.id)
-        return
-    if not target.is_known:
-        return
-    takes = target.params
-    for name, value in work.context_vars.items():
-        problem = _unfit(name, takes.get(name), value, declared)
-        if problem:
-            hint = lookup.suggestions.did_you_mean(name, takes, target.takes)
-            hint = f"give it a {takes[name].kind}" if name in takes else hint
-            message = f"step `{step.id}` runs `{work.run}` in agents, which {problem}"
-            yield Finding("FR155", "error", message, hint, locate((*at, "vars", name)), step.id)
-    if work.total_steps not in {None, target.total_steps}:
-        message = (
-            f"step `{step.id}` says that `{work.run}` has {work.total_steps} steps, not {target.total_steps}"
-        )
-        yield Finding(
-            "FR155", "error", message, "remove `total_steps`", locate((*at, "total_steps")), step.id
-        )
-    for name in target.required:
-        if name not in work.context_vars:
-            message = f"`{work.run}` requires `{name}`, which step `{step.id}` does not set"
-            hint = f"add `{name}` to its `vars`"
-            yield Finding("FR155", "error", message, hint, locate((*at, "vars")), step.id)
+    def _addresses(self, then: str) -> Iterator[str]:
+        """Yield the possible values of *then*; nothing if they are unknown, or if it is empty."""
+        names = sorted(placeholders.placeholders(then))
+        choices = [self.declared[name].choices or () if name in self.declared else () for name in names]
+        for values in product(*choices) if then else ():
+            yield placeholders.fill(then, dict(zip(names, values, strict=True)))
 
 
 def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg]) -> str | None:
@@ -195,50 +200,13 @@ def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg
         return f"takes no `{name}`"
     whole = _WHOLE.match(value) if isinstance(value, str) else None
     if whole:
-        parameter = declared.get(whole.group(1))
-        fits = (
-            parameter is None
-            or parameter.kind == arg.kind
-            or (parameter.kind, arg.kind) == ("integer", "number")
-        )
-        return (
-            None if fits or parameter is None else f"takes a {arg.kind} for `{name}`, not a {parameter.kind}"
-        )
+        kind = declared[whole[1]].kind if whole[1] in declared else arg.kind
+        fits = kind == arg.kind or (kind, arg.kind) == ("integer", "number")
+        return None if fits else f"takes a {arg.kind} for `{name}`, not a {kind}"
     if isinstance(value, str) and placeholders.placeholders(value):
         return None if arg.kind == "string" else f"takes a {arg.kind} for `{name}`, not a text"
     problem = arg.problem(value)
     return None if problem is None else f"takes another `{name}`: it {problem}"
-
-
-def _then(loaded: LoadedWorkflow, lookup: _WorkflowLookup) -> Iterator[Finding]:
-    definition = loaded.definition
-    if not definition.then:
-        return
-    place = loaded.locate(("then",))
-    for address in islice(_addresses(definition.then, definition), MOST_TRIED):
-        target = lookup.get(address)
-        if target is None:
-            message = f"`{definition.name}` continues with `{address}`, which does not exist"
-            yield Finding("FR151", "error", message, lookup.hint(address), place)
-            continue
-        if target.required:
-            message = f"`{definition.name}` continues with `{address}`, which requires {phrases.listed(target.required)}"
-            hint = "let its first step ask for the value, or add a default"
-            yield Finding("FR151", "error", message, hint, place)
-
-
-def _addresses(then: str, definition: Workflow) -> Iterator[str]:
-    """Yield the possible values of *then*; nothing if they are unknown."""
-    names = sorted(placeholders.placeholders(then))
-    declared = _declared(definition)
-    choices = [declared[name].choices or () if name in declared else () for name in names]
-    for values in product(*choices):
-        yield placeholders.fill(then, dict(zip(names, values, strict=True)))
-
-
-def _declared(definition: Workflow) -> dict[str, Arg]:
-    reported = {name: arg for step in definition.steps for name, arg in step.reports.items()}
-    return {**definition.params, **reported}
 
 
 def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[Finding]:

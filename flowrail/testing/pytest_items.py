@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from flowrail.errors import FlowError
-from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.exploration.walks import Walk
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.operations.environment import Environment
@@ -128,7 +127,7 @@ class WorkflowFileItems(pytest.File):
         """Fail with every error of `flow check`."""
         path = os.path.join(self.file.folder, self.file.path)
         roots = self.collector.environment.roots
-        reports = check.check([path], roots, self.collector.top, problems=fence_problems)
+        reports = check.check([path], roots, self.collector.top)
         findings = [finding for report in reports for finding in report.findings]
         if errors := [finding.line for finding in findings if finding.severity == "error"]:
             raise AssertionError("\n".join(errors))

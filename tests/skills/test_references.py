@@ -10,7 +10,6 @@ import pytest
 from support.sandbox import SMALL, put_skill
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.definition.findings import Finding
 from flowrail.operations.skills.check import check as check_here
 
@@ -45,7 +44,7 @@ def findings(
 ) -> list[Finding]:
     put_skill("lead", lead, texts={"workflows/look.yaml": inner, **(texts or {})})
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
-    reports = check_here(["lead"], roots, os.getcwd(), problems=fence_problems)
+    reports = check_here(["lead"], roots, os.getcwd())
     return [finding for report in reports for finding in report.findings if finding.severity == "error"]
 
 

@@ -15,7 +15,6 @@ from flowrail.command import Command
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import text
 from flowrail.errors import UsageError
-from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.formatters.reports.workflow import step_notes
 from flowrail.machines.definition.script_steps import QRState
@@ -43,9 +42,7 @@ def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: 
     environment = call.environment
     read = reader(call.roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
-        reports = check.check(
-            targets, environment.roots, environment.cwd, problems=fence_problems, read=read, progress=bar
-        )
+        reports = check.check(targets, environment.roots, environment.cwd, read=read, progress=bar)
     if call.form == "json":
         output.data(_report_data(reports))
     elif call.form == "github":

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
+from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.findings import Finding, Place, without_suppressed
 from flowrail.machines.loading import workflow_source
@@ -19,7 +20,7 @@ from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
-from flowrail.skills.references import Problems, WorkflowInterfaces
+from flowrail.skills.references import WorkflowInterfaces
 
 OTHER_ENDING = "workflow.yml"
 """A wrong ending of a workflow's file name; the hint names the right one."""
@@ -43,14 +44,12 @@ def check(
     roots: Sequence[Root],
     cwd: str,
     *,
-    problems: Problems | None = None,
     read: workflow_source.ReadFile = workflow_source.read,
     progress: CheckProgress = lambda _address, _done, _total: None,
 ) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
 
-    *problems* returns the problems of the fences in a text; without it, fences are not checked. *progress* is called
-    before each workflow.
+    *progress* is called before each workflow.
     """
     interfaces = WorkflowInterfaces()
     targets = [path for target in targets for path in _skills_in(target, cwd)]
@@ -60,7 +59,7 @@ def check(
     reports: list[CheckReport] = []
     for number, file in enumerate(workflow_files):
         progress(file.address, number, len(workflow_files))
-        reports.append(_checked(file, roots, problems, interfaces, read))
+        reports.append(_checked(file, roots, interfaces, read))
     for target in bare:
         path = os.path.normpath(os.path.join(cwd, target))
         reports.append(
@@ -145,7 +144,6 @@ def _file(path: str) -> WorkflowFile:
 def _checked(
     file: WorkflowFile,
     roots: Sequence[Root],
-    problems: Problems | None,
     interfaces: WorkflowInterfaces,
     read: workflow_source.ReadFile,
 ) -> CheckReport:
@@ -153,7 +151,7 @@ def _checked(
         loaded = read(file)
         interfaces.add(file, loaded)
         beside = (
-            *references.findings(file, loaded, roots, interfaces, problems),
+            *references.findings(file, loaded, roots, interfaces, fence_problems),
             *card_checks.findings(file, loaded, interfaces, steps_table),
         )
         findings = tuple(

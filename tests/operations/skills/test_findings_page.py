@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from support.golden import writing
 
-from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.definition.findings import CODES, Finding
 from flowrail.operations.skills.check import check
 
@@ -28,7 +27,7 @@ def findings_in(folder: Path, files: Mapping[str, str]) -> tuple[Finding, ...]:
         full = folder / "skills" / "demo" / path
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(text, encoding="utf-8")
-    (report, *_) = check([str(folder / "skills" / "demo")], (), str(folder), problems=fence_problems)
+    (report, *_) = check([str(folder / "skills" / "demo")], (), str(folder))
     return report.findings
 
 

@@ -8,7 +8,6 @@ import pytest
 from support.mutants import Mutant, mutants
 from support.sandbox import flow
 
-from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.operations.skills.check import check
 
 KINDS = (
@@ -27,7 +26,7 @@ def missed(tried: list[Mutant], folder: Path, *, walks: bool = False) -> list[Mu
     result = []
     for number, mutant in enumerate(tried):
         skill = str(mutant.write(folder / str(number)))
-        is_found = any(report.findings for report in check([skill], (), str(folder), problems=fence_problems))
+        is_found = any(report.findings for report in check([skill], (), str(folder)))
         if not is_found and not (walks and flow("test", skill, "--strict").status == 1):
             result.append(mutant._replace(files={}))
     return result
