@@ -193,7 +193,8 @@ def _handler_problems(workflow: Workflow, params: Mapping[str, object]) -> list[
 
 def _how_to_start(workflow: Workflow, params: Mapping[str, object]) -> Hint:
     missing = {name: "…" for name, arg in workflow.params.items() if arg.required and name not in params}
-    show = Hint("see its parameters: ", Command("show", workflow.name))
+    names = f"parameters: {listed(workflow.params)}" if workflow.params else "it takes no parameters"
+    show = Hint(f"{names}; see ", Command("show", workflow.name))
     return (
         Hint("give them: ", Command("start", workflow.name, params=missing), "; ", show) if missing else show
     )

@@ -154,7 +154,7 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
         "`topic` is missing",
     ]
     assert error.details["names"] == ["mode", "topic"]
-    assert str(error.hint) == "give them: flow start dull -p 'topic=…'; see its parameters: flow show dull"
+    assert str(error.hint) == "give them: flow start dull -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
 
 
 # --- words
