@@ -15,6 +15,7 @@ from flowrail.cli.lazy_imports import load_engine
 load_engine()
 
 from flowrail.cli import options, output  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.command import Command  # noqa: E402 - the same
 from flowrail.errors import DocumentError, UsageError  # noqa: E402 - the same
 from flowrail.formatters.guidance import as_xml  # noqa: E402 - the same
 from flowrail.machines.engine.outcome import limit_functions  # noqa: E402 - the same
@@ -60,7 +61,14 @@ class SessionCall(options.Call):
 
     def session(self, session_id: str | None) -> str:
         """Return the given session, or the one that a command without an id is about."""
-        return session_id or own_session(self.world).session.id
+        if session_id:
+            return session_id
+        verb = click.get_current_context().command_path.partition(" ")[2]
+
+        def named(own: str) -> Command:
+            return Command(verb, own, store=self.world.shown_store)
+
+        return own_session(self.world, named).session.id
 
     def show(self, guidance: Guidance, notes: Iterable[str] = ()) -> None:
         """Print *notes* and a step: by default as text on a terminal, as XML in a pipe."""

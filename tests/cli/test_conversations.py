@@ -223,6 +223,7 @@ def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
     assert set(error["details"]["sessions"]) == {first, second}
     assert f'flow resume {first} ("slow login", step `one`, active just now)' in error["hint"]
     assert "not this one" not in error["hint"]
+    assert f"flow history {first} (" in refused_within(A, "history")["hint"]
 
 
 def end_conversation(caller: str) -> None:

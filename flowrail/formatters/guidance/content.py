@@ -15,7 +15,7 @@ from flowrail.machines.engine.questions import (
     SUB_AGENT_QUESTION_FORMAT,
     moment_after,
 )
-from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Route, Want
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
 from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
@@ -139,17 +139,21 @@ def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:
 
 def destination(guidance: Guidance, offer: OfferedTransition) -> str:
     """Return the target of a transition: a step, the end, or the text that says what decides it."""
-    if offer.to is not None or offer.ends:
-        return offer.to or END
+    if offer.to is not None or offer.ends or offer.capped:
+        return _target(offer)
     if offer.routes:
         routes = [
-            f"{route.to or END}{f' if {one_line(route.condition)}' if route.condition else ''}"
+            f"{_target(route)}{f' if {one_line(route.condition)}' if route.condition else ''}"
             for route in offer.routes
         ]
         is_one = len({route.to for route in offer.routes}) == 1
-        return offer.routes[0].to or END if is_one else "; otherwise ".join(routes)
+        return _target(offer.routes[0]) if is_one else "; otherwise ".join(routes)
     asks = any(question.answer is None for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
+
+
+def _target(transition: OfferedTransition | Route) -> str:
+    return transition.to or (END if transition.ends else "the user decides")
 
 
 def _decides_outcome(guidance: Guidance) -> bool:
@@ -400,9 +404,9 @@ def briefing_text(briefing: Briefing) -> str:
     sentences += [_sentence("Parameters", ", ".join(others))] if others else []
     started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
     sentences.append(f"Started {started}{f', last report {moved}' if briefing.done else ''}.")
-    earlier = f"{count(briefing.earlier, 'earlier report')}, then " if briefing.earlier else ""
-    done_text = earlier + ", ".join(map(_done_text, briefing.done)) if briefing.done else "nothing yet"
-    sentences.append(_sentence("Done so far", done_text))
+    earlier = [count(briefing.earlier, "earlier report")] if briefing.earlier else []
+    done = ", then ".join([*earlier, ", ".join(map(_done_text, briefing.done))] if briefing.done else earlier)
+    sentences.append(_sentence("Done so far", done or "nothing yet"))
     if briefing.found:
         sentences.append(_sentence("Also found", _listed(briefing.found)))
     if briefing.notes is not None:

@@ -94,7 +94,9 @@ class Arg(DefinitionPart):
     min: Annotated[int | float | None, Key("The smallest number.")] = None
     max: Annotated[int | float | None, Key("The largest number.")] = None
     choices: Annotated[Sequence[Scalar] | None, Key("The only values it takes.")] = None
-    required: Annotated[bool, Key("Whether a value must be given.")] = False
+    required: Annotated[
+        bool, Key("Whether a value must be given. A text must not be empty then, unless `min_length` is 0.")
+    ] = False
     type: Annotated[
         str | None,
         Key(
@@ -208,6 +210,11 @@ def misfit(arg: Arg, value: Any) -> str | None:
             return f"is at most {arg.max}, not {_short(value)}"
     if arg.kind in {"string", "list"}:
         unit = "character" if arg.kind == "string" else "item"
+        is_required_text = (
+            arg.kind == "string" and arg.required and (arg.choices, arg.min_length) == (None, None)
+        )
+        if is_required_text and not value.strip():
+            return "is empty"
         if arg.min_length is not None and len(value) < arg.min_length:
             return f"must have at least {count(arg.min_length, unit)}, not {len(value)}"
         if arg.max_length is not None and len(value) > arg.max_length:

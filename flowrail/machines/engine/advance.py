@@ -253,8 +253,8 @@ def current_step(workflow: Workflow, session: Session) -> StepDef:
 
 
 def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
-    """Return the outcomes that a step accepts; with a *session*, those that its limit leaves."""
-    if step.decides or (session is not None and _limit_answer(session) is not None):
+    """Return the outcomes that a step accepts; at its limit in *session*, the user's answer decides."""
+    if step.decides or (session is not None and session.limit_question is not None):
         return [DONE]
     return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
 
@@ -354,7 +354,7 @@ def _demanded(
             step=step.id,
             outcome=str(outcome),
             results=marked,
-            is_decided=step.decides,
+            is_decided=step.decides or _limit_answer(session) is not None,
         )
     return marked
 

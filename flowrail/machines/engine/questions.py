@@ -254,9 +254,9 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
             AnswerOption("MUST only", MUST_ONLY, "One more round, in which only MUST findings block.")
         )
     if Outcome.OK in step.transitions:
-        options.append(
-            AnswerOption("Accept the risk", ACCEPT, "Continue as if it had passed; the reason is recorded.")
-        )
+        checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
+        accept = f"Continue as if it had passed; the reason is recorded.{checked}"
+        options.append(AnswerOption("Accept the risk", ACCEPT, accept))
     options.append(AnswerOption("Stop", STOP, "End the session as failed."))
     problem = "did not pass its review" if gate else "failed"
     return AskedQuestion(

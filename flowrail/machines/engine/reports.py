@@ -90,7 +90,7 @@ class EvidenceMissingError(ConflictError):
         reported = f"this report, which leads to `{outcome}`," if is_decided else f"`{outcome}`"
         claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
-        again = "provide it, then report the same outcome again"
+        again = f"provide it, then report {'' if is_decided else 'the same outcome '}again"
         otherwise = ["; if you cannot, report `fail`"] if dispatch else ["; see all checks: ", show]
         super().__init__(
             f"cannot accept {reported} for {claimed}: {passed}\n" + "\n".join(lines),

@@ -108,7 +108,8 @@ class Route(NamedTuple):
 class OfferedTransition(NamedTuple):
     """A command that can be reported.
 
-    ``to`` without ``ends`` is `None` if the report decides it; then ``routes`` are the possible ones, if they are known.
+    ``to`` without ``ends`` is `None` if the report decides it, or if the limit is reached (``capped``) and the user decides.
+    If the report decides it, ``routes`` are the possible ones, if they are known.
     """
 
     outcome: str
@@ -460,15 +461,18 @@ class _Forecast:
         return None
 
     def destination(self, outcome: Outcome | None) -> tuple[str | None, bool, bool]:
-        """Return where *outcome* leads, whether it ends the run, and whether the limit changes it."""
+        """Return where *outcome* leads, whether it ends the run, and whether the limit changes it.
+
+        A limit that asks the user leads nowhere yet.
+        """
         if outcome is None:
             return None, False, False
         try:
             transition = find_transition(self.workflow, self.step, self.session, outcome, self._applies)
         except (_UndecidedError, HandlerError):  # the engine decides when the outcome is reported
-            return None, False, effective_outcome(self.step, self.session, outcome) is not outcome
-        if transition.asks_user:
             return None, False, False
+        if transition.asks_user:
+            return None, False, True
         return transition.to, transition.to is None, transition.capped
 
     def routes(self) -> tuple[Route, ...]:
@@ -484,7 +488,7 @@ class _Forecast:
         elif not callable(step.handler):
             conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
         routes = [Route(condition, *self.destination(outcome)) for condition, outcome in conditions]
-        return tuple(routes) if all(route.to or route.ends for route in routes) else ()
+        return tuple(routes) if all(route.to or route.ends or route.capped for route in routes) else ()
 
     def _applies(self, target: StepDef) -> bool:
         condition = target.when

@@ -135,10 +135,13 @@ def the_open_session(world: World, command: Callable[[str], Command] | None = No
     raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
 
 
-def own_session(world: World) -> Record:
-    """Return the session that a command without an id is about: the caller's open one, or the one that just ended."""
+def own_session(world: World, command: Callable[[str], Command] | None = None) -> Record:
+    """Return the session that a command without an id is about: the caller's open one, or the one that just ended.
+
+    *command* is as in `the_open_session`.
+    """
     try:
-        return the_open_session(world)
+        return the_open_session(world, command)
     except NoOpenSessionError:
         ended = just_ended(world)
         if ended is None:

@@ -117,6 +117,7 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
     ],
     "FR121": [
         (single(title="About $topic"),),
+        (single(actions=["Attempt ${visit}"]),),
         (single(variants=[("visit > 1", ("About $topic",))]),),
         (dispatching(prompt=("About $topic.",)),),
         (dispatching(prompt=("About $item.",)),),

@@ -54,6 +54,8 @@ def test_a_kind_follows_from_what_is_declared(arg: Arg, kind: str) -> None:
         (Arg(choices=(1, 2)), True, "takes a whole number, not True"),
         (Arg(min=2), 1, "is at least 2, not 1"),
         (Arg(max=2), 3, "is at most 2, not 3"),
+        (Arg(required=True), " ", "is empty"),
+        (Arg(required=True, min_length=0), "", None),
         (Arg(min_length=2), "a", "must have at least 2 characters, not 1"),
         (Arg(type="list", max_length=1), ["a", "b"], "must have at most 1 item, not 2"),
         (Arg(), 10**80, f"takes text, not {'1' + '0' * 58}…"),
@@ -154,7 +156,10 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
         "`topic` is missing",
     ]
     assert error.details["names"] == ["mode", "topic"]
-    assert str(error.hint) == "give them: flow start dull -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
+    assert (
+        str(error.hint)
+        == "give them: flow start dull -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
+    )
 
 
 # --- words

@@ -181,9 +181,11 @@ def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
 
     transitions = by_report(definition)
 
-    assert [(key, transition.to, transition.ends) for key, transition in transitions.items()] == [
-        (("done", "good"), None, True),
-        (("done", "bad"), None, False),
+    assert [
+        (key, transition.to, transition.ends, transition.capped) for key, transition in transitions.items()
+    ] == [
+        (("done", "good"), None, True, False),
+        (("done", "bad"), None, False, True),
     ]
     asked = advance(definition, start(definition), Report("done", {"verdict": "bad"}))
     assert asked.status == "waiting"
@@ -191,6 +193,14 @@ def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
         (transition.outcome, transition.to, transition.ends, bool(transition.waits_for))
         for transition in guide(definition, asked).next
     ] == [("done", None, False, True)]
+
+
+def test_a_limit_that_waits_for_the_user_offers_what_is_accepted_after_the_answer() -> None:
+    definition = workflow(step(next={"ok": None, "fail": "only"}, limit=1))
+
+    asked = advance(definition, start(definition), Report("fail"))
+
+    assert [transition.outcome for transition in guide(definition, asked).next] == ["done"]
 
 
 def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:

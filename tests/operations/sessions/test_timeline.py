@@ -127,6 +127,7 @@ def test_a_child_that_came_back_is_not_reopened() -> None:
     assert refused("session", "rewind", child, "--to", "0")[0] == 4
     fork = told("session", "fork", child, "--at", "1")
     assert fork["parent"] is None
+    assert "1 earlier report" in flow("resume", fork["session"]).out
     assert told("step", "small", "ok", "--session", fork["session"])["revision"] == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Iterator
 from inspect import Parameter
@@ -13,6 +14,7 @@ from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import (
     BUILT_IN,
     REPORTABLE,
+    TEXT_NAMES,
     VALUE_NAME,
     StepDef,
     handler_signature,
@@ -24,6 +26,7 @@ from flowrail.machines.definition.values import LARGEST_LEAST, Arg, kind_of, mis
 from flowrail.text import phrases
 from flowrail.text.safe_text import in_quotes
 
+_IN_BRACES = re.compile(r"(?<!\$)\$\{([a-z][a-z0-9_]*)\}")
 _NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
 
 
@@ -227,6 +230,10 @@ def _placeholders(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
             yield UnplacedFinding(
                 code, path, f"{text.label} of step `{step.id}` has `${name}`, unknown here", hint
             )
+        for name in _IN_BRACES.findall(text.text):
+            if name in scope.values or name in text.names or name in TEXT_NAMES:
+                message = f"{text.label} of step `{step.id}` has `${{{name}}}`, which is not filled in"
+                yield UnplacedFinding("FR121", (*text.path, f"${{{name}"), message, f"write `${name}`")
 
 
 WORKFLOW_RULES = (_params,)
