@@ -42,11 +42,12 @@ class _Sources:
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
-def plain_report(reports: Sequence[CheckReport]) -> Report:
+def plain_report(reports: Sequence[CheckReport], *, cwd: str) -> Report:
     """Return two lines for each finding: place, severity, code and message; then what to do."""
     for report in reports:
         for finding in report.findings:
-            where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
+            place = finding.place._replace(file=_relative(report, finding, cwd))
+            where = f"{place}: {finding.severity} {finding.code}"
             yield f"{one_line(where)}: {one_line(finding.message)}"
             yield f"    {one_line(finding.remedy)}"
     counts = _counted(Counter(finding.severity for report in reports for finding in report.findings))

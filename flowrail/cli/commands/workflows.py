@@ -50,7 +50,7 @@ def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: 
     elif output.is_for_people():
         output.report(check_report.terminal_report(reports, cwd=environment.cwd, width=output.width()))
     else:
-        output.report(check_report.plain_report(reports))
+        output.report(check_report.plain_report(reports, cwd=environment.cwd))
     severities = [finding.severity for report in reports for finding in report.findings]
     return 1 if any(severity == "error" or strict for severity in severities) else 0
 

@@ -14,7 +14,7 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.checks.check import advise
-from flowrail.machines.definition.findings import Finding, Place, without_suppressed
+from flowrail.machines.definition.findings import Finding, Place, in_order, without_suppressed
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
@@ -154,9 +154,8 @@ def _checked(
             *references.findings(file, loaded, roots, interfaces, fence_problems),
             *card_checks.findings(file, loaded, interfaces, steps_table),
         )
-        findings = tuple(
-            without_suppressed((*loaded.findings, *_advice(loaded), *beside), loaded.suppressions)
-        )
+        found = without_suppressed((*loaded.findings, *_advice(loaded), *beside), loaded.suppressions)
+        findings = tuple(in_order(found))
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         place = Place.of(inside)
