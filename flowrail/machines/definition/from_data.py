@@ -19,6 +19,7 @@ from flowrail.machines.definition.parts import (
 )
 from flowrail.machines.definition.step import StepContext, StepDef
 from flowrail.machines.definition.values import is_number
+from flowrail.storage.files import MissingFileError
 from flowrail.text.safe_text import Markup, in_quotes
 
 MOST_PROBLEMS = 5_000
@@ -145,20 +146,30 @@ class Reader:
                 whole[name] = self._text(read, file, declared, (*path, key))
             elif file is None and kind is StepDef and isinstance(data.get("id"), str):
                 file = f"{self.text_folder}/{data['id']}.md"
-                whole[name] = self._text(read, file, declared, (*path, name))
+                whole[name] = self._text(read, file, declared, (*path, name), is_named=False)
             elif file is not None and key == name:  # the texts themselves
                 whole[name] = file
             elif file is not None:
                 self._wrong((*path, key), "is not a text", "name a file, such as steps/look.md")
         return {name: value for name, value in whole.items() if value is not MISSING}
 
-    def _text(self, read: Callable[[str], str], file: str, declared: DeclaredKey, path: Path) -> object:
-        """Return the text in *file*, which the key at *path* names; `MISSING` if it has none."""
+    def _text(
+        self,
+        read: Callable[[str], str],
+        file: str,
+        declared: DeclaredKey,
+        path: Path,
+        *,
+        is_named: bool = True,
+    ) -> object:
+        """Return the text in *file*, which the key at *path* names, or replaces; `MISSING` if it has none."""
         try:
             text = read(file)
         except DocumentError as error:
-            message = f"has no text: {error.fact}"
-            return self._note(DocumentProblem(path, message, str(error.hint), code="FR125"))
+            message, remedy = f"cannot be read: {error.fact}", str(error.hint)
+            if isinstance(error, MissingFileError) and not is_named:
+                message, remedy = f"is missing, and {error.fact}", "write the file, or `actions`"
+            return self._note(DocumentProblem(path, message, remedy, code="FR125"))
         for name in (declared.name, declared.key.file):
             self.files[(*path[:-1], name)] = file, text
         lines = text.strip("\n")

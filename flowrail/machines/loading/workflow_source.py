@@ -19,6 +19,7 @@ from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.python_source import read_python
 from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, read_inside
 from flowrail.machines.loading.yaml_file import read_yaml
+from flowrail.storage.files import MissingFileError
 from flowrail.text.placeholders import fences
 from flowrail.text.safe_text import decode
 
@@ -73,7 +74,7 @@ class SkillTexts:
         elif path in self._contents:
             self.files[path] = self._contents[path]
         else:
-            raise DocumentError(f"`{path}` does not exist", hint="write it", place=path)
+            raise MissingFileError(f"`{path}` does not exist", hint="write it", place=path)
         return self.files[path]
 
     def read(self, path: str) -> str:

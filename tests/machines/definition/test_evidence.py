@@ -113,7 +113,7 @@ def test_a_schema_file_that_is_missing_or_is_not_json_is_a_finding() -> None:
     put_skill("missing", COMPLETE)
     put_skill("broken", COMPLETE, texts={"schemas/verdict.json": "{"})
 
-    assert "has no text: `schemas/verdict.json` does not exist" in flow("check", "missing").out
+    assert "cannot be read: `schemas/verdict.json` does not exist" in flow("check", "missing").out
     assert "has a schema that is not JSON" in flow("check", "broken").out
 
 
