@@ -40,8 +40,10 @@ class WorkflowName(NamedTuple):
     root: str | None = None
 
     def commands(self, played: PlayedWalk) -> list[Command]:
-        """Return the command that repeats a walk, and the commands that the walk ran."""
-        return [Command("test", self.target, root=self.root, walk=played.walk.name), *played.commands]
+        """Return the command that repeats a walk, and the commands that the walk ran, without their store."""
+        repeat = Command("test", self.target, root=self.root, walk=played.walk.name)
+        ran = (Command(command.verb, *command.arguments, **command.options) for command in played.commands)
+        return [repeat, *ran]
 
     def reproduction(self, played: PlayedWalk) -> list[str]:
         """Return the same for people, as lines."""
@@ -70,8 +72,8 @@ class WorkflowResult(NamedTuple):
     def gaps(self) -> str:
         """The transitions and steps without a walk, as a clause; empty without any."""
         missing = self.coverage.missing if self.coverage is not None else ()
-        transitions = _first(f"{step} {outcome}" for step, outcome in missing)
-        steps = _first(self.unentered)
+        transitions = _first(f"`{outcome}` of `{step}`" for step, outcome in missing)
+        steps = _first(f"`{step}`" for step in self.unentered)
         clauses = [f"takes {transitions}"] if transitions else []
         return " or ".join([*clauses, f"enters {steps}"] if steps else clauses)
 

@@ -92,7 +92,7 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     )
     assert ran.out.count("\n    flow ") == 4
     assert result["missing"] == [{"step": step, "outcome": "ok"} for step in ("first", "second")]
-    assert "no walk takes first ok, second ok" in ran.out
+    assert "no walk takes `ok` of `first`, `ok` of `second`" in ran.out
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -200,7 +200,7 @@ def test_a_step_that_no_walk_enters_is_named_and_fails_strictly() -> None:
 
     assert data[RESULTS][0]["never_entered"] == ["back"]
     assert data[RESULTS][0]["missing"] == []
-    assert "no walk enters back" in ran.out
+    assert "no walk enters `back`" in ran.out
     assert (flow("test", "contrary").status, ran.status) == (0, 1)
 
 
