@@ -1,4 +1,8 @@
-"""Tools for tests of workflows: domains and inputs, one invocation, a run in memory. Nothing here needs pytest."""
+"""Tools for tests of workflows: domains and inputs, one invocation, a run in memory, strategies.
+
+Nothing here needs pytest. `workflows` and `sessions` are Hypothesis strategies. `import *` leaves them out, because
+Hypothesis may not be installed.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
         Run as Run,
         load as load,
     )
+    from flowrail.testing.strategies import (
+        sessions as sessions,
+        workflows as workflows,
+    )
 else:
     __all__, __dir__, __getattr__ = lazy_exports(
         __name__,
@@ -31,4 +39,5 @@ else:
             "flowrail.testing.invocation": "run_skill_invocation",
             "flowrail.testing.run": "Run load",
         },
+        unlisted=dict.fromkeys(("sessions", "workflows"), "flowrail.testing.strategies"),
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from support.random_workflows import workflows
 from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
@@ -14,6 +13,7 @@ from flowrail.machines.definition.step_parts import GateConfig
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan
+from flowrail.testing import workflows
 
 LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}
 SURE = {"sure": Arg(choices=("low", "high"), required=True)}
@@ -94,7 +94,7 @@ def test_gates_that_a_run_comes_to_without_their_review_are_found(
 
 
 @settings(max_examples=10)
-@given(workflows(most=4, functions=False))
+@given(workflows(most=4))
 def test_a_condition_that_never_holds_is_not_reached_in_a_walk(definition: Workflow) -> None:
     findings = check_workflow(definition, advice=True)
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from support.random_workflows import workflows
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.graph import edges
@@ -20,6 +19,7 @@ from flowrail.machines.exploration.actions import perform, starts
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk, plan, transitions_between
 from flowrail.machines.sessions.session import Session
+from flowrail.testing import workflows
 
 ASK = Question(
     "go",
@@ -161,7 +161,7 @@ def test_the_path_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> N
     assert path[-1][1].status == status
 
 
-@given(workflows())
+@given(workflows(most=4))
 @settings(max_examples=5)
 def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
     planned = plan(made)

@@ -1,0 +1,96 @@
+"""Hypothesis strategies for valid workflows and for sessions that they can reach.
+
+Hypothesis is not a dependency of flowrail; install it to use this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import Outcome, Rule, StepDef
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import start
+from flowrail.machines.exploration.actions import acts, perform, starts
+from flowrail.machines.sessions.session import Session
+
+_IDS = ("look", "plan", "build", "review", "tell", "send", "class", "a-b", "ok")
+_PARAMS = {"mode": Arg(choices=("quick", "full"), default="full")}
+_FACTS = {"sure": Arg(choices=("low", "high"), required=True), "count": Arg(type="integer", min=0, max=3)}
+_CONDITIONS = ("mode == 'full'", "sure == 'high'", "visit > 1", "count > 1")
+
+
+@st.composite
+def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True) -> Workflow:
+    """Return a valid workflow with loops, limits, conditions, rules, questions, gates and dispatches.
+
+    It has at most *most* steps. Each step leads to the next one, so that every step can be reached and left.
+    ``agents=False`` leaves out questions, gates and dispatches.
+    """
+    ids = draw(st.lists(st.sampled_from(_IDS), min_size=1, max_size=most, unique=True))
+    kinds = ["agent", "agent", "rules", *(["questions", "dispatch", "gate"] if agents else [])]
+    steps: list[StepDef] = []
+    for step_id, following in zip(ids, [*ids[1:], None], strict=True):
+        kind = draw(st.sampled_from(kinds))
+        if kind == "gate" and steps and steps[-1].gate is None:
+            steps[-1] = replace(steps[-1], when=None)  # a gate needs the findings of its review
+            gate = GateConfig(step_id.title(), review=steps[-1].id, limit=draw(st.integers(1, 3)))
+            targets = {Outcome.OK: following, Outcome.FAIL: steps[-1].id}
+            steps.append(StepDef(step_id, step_id.title(), ["Decide."], next=targets, gate=gate))
+        else:
+            earlier = [step.id for step in steps if step.gate is None]
+            steps.append(_step(draw, step_id, earlier, following, kind))
+    return Workflow("at-random", *steps, params=_PARAMS)
+
+
+def sessions(workflow: Workflow, *, most: int = 12) -> st.SearchStrategy[Session]:
+    """Return sessions that *workflow* can reach by at most *most* reports: new, in progress, waiting or ended."""
+
+    @st.composite
+    def walked(draw: st.DrawFn) -> Session:
+        session = start(workflow, draw(st.sampled_from(list(starts(workflow)))))
+        for _ in range(draw(st.integers(0, most))):
+            if not session.is_open:
+                break
+            act = draw(st.sampled_from(list(acts(workflow, session))))
+            try:
+                session = perform(workflow, session, act)
+            except FlowError:  # a report may be refused
+                continue
+        return session
+
+    return walked()
+
+
+def _step(draw: st.DrawFn, step_id: str, earlier: list[str], following: str | None, kind: str) -> StepDef:
+    targets: dict[Outcome, str | None] = {Outcome.OK: following}
+    for outcome in draw(st.sets(st.sampled_from([Outcome.FAIL, Outcome.ITERATE]))):
+        targets[outcome] = draw(st.sampled_from([*earlier, step_id, None]))
+    outcomes = st.sampled_from([str(outcome) for outcome in targets])
+    parts: dict[str, Any] = {}
+    if kind == "rules":
+        rules = st.lists(st.builds(Rule, outcomes, st.sampled_from(_CONDITIONS)), max_size=2)
+        parts["rules"] = [*draw(rules), Rule("ok")]
+    elif kind == "questions":
+        options = [Option("Yes", outcome="ok"), Option("No", outcome=draw(outcomes))]
+        parts["questions"] = [Question("go", "Go", "What next?", options)]
+    elif kind == "dispatch":
+        targets.setdefault(Outcome.FAIL, None)
+        join = draw(st.sampled_from(["all", "any", "at least 2"]))
+        parts["dispatch"] = Dispatch("explore", over=("a", "b"), join=join, prompt=("Look at $item.",))
+    reports = draw(st.sampled_from([{}, _FACTS])) if earlier and kind != "questions" else {}
+    return StepDef(
+        step_id,
+        step_id.title(),
+        [f"Do {step_id}."],
+        next=targets,
+        limit=draw(st.none() | st.integers(1, 3)),
+        when=draw(st.none() | st.sampled_from(_CONDITIONS)) if earlier else None,
+        reports=reports if earlier else _FACTS,
+        **parts,
+    )
