@@ -42,7 +42,10 @@ class WorkflowName(NamedTuple):
     def commands(self, played: PlayedWalk) -> list[Command]:
         """Return the command that repeats a walk, and the commands that the walk ran, without their store."""
         repeat = Command("test", self.target, root=self.root, walk=played.walk.name)
-        ran = (Command(command.verb, *command.arguments, **command.options) for command in played.commands)
+        ran = (
+            Command(command.verb, *command.arguments).with_options(**command.options)
+            for command in played.commands
+        )
         return [repeat, *ran]
 
     def reproduction(self, played: PlayedWalk) -> list[str]:
