@@ -150,12 +150,10 @@ def _checked(
     try:
         loaded = read(file)
         interfaces.add(file, loaded)
-        beside = (
-            *references.findings(file, loaded, roots, interfaces, fence_problems),
-            *card_checks.findings(file, loaded, interfaces, steps_table),
-        )
-        found = without_suppressed((*loaded.findings, *_advice(loaded), *beside), loaded.suppressions)
-        findings = tuple(in_order(found))
+        referring = references.findings(file, loaded, roots, interfaces, fence_problems)
+        of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
+        of_card = card_checks.findings(file, loaded, interfaces, steps_table)
+        findings = tuple(without_suppressed((*of_workflow, *of_card), loaded.suppressions))
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         place = Place.of(inside)
