@@ -13,7 +13,7 @@ from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.transitions import is_limited
-from flowrail.text.phrases import times
+from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
 
 START = ":start"
@@ -106,7 +106,7 @@ def _notes(step: StepDef, when: str | None, *, bound_shown: bool) -> Iterator[st
         if step.work.run is not None:
             yield f"runs {shortened(step.work.run, 80)}"
     if step.bound is not None and not bound_shown:
-        yield f"at most {times(step.bound)}"
+        yield f"at most {count(step.bound, 'attempt')}"
 
 
 def _agents_note(work: Dispatch) -> str:

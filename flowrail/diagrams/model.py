@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from flowrail.machines.definition.parts import Frozen
-from flowrail.text.phrases import duration, times
+from flowrail.text.phrases import count, duration, times
 
 
 class NodeKind(StrEnum):
@@ -86,7 +86,7 @@ class Arrow(NamedTuple):
     def label(self) -> str:
         """The text on the arrow."""
         outcomes = " / ".join(self.outcomes)
-        bound = f" (at most {times(self.limit)})" if self.limit is not None else ""
+        bound = f" (at most {count(self.limit, 'attempt')})" if self.limit is not None else ""
         return f"{outcomes}{bound}"
 
 
@@ -118,13 +118,13 @@ class Trace(NamedTuple):
 
     def notes(self, node: Node) -> tuple[str, ...]:
         """Return the lines about *node*: how often it was entered and how long it took."""
-        count = self.visits.get(node.id, 0)
-        if not count or not node.is_step or not self.counted:
+        visits = self.visits.get(node.id, 0)
+        if not visits or not node.is_step or not self.counted:
             return ()
         spent = f", {duration(self.seconds[node.id])}" if node.id in self.seconds else ""
         current = "here now, " if node.id == self.current else ""
         claims = (self.claims[node.id],) if node.id in self.claims else ()
-        return (f"{current}entered {times(count)}{spent}", *claims)
+        return (f"{current}entered {times(visits)}{spent}", *claims)
 
 
 class Picture(NamedTuple):
@@ -164,8 +164,8 @@ class Picture(NamedTuple):
             return ""
         if self.never(arrow):
             return f"{arrow.label} · never"
-        count = self.count(arrow) if self.trace is None or self.trace.counted else 0
-        return f"{arrow.label} · {times(count)}" if count else arrow.label
+        taken = self.count(arrow) if self.trace is None or self.trace.counted else 0
+        return f"{arrow.label} · {times(taken)}" if taken else arrow.label
 
     @property
     def names(self) -> dict[str, str]:

@@ -89,5 +89,5 @@ def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
     labels = {(arrow.target, arrow.label) for arrow in drawn.arrows}
     once = picture(workflow(step("one", limit=2)))
 
-    assert ("look", "fail / iterate (at most 3 times)") in labels
-    assert once.nodes[1].notes == ("at most twice",)
+    assert ("look", "fail / iterate (at most 3 attempts)") in labels
+    assert once.nodes[1].notes == ("at most 2 attempts",)

@@ -87,7 +87,7 @@ def test_every_format_shows_the_session() -> None:
     shown = drawn(definition, "iterate")
 
     assert "classDef here" in mermaid.render(shown)
-    assert '==>|"fail / iterate (at most 3 times) · once"|' in mermaid.render(shown)
+    assert '==>|"fail / iterate (at most 3 attempts) · once"|' in mermaid.render(shown)
     assert 'class="node step here"' in svg.render(shown)
     assert "here now, entered twice, 1 min 30 s" in svg.render(shown).replace("</text>", " ")
     data = as_data(shown)["session"]

@@ -25,18 +25,18 @@ steps:
   - {id: give_up, title: Say why, actions: [Say why.], next: {ok: null}}
 """
 DRAWN = """\
-○  1 Look ◀───────────────────╮
-├─ fail ──────────────────────┼─╮
-├─ iterate (at most 3 times) ─┤ │
-│  ok                         │ │
-○  2 Think  ideas             │ │
-├─ fail ──────────────────────┼─┤
-├─ skip ─ ◉ completed         │ │
-│  ok                         │ │
-○  3 Write                    │ │
-├─ ok ─ ◉ completed           │ │
-╰─ fail ──────────────────────╯ │
-○  4 Say why  give_up ◀─────────╯
+○  1 Look ◀──────────────────────╮
+├─ fail ─────────────────────────┼─╮
+├─ iterate (at most 3 attempts) ─┤ │
+│  ok                            │ │
+○  2 Think  ideas                │ │
+├─ fail ─────────────────────────┼─┤
+├─ skip ─ ◉ completed            │ │
+│  ok                            │ │
+○  3 Write                       │ │
+├─ ok ─ ◉ completed              │ │
+╰─ fail ─────────────────────────╯ │
+○  4 Say why  give_up ◀────────────╯
 ╰─ ok ─ ◉ completed
 """
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.content import example_text
+from flowrail.text.phrases import count
 from flowrail.text.report import Report, Table, columns, paragraphs, title
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
@@ -13,8 +14,9 @@ from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 def report(item: Mapping[str, Any], drawing: Report | None = None) -> Report:
     """Return a workflow as `skills.summary.show` describes it, with a *drawing* in place of the table of steps."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
-    count = "?" if item.get("computed") and not item["total_steps"] else item["total_steps"]
-    head = title(f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}")
+    is_unknown = item.get("computed") and not item["total_steps"]
+    steps = "? steps" if is_unknown else count(item["total_steps"], "step")
+    head = title(f"{one_line(item['name'])} · {steps} · {_source(item)}")
     parts: list[Report] = [[head, about] if about else [head]]
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
@@ -119,7 +121,7 @@ def _transitions(step: Mapping[str, Any]) -> str:
         deciding = ("gate", "questions", "rules")
         notes.append(f"decided by its {next((key for key in deciding if step.get(key)), 'handler')}")
     if step["limit"]:
-        notes.append(f"at most {step['limit']} attempts")
+        notes.append(f"at most {count(step['limit'], 'attempt')}")
     if step["when"]:
         notes.append(f"only when {step['when']}")
     notes += _demands(step)
