@@ -125,6 +125,9 @@ def test_four_answers_four_ends_all_on_record(
     assert answer["note"]["answers"] == {"limit": [label]}
     if label == "Accept the risk":
         assert answer["note"]["reason"] == "the user accepts what is still open"
+        shown = " ".join(flow("history", agent.session).out.split())
+        assert "limit fail at the limit; the user is asked" in shown
+        assert "limit=Accept the risk (the user accepts what is still open)" in shown
 
 
 def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:

@@ -149,7 +149,7 @@ def test_a_report_after_the_end_is_refused() -> None:
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
     assert error["message"] == f"session `{ended['session']}` is failed"
-    assert error["hint"] == f"show how it ended: flow resume {ended['session']}"
+    assert error["hint"] == f"see its reports, answers and reasons: flow history {ended['session']}"
 
 
 @pytest.mark.parametrize(

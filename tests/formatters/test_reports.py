@@ -17,6 +17,7 @@ NOTES: dict[str, tuple[dict[str, Any], str]] = {
     "start": ({}, ""),
     "rewind": ({"from": 3, "to": 1, "reason": "wrong"}, "from revision 3 to 1 (wrong)"),
     "fork": ({"from": {"session": "a-1", "revision": 2}}, "of a-1 at revision 2"),
+    "limit": ({}, "fail at the limit; the user is asked"),
     "held": ({"times": 2}, "kept from ending its turn, time 2"),
     "released": ({}, "the conversation ended"),
     "migrate": ({"verdict": "moved", "renamed": {"a": "b"}}, "moved: a → b"),

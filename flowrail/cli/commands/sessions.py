@@ -27,7 +27,7 @@ from flowrail.operations.running.conversations import Summary, summaries
 from flowrail.operations.sessions import migrate, timeline, verify
 from flowrail.operations.sessions.adopt import AdoptionResult, adopt
 from flowrail.operations.sessions.board import position_in
-from flowrail.operations.sessions.prune import LOST, UNBEGUN, OldSession, prune
+from flowrail.operations.sessions.prune import LOST, UNBEGUN, prune
 from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import ago, count
 from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, status
@@ -204,8 +204,9 @@ def rewind_command(
 ) -> None:
     """Take a session back to an earlier revision
 
-    Adds a record; nothing is deleted. The revision still increases, so commands that were printed
-    before are refused. The step's dispatches and questions start again. `flow history ID` lists the revisions.
+    Adds a record; nothing is deleted. A session that had ended is open again. The revision still
+    increases, so commands that were printed before are refused. The step's dispatches and questions start
+    again. `flow history ID` lists the revisions.
     """
     answer = timeline.rewind(call.world, session_id, revision, expect=expect, reason=reason)
     call.show(answer.guidance, answer.notes)
@@ -295,7 +296,14 @@ def abandon_command(call: SessionCall, session_id: str, reason: str) -> None:
     Its journal stays. Nothing more can be reported.
     """
     stored = steps.abandon(call.world, session_id, reason)
-    call.answer(session_item(stored), f"{session_id} is {stored.session.status}")
+    session = stored.session
+    lines = [f"{session_id} is {session.status}"]
+    if session.status == ABANDONED:
+        recorded = stored.shown.note.get("reason")
+        lines[0] += f" because: {one_line(recorded)}" if recorded else ""
+        undo = Command("session rewind", session_id, to=session.revision, store=call.world.shown_store)
+        lines.append(f"continue it after all: {undo}")
+    call.answer(session_item(stored), lines)
 
 
 @SessionCall.command(
@@ -415,16 +423,15 @@ def prune_command(call: SessionCall, older_than: float, statuses: tuple[str, ...
     user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
     pruned = prune(call.world, older_than=older_than, statuses=statuses, dry_run=dry_run)
-    deleted, remaining = ([session._asdict() for session in sessions] for sessions in pruned)
+    deleted, kept = ([session._asdict() for session in sessions] for sessions in pruned)
     action = "would be deleted" if dry_run else "deleted"
-    rows = [_pruned_row(session, action) for session in pruned.gone]
-    rows += [_pruned_row(session, "kept") for session in pruned.kept]
-    table = [Table(columns("session", "status", "days", "", "why", wraps=("why",)), rows)] if rows else []
+    rows = [
+        [old.session, old.status, f"{old.days:.1f}", f"kept: {one_line(old.why)}" if old.why else action]
+        for old in (*pruned.gone, *pruned.kept)
+    ]
+    table = [Table(columns("session", "status", "days", "result", wraps=("result",)), rows)] if rows else []
+    age = f"sessions that ended at least {older_than:g} days ago"
     call.answer(
-        {"sessions": deleted, "kept": remaining, "dry_run": dry_run},
-        [*table, f"{count(len(deleted), 'session')} {action}, {len(remaining)} kept"],
+        {"sessions": deleted, "kept": kept, "dry_run": dry_run},
+        [*table, f"{age}: {len(deleted)} {action}, {len(kept)} kept" if rows else f"{age}: none"],
     )
-
-
-def _pruned_row(session: OldSession, action: str) -> list[str]:
-    return [session.session, session.status, f"{session.days:.1f}", action, one_line(session.why)]

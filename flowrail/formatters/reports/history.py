@@ -173,6 +173,8 @@ def _note_of(entry: HistoryEntry) -> str:
         case "answer":
             answers = note.get("answers") or {}
             return " ".join(f"{name}={word}" for name, words in answers.items() for word in words)
+        case "limit":
+            return "fail at the limit; the user is asked"
         case "ask":
             return " ".join(note.get("questions") or ())
     return _work_note(entry)

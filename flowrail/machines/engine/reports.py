@@ -112,7 +112,7 @@ class SessionEndedError(ConflictError):
     def __init__(self, *, session: str, status: str) -> None:
         super().__init__(
             f"session `{session}` is {status}",
-            hint=Hint("show how it ended: ", Command("resume", session)),
+            hint=Hint("see its reports, answers and reasons: ", Command("history", session)),
             session=session,
             status=status,
         )

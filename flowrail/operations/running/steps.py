@@ -403,6 +403,9 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
 def _look(world: World, record: Record) -> Answer:
     opened = open_session(world, record.session)
     notes = session_files.elsewhere(world, record.session)
+    reason = record.shown.note.get("reason") if record.kind == "abandon" else None
+    if reason:
+        notes = (*notes, f"abandoned because: {reason}")
     answer = prepare_answer(
         world, record.session, opened, notes, head=record.head, resumed=record.session.is_open
     )

@@ -80,6 +80,9 @@ def rewind(
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
         definition = opened.definition if opened.changed else None
         stored = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
+    if not session.is_open:
+        reopened = f"session `{session.id}` was {session.status}; it is open again"
+        answer = answer._replace(notes=(*answer.notes, reopened))
     return answer.with_head(stored.head)
 
 

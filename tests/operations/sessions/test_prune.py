@@ -113,7 +113,7 @@ def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
     assert [session["session"] for session in would["sessions"]] == [
         session["session"] for session in did["sessions"]
     ]
-    assert text.splitlines()[-1] == "1 session would be deleted, 0 kept"
+    assert text.splitlines()[-1] == "sessions that ended at least 30 days ago: 1 would be deleted, 0 kept"
 
 
 def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:

@@ -92,6 +92,22 @@ def test_work_and_questions_start_again() -> None:
     assert flow("session", "verify", session).status == 0
 
 
+def test_an_abandoned_session_is_open_again_after_the_printed_command(session: str) -> None:
+    revision = told("status", session)["revision"]
+    ended = flow("session", "abandon", session, "--reason", "the customer left").out.splitlines()
+
+    shown = flow("resume", session).err
+    rewound = flow("session", "rewind", session, "--to", str(revision))
+
+    assert ended == [
+        f"{session} is abandoned because: the customer left",
+        f"continue it after all: flow session rewind {session} --to {revision}",
+    ]
+    assert shown == "flow: abandoned because: the customer left\n"
+    assert rewound.err == f"flow: session `{session}` was abandoned; it is open again\n"
+    assert told("status", session)["status"] == "active"
+
+
 @pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
 def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str]) -> None:
     command, option = verb
