@@ -133,7 +133,7 @@ _CODES: Mapping[str, tuple[str, str | Hint]] = {
     "SAME_NAME": (WARNING, "use the name of a folder"),
     "PLACE_UNUSABLE": (ERROR, "check the path and its permissions"),
     "REGISTRY_UNREADABLE": (ERROR, "fix the registry, or remove it: it is optional"),
-    "REGISTRY_ENTRY_INVALID": (ERROR, "fix the entry; `flow registry check` lists all errors"),
+    "REGISTRY_ENTRY_INVALID": (ERROR, "fix the entry"),
     "REGISTRY_DUPLICATE": (ERROR, "keep one of the two entries"),
     "REGISTRY_STALE": (ERROR, "remove the entry, or correct its `skill_path`"),
     "REGISTRY_EDITED": (

@@ -203,7 +203,7 @@ def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]
     verdict = judge(ScannedSkill(entry.folder, entry.path, root, entry.reading))
     if isinstance(verdict, Candidate):
         return _Decided(verdict._replace(remote=True))
-    return _Decided(verdict._replace(path=registry))
+    return _Decided(verdict._replace(path=registry, line=verdict.line or entry.line))
 
 
 def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:

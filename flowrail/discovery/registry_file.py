@@ -1,7 +1,7 @@
 """Read the optional registry file leniently: an error only invalidates its entry.
 
 An entry has the form of a v3 frontmatter and is read the same way. In addition it can have a priority, notes and tags,
-and it can describe remote workflows. `registry.schema` validates the file strictly, `registry.sync` writes it.
+and it can describe remote workflows. `registry.sync` writes the file.
 
 A file beside the registry stores the values that `sync` wrote last. If a value differs, a person edited it.
 """
@@ -120,12 +120,20 @@ def read_registry(path: str, home: str) -> Registry:
     """Return the registry at *path*. If it cannot be read, a note says why; a missing one is empty."""
     try:
         data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the registry", follow=True)
-        document = yaml_text.load(data, source=path, plain_text=True)
     except files.MissingFileError:
         return Registry(path)
     except DocumentError as problem:
         return Registry(path, True, notes=(_unreadable(path, problem.fact, _line(problem)),))
-    return _RegistryReader(path, home, read_written(path)).read(document)
+    return parse_registry(data, path, home, read_written(path))
+
+
+def parse_registry(text: str | bytes, path: str, home: str, written: Written) -> Registry:
+    """Return the registry in *text*, the content of *path*; *written* are the values of the last sync."""
+    try:
+        document = yaml_text.load(text, source=path, plain_text=True)
+    except DocumentError as problem:
+        return Registry(path, True, notes=(_unreadable(path, problem.fact, _line(problem)),))
+    return _RegistryReader(path, home, written).read(document)
 
 
 class _RegistryReader:

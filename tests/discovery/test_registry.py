@@ -195,20 +195,27 @@ def install(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("old", "new", "code", "line"),
     [
-        ('version: "1.0"', "version: 1.0", 1),
-        ('updated_at: "2026-02-07T18:30:00Z"', "updated_at: yesterday", 2),
-        ('accepts_from: ["*"]', 'accepts_from: "*"', 10),
-        ('schema_version: "3.0"', 'schema_version: "7.0"', 12),
-        ("autonomous: false", "autonomous: sometimes", 20),
+        ('version: "1.2"', "priority: high", "REGISTRY_ENTRY_INVALID", 6),
+        ('- name: "programming-pm"', "- label: x", "REGISTRY_ENTRY_INVALID", 5),
+        ('accepts_from: ["*"]', 'accepts_from: "*"', "NOT_A_LIST", 10),
+        ("autonomous: false", "autonomous: sometimes", "INVALID_FIELD", 20),
     ],
 )
-def test_every_mistake_is_named_with_its_line(home: Path, old: str, new: str, line: int) -> None:
+def test_every_error_is_named_with_its_line(home: Path, old: str, new: str, code: str, line: int) -> None:
     install(home)
     registry(home, REGISTRY.replace(old, new, 1))
 
-    assert ("REGISTRY_ENTRY_INVALID", line) in checked(home)
+    assert (code, line) in checked(home)
+
+
+def test_a_remote_workflow_must_declare_what_it_accepts(home: Path) -> None:
+    registry(
+        home, "version: '1.0'\nworkflows:\n  - {name: far, remote: true, handoff: {accepts_from: [x]}}\n"
+    )
+
+    assert checked(home) == [("NO_CATEGORIES", 3)]
 
 
 def test_what_differs_from_the_skills_is_told(home: Path) -> None:

@@ -8,7 +8,7 @@ from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery.index import discover
 from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry.sync import RegistryChangedError, RegistryInvalidError, Sync, apply, plan
+from flowrail.discovery.registry.sync import RegistryChangedError, Sync, apply, plan
 from flowrail.errors import DocumentError, UsageError
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -176,14 +176,22 @@ def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
     assert '"new"' in real.read_text()
 
 
-@pytest.mark.parametrize("more", ["", "    remote: true\n", "    skill_path: https://a.example/SKILL.md\n"])
-def test_what_lives_elsewhere_has_to_say_what_it_is(home: Path, more: str) -> None:
-    name = "nobody" if not more else "a-skill"
+@pytest.mark.parametrize("location", ["remote: true", "skill_path: https://a.example/SKILL.md"])
+def test_the_entry_of_a_remote_workflow_is_not_changed(home: Path, location: str) -> None:
     put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
-    file_of(home).write_text(f"version: '1.0'\nworkflows:\n  - name: {name}\n{more}    priority: 1\n")
+    file_of(home).write_text(f"version: '1.0'\nworkflows:\n  - name: a-skill\n    {location}\n")
 
-    with pytest.raises(RegistryInvalidError, match="field required, and 2 more"):
-        sync(home)
+    assert not sync(home).changes
+
+
+def test_values_of_another_type_are_replaced_on_request(home: Path) -> None:
+    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
+    file_of(home).write_text("workflows:\n  - {name: a-skill, handoff: text, categories: text}\nmeta: text\n")
+
+    apply(sync(home, replace=("a-skill",)))
+
+    assert "text" not in file_of(home).read_text()
+    assert check(discover(str(home), str(home), {})) == []
 
 
 @pytest.mark.parametrize(
@@ -193,7 +201,6 @@ def test_what_lives_elsewhere_has_to_say_what_it_is(home: Path, more: str) -> No
         "version: '1.0'\n",
         "version: '1.0'\nworkflows: &a []\n",
         "\xff",
-        "a: b\nworkflows: []\n",
         "version: '1.0'\nworkflows: []\nx: >#:",
         "version: '1.0'\nworkflows: []\nx: 2024-99-99",
     ],

@@ -38,21 +38,29 @@ def entry_of(candidate: Candidate, path: str) -> CommentedMap:
 def value_of(entry: Mapping[str, Any], field: str) -> object:
     """Return the value of a field in an entry, or `None`."""
     section, key = SYNCED_FIELDS[field]
-    return plain((entry.get(section, {}) if section else entry).get(key))
+    part = entry.get(section) if section else entry
+    return plain(part.get(key)) if isinstance(part, Mapping) else None
 
 
 def put(entry: CommentedMap, field: str, value: object) -> None:
     """Write a field. The items of a list that stay keep their order and comments."""
     section, key = SYNCED_FIELDS[field]
-    mapping = entry.setdefault(section, CommentedMap()) if section else entry
+    mapping = _part(entry, section, CommentedMap) if section else entry
     if not isinstance(value, list | tuple):
         mapping[key] = _quoted(value) if isinstance(value, str) else value
         return
-    items = mapping.setdefault(key, CommentedSeq())
+    items = _part(mapping, key, CommentedSeq)
     for index in reversed(range(len(items))):
         if items[index] not in value:
             del items[index]
     items.extend(_quoted(item) for item in value if item not in items)
+
+
+def _part(mapping: CommentedMap, key: str, kind: type[Any]) -> Any:
+    """Return the mapping or list at *key*. It is added if it is missing, and replaces a value of another type."""
+    if not isinstance(mapping.get(key), kind):
+        mapping[key] = kind()
+    return mapping[key]
 
 
 def plain(value: object) -> object:
@@ -65,7 +73,7 @@ def plain(value: object) -> object:
 def put_date(data: CommentedMap, now: datetime) -> None:
     """Write the date, and the number of workflows."""
     moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
-    meta = data.setdefault("meta", CommentedMap())
+    meta = _part(data, "meta", CommentedMap)
     data["updated_at"] = meta["last_scan"] = moment
     meta["total_workflows"] = len(data["workflows"])
 

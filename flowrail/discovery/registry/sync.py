@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.diagnostics import ERROR
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.registry.check import local_skills
 from flowrail.discovery.registry.edit import (
     dump,
     entry_of,
@@ -31,10 +31,10 @@ from flowrail.discovery.registry.edit import (
     value_of,
     written_like,
 )
-from flowrail.discovery.registry.schema import mistakes
 from flowrail.discovery.registry_file import (
     SYNCED_FIELDS,
     WRITTEN_FILE,
+    parse_registry,
     read_written,
     same_value,
     skill_file,
@@ -43,7 +43,6 @@ from flowrail.discovery.scan.eligibility import EDITED
 from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.storage import files
 from flowrail.text import limits
-from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
 _MODE = 0o600
@@ -112,7 +111,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: 
     before = _read(path)
     text = _EMPTY if before is None else decode(before, source=path)
     if before is not None:
-        _refuse_invalid(path, text, discovery)
+        _refuse_invalid(path, text, home)
     yaml = written_like(text)
     data = load(yaml, text, path)
     written = {skill: dict(fields) for skill, fields in read_written(path).items()}
@@ -125,7 +124,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime, replace: 
     if sync.added or sync.updated:
         put_date(data, now)
         after = dump(yaml, data, text)
-        _refuse_invalid(path, after, discovery)
+        _refuse_invalid(path, after, home)
         sync.after = after.encode()
     return sync
 
@@ -162,9 +161,9 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _refuse_invalid(path: str, text: str, discovery: Discovery) -> None:
+def _refuse_invalid(path: str, text: str, home: str) -> None:
     """Refuse a registry with errors."""
-    if errors := mistakes(yaml_text.load(text, source=path), local_skills(discovery)):
+    if errors := [note for note in parse_registry(text, path, home, {}).notes if note.severity == ERROR]:
         more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
         raise RegistryInvalidError(
             f"{errors[0].reason}{more}",
@@ -216,6 +215,8 @@ class _RegistryEditor:
         entry = next((entry for entry in self._entries if self._is_about(entry, candidate)), None)
         if entry is not None:
             self._update(entry, candidate)
+        elif any(entry["name"] == candidate.skill for entry in self._entries):
+            return  # the entry describes a remote workflow of that name
         elif candidate.skill in self._sync.written and not self._is_replaced(candidate.skill, ""):
             self._sync.removed.append(candidate.skill)
         else:

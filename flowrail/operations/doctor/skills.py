@@ -90,7 +90,7 @@ def _files(discovery: Discovery) -> Section:
         *(
             _as_note(skipped)
             for skipped in discovery.skipped
-            if skipped.severity != INFO and skipped.code != "REGISTRY_STALE"
+            if skipped.severity != INFO and skipped.path != discovery.registry.path
         ),
         *(note for note in discovery.notes if note.code in _COLLISIONS),
         *(note for skill in skills for note in skill.notes if note.code not in _REPORTED_TWICE),
