@@ -7,7 +7,7 @@ discover`, `flow check`, `flow doctor` and `flow registry check` all use it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -49,25 +49,6 @@ class Note(NamedTuple):
     def data(self) -> dict[str, object]:
         """Return the note as plain data, for JSON."""
         return {**self._asdict(), "severity": self.severity, "hint": str(self.hint)}
-
-
-MOST_NOTES = 30
-LONGEST_REASON = 400
-
-
-def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Return the first `MOST_NOTES` notes of a file, with long reasons cut. The last one says how many are left out."""
-    shortened = [
-        note
-        if len(note.reason) <= LONGEST_REASON
-        else note._replace(reason=f"{note.reason[:LONGEST_REASON]}…")
-        for note in notes[:MOST_NOTES]
-    ]
-    if left_out := len(notes) - len(shortened):
-        shortened[-1] = shortened[-1]._replace(
-            reason=f"{shortened[-1].reason} (and {left_out} more in this file)"
-        )
-    return tuple(shortened)
 
 
 _EXAMPLES = "see `docs/reference/discovery.md` for the keys"

@@ -111,39 +111,33 @@ def combine(
     groups: dict[str, list[ScannedSkill]] = {}
     for skill in skills:
         groups.setdefault(skill.skill, []).append(skill)
-    decided = [_decide(group, described) for group in groups.values()]
-    decided += [
-        _from_registry(entry, groups, registry.path)
+    verdicts: list[Candidate | Skipped] = []
+    shadows: list[Skipped] = []
+    hidden: list[Candidate] = []
+    notes = list(registry.notes)
+    for first, *others in groups.values():
+        verdicts.append(_judge(first, described))
+        shadows += (shadowed(other, first.path) for other in others)
+        hidden += (verdict for other in others if isinstance(verdict := _judge(other, described), Candidate))
+        notes += _collisions(first, others)
+    verdicts += (
+        _judge_entry(entry, groups, registry.path)
         for entry in registry.entries
         if not entry.present and entry not in described.values()
-    ]
-    firsts = [group.first for group in decided]
-    candidates = sorted(
-        (first for first in firsts if isinstance(first, Candidate)), key=lambda c: (c.scope.priority, c.skill)
     )
-    skipped = [
-        *scanned.skipped, *elsewhere.skipped, *(first for first in firsts if isinstance(first, Skipped)),
-    ]  # fmt: skip
-    notes = [*registry.notes, *(note for group in decided for note in group.notes)]
+    candidates = [verdict for verdict in verdicts if isinstance(verdict, Candidate)]
+    candidates.sort(key=lambda candidate: (candidate.scope.priority, candidate.skill))
+    skipped = [*scanned.skipped, *elsewhere.skipped]
     return Discovery(
         candidates=tuple(candidates),
-        hidden=tuple(candidate for group in decided for candidate in group.hidden),
-        skipped=(*skipped, *(other for group in decided for other in group.others)),
+        hidden=tuple(hidden),
+        skipped=(*skipped, *(verdict for verdict in verdicts if isinstance(verdict, Skipped)), *shadows),
         notes=(*notes, *_same_names(candidates)),
         places=locations,
         registry=registry,
         described=described,
-        skills=len(skills) + sum(skill.is_skill for skill in (*scanned.skipped, *elsewhere.skipped)),
+        skills=len(skills) + sum(skill.is_skill for skill in skipped),
     )
-
-
-class _Decided(NamedTuple):
-    """The folder of a name that is used, and the others that have the same name."""
-
-    first: Candidate | Skipped
-    others: tuple[Skipped, ...] = ()
-    hidden: tuple[Candidate, ...] = ()
-    notes: tuple[Note, ...] = ()
 
 
 def _described(skills: Iterable[ScannedSkill], registry: Registry) -> dict[str, RegistryEntry]:
@@ -166,19 +160,8 @@ def _described(skills: Iterable[ScannedSkill], registry: Registry) -> dict[str, 
     return described
 
 
-def _decide(group: list[ScannedSkill], described: Mapping[str, RegistryEntry]) -> _Decided:
-    """Judge the folders of one name, nearest first."""
-    first, *hidden_skills = group
-    winner, *judged = (_judge(skill, described.get(skill.path)) for skill in group)
-    return _Decided(
-        winner,
-        tuple(shadowed(hidden, first.path) for hidden in hidden_skills),
-        tuple(candidate for candidate in judged if isinstance(candidate, Candidate)),
-        tuple(_collisions(first, hidden_skills)),
-    )
-
-
-def _judge(skill: ScannedSkill, entry: RegistryEntry | None) -> Candidate | Skipped:
+def _judge(skill: ScannedSkill, described: Mapping[str, RegistryEntry]) -> Candidate | Skipped:
+    entry = described.get(skill.path)
     return judge(skill, entry.reading, entry.edited) if entry else judge(skill)
 
 
@@ -191,19 +174,21 @@ def _collisions(first: ScannedSkill, hidden_skills: list[ScannedSkill]) -> Itera
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
-def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]], registry: str) -> _Decided:
+def _judge_entry(
+    entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]], registry: str
+) -> Candidate | Skipped:
     """Judge an entry whose skill the scan did not find: it is remote, or it no longer exists."""
     skipped = Skipped(entry.folder, Scope.REGISTRY, registry, "", "", entry.line, entry.name)
     if not entry.remote:
         reason = f"the registry names {entry.path}, which was not found"
-        return _Decided(skipped._replace(code="REGISTRY_STALE", reason=reason))
+        return skipped._replace(code="REGISTRY_STALE", reason=reason)
     if entry.folder in groups:
-        return _Decided(skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}"))
+        return skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}")
     root = Root("", Scope.REGISTRY, "registry")
     verdict = judge(ScannedSkill(entry.folder, entry.path, root, entry.reading))
     if isinstance(verdict, Candidate):
-        return _Decided(verdict._replace(remote=True))
-    return _Decided(verdict._replace(path=registry, line=verdict.line or entry.line))
+        return verdict._replace(remote=True)
+    return verdict._replace(path=registry, line=verdict.line or entry.line)
 
 
 def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:

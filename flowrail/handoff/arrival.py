@@ -157,8 +157,8 @@ def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) 
     too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {chain}"
     results = (
         *checks.check_target(context, handoff._replace(draft=content), context.discover()),
-        checks.GuardAnswer("chain_allowed", within_limit, chain if within_limit else too_far),
-        checks.GuardAnswer("payload_valid", True, "complete, valid and not expired"),
+        CheckResult("chain_allowed", within_limit, chain if within_limit else too_far),
+        CheckResult("payload_valid", True, "complete, valid and not expired"),
     )
     failed = [result for result in results if not result.holds]
     if failed:
@@ -171,4 +171,4 @@ def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) 
             validation_errors=messages,
             target_skill=handoff.target,
         )
-    return tuple(result.result() for result in results)
+    return results

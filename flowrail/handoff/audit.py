@@ -95,8 +95,8 @@ class HandoffTimeline(NamedTuple):
         return f"{handoff.phase}: {self.failures[-1][1].message}" if self.failures else handoff.phase
 
 
-class UnreadableJournal(NamedTuple):
-    """A journal that cannot be read, and why."""
+class JournalFinding(NamedTuple):
+    """A problem of the handoff or session with this id."""
 
     id: str
     code: str
@@ -108,7 +108,7 @@ class AuditReport(NamedTuple):
 
     handoffs: tuple[HandoffTimeline, ...]
     sessions: tuple[tuple[Record, ...], ...]
-    unreadable: tuple[UnreadableJournal, ...]
+    unreadable: tuple[JournalFinding, ...]
     foreign: tuple[str, ...]
 
 
@@ -124,7 +124,7 @@ def audit(
 
     A session comes with the handoffs that it sent or received.
     """
-    unreadable: list[UnreadableJournal] = []
+    unreadable: list[JournalFinding] = []
     foreign: list[str] = []
     handoff_journals = _journals(handoffs.ids(), handoffs.records, unreadable, foreign)
     session_ids = [id_ for id_ in store.ids() if wanted in {None, id_}] if with_sessions else []
@@ -151,7 +151,7 @@ def audit(
 def _journals(
     ids: Iterable[str],
     records: Callable[[str], Iterable[R]],
-    unreadable: list[UnreadableJournal],
+    unreadable: list[JournalFinding],
     foreign: list[str],
 ) -> Iterator[tuple[R, ...]]:
     """Yield the records of every journal, and add those that are foreign or cannot be read to the lists."""
@@ -163,7 +163,7 @@ def _journals(
         except (ForeignHandoffError, ForeignSessionError):
             foreign.append(journal_id)
         except FlowError as error:
-            unreadable.append(UnreadableJournal(journal_id, error.code, error.message))
+            unreadable.append(JournalFinding(journal_id, error.code, error.message))
         else:
             if journal:
                 yield journal

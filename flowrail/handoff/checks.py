@@ -38,26 +38,6 @@ _DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
 """The code that discovery gives to a skill that declares that it accepts no handoffs."""
 
 
-class GuardAnswer(NamedTuple):
-    """The answer of one guard.
-
-    ``missing`` are required fields without a value, ``facts`` the facts that would fill or fix them, ``oversized``
-    the facts that belong in files.
-    """
-
-    name: str
-    holds: bool
-    message: str
-    fixable: bool = True
-    missing: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
-    oversized: tuple[str, ...] = ()
-
-    def result(self) -> CheckResult:
-        """Return the part of the answer that is recorded."""
-        return CheckResult(self.name, self.holds, self.message, self.fixable)
-
-
 class GuardInput(NamedTuple):
     """The input of the guards: the handoff, and its target as discovery finds it."""
 
@@ -72,16 +52,16 @@ class GuardInput(NamedTuple):
         return read(data, source=f"the payload for {self.handoff.target}")
 
 
-def check_all(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[GuardAnswer, ...]:
+def check_all(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[CheckResult, ...]:
     """Return the answer of every check, in order. Every check fails if the target is missing."""
     target = _target(handoff, discovery)
     if target is None:
         missing = f"the target `{handoff.target}` no longer exists"
-        return tuple(GuardAnswer(name, False, missing) for name in CHECKS)
+        return tuple(CheckResult(name, False, missing) for name in CHECKS)
     return tuple(_GUARDS[name](GuardInput(context, handoff, target)) for name in CHECKS)
 
 
-def check_target(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[GuardAnswer, ...]:
+def check_target(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[CheckResult, ...]:
     """Check the target's rules for a payload that was not sent from here."""
     target = _target(handoff, discovery)
     if target is not None:
@@ -93,7 +73,7 @@ def check_target(context: HandoffContext, handoff: Handoff, discovery: Discovery
         return ()
     if skipped.code == _DECLINES_HANDOFFS:
         message = f"`{skill}` does not accept handoffs: {skipped.reason}"
-        return (GuardAnswer("source_accepted", False, message, False),)
+        return (CheckResult("source_accepted", False, message, False),)
     return (_version_answer(handoff.schema, skipped.schema_version or handoff.schema),)
 
 
@@ -104,7 +84,7 @@ def _target(handoff: Handoff, discovery: Discovery) -> Candidate | None:
 
 
 def refusal(
-    handoff: Handoff, answers: tuple[GuardAnswer, ...], preserved: str | None, retry: Command
+    handoff: Handoff, answers: tuple[CheckResult, ...], preserved: str | None, retry: Command
 ) -> HandoffRefusedError:
     """Return one refusal that names every failed check. *retry* is the command that tries again."""
     failed = [answer for answer in answers if not answer.holds]
@@ -170,7 +150,7 @@ def _kind_of_refusal(names: Collection[str], missing: Collection[str]) -> type[H
     return HealthCheckFailedError if set(names) == {"health_check_passed"} else ValidationFailedError
 
 
-def _how_to_fix(failed: list[GuardAnswer], retry: Command) -> Hint:
+def _how_to_fix(failed: list[CheckResult], retry: Command) -> Hint:
     facts: dict[str, str] = dict.fromkeys((fact for answer in failed for fact in answer.facts), "…")
     oversized = [fact for answer in failed for fact in answer.oversized]
     advice = (
@@ -186,61 +166,61 @@ def _alternative(names: Collection[str]) -> Hint:
     return Hint("list other targets: ", Command("handoff targets"), other_version)
 
 
-def _target_exists(subject: GuardInput) -> GuardAnswer:
+def _target_exists(subject: GuardInput) -> CheckResult:
     name, target, chosen_path = "target_exists", subject.target, subject.handoff.target_path
     if os.path.realpath(target.path) != os.path.realpath(chosen_path) and not target.remote:
-        return GuardAnswer(name, False, f"the target was {chosen_path} and is now {target.path}")
-    return GuardAnswer(name, True, f"found at {target.path}")
+        return CheckResult(name, False, f"the target was {chosen_path} and is now {target.path}")
+    return CheckResult(name, True, f"found at {target.path}")
 
 
-def _target_unchanged(subject: GuardInput) -> GuardAnswer:
+def _target_unchanged(subject: GuardInput) -> CheckResult:
     name, target = "target_unchanged", subject.target
     if target.remote:
-        return GuardAnswer(name, True, "a remote target is not compared")
+        return CheckResult(name, True, "a remote target is not compared")
     unchanged = skill_file_digest(target) == subject.handoff.target_digest
-    return GuardAnswer(name, unchanged, f"{target.path} {'is unchanged' if unchanged else 'has changed'}")
+    return CheckResult(name, unchanged, f"{target.path} {'is unchanged' if unchanged else 'has changed'}")
 
 
-def _session_readable(subject: GuardInput) -> GuardAnswer:
+def _session_readable(subject: GuardInput) -> CheckResult:
     if not subject.handoff.session:
-        return GuardAnswer("session_readable", True, "the source has no session of ours")
+        return CheckResult("session_readable", True, "the source has no session of ours")
     try:
         subject.context.store.read(subject.handoff.session)
     except FlowError as error:
-        return GuardAnswer("session_readable", False, error.message)
-    return GuardAnswer("session_readable", True, f"session `{subject.handoff.session}` can be read")
+        return CheckResult("session_readable", False, error.message)
+    return CheckResult("session_readable", True, f"session `{subject.handoff.session}` can be read")
 
 
-def _chain_allowed(subject: GuardInput) -> GuardAnswer:
+def _chain_allowed(subject: GuardInput) -> CheckResult:
     verdict = chain.judge_handoff(subject.handoff)
     chain_text = chain.format_chain(subject.handoff.chain, subject.handoff.target)
-    return GuardAnswer("chain_allowed", verdict.allowed, verdict.message or chain_text, verdict.fixable)
+    return CheckResult("chain_allowed", verdict.allowed, verdict.message or chain_text, verdict.fixable)
 
 
-def _source_accepted(subject: GuardInput) -> GuardAnswer:
+def _source_accepted(subject: GuardInput) -> CheckResult:
     target, source = subject.target, subject.handoff.source
     accepted = ", ".join(target.accepts_from)
     message = f"`{subject.handoff.target}` accepts work from {accepted}; the source is `{source}`"
-    return GuardAnswer("source_accepted", target.admits(source), message, fixable=False)
+    return CheckResult("source_accepted", target.admits(source), message, fixable=False)
 
 
-def _version_supported(subject: GuardInput) -> GuardAnswer:
+def _version_supported(subject: GuardInput) -> CheckResult:
     return _version_answer(subject.handoff.schema, normal_version(subject.target.schema_version))
 
 
-def _version_answer(sent: str, reads: str) -> GuardAnswer:
+def _version_answer(sent: str, reads: str) -> CheckResult:
     """Return whether a payload of version *sent* can be converted to the one that the target *reads*."""
     fit = compatibility(sent, reads)
     message = f"{sent} to {reads}: {fit.verdict.value}, {fit.reason}"
-    return GuardAnswer("version_supported", fit.possible, message, fixable=False)
+    return CheckResult("version_supported", fit.possible, message, fixable=False)
 
 
-def _payload_valid(subject: GuardInput) -> GuardAnswer:
+def _payload_valid(subject: GuardInput) -> CheckResult:
     payload = subject.payload
     rules = validate.ValidationRules(subject.context.current_time(), sending=True)
     problems = errors(validate.validate(payload, rules).problems)
     facts = dict.fromkeys(fact_for(problem.field) for problem in problems if _is_reported(problem.field))
-    return GuardAnswer(
+    return CheckResult(
         "payload_valid",
         not problems,
         "; ".join(map(str, problems)) or "complete, valid and not expired",
@@ -268,7 +248,7 @@ def _is_reported(field: str) -> bool:
     return head in {"context", "insights", "research_seeds"} or (head == "meta" and rest in META)
 
 
-def _requirements_met(subject: GuardInput) -> GuardAnswer:
+def _requirements_met(subject: GuardInput) -> CheckResult:
     required = subject.target.requires
     missing = tuple(path for path in required if not _has_value(subject.handoff.draft, path))
     if missing:
@@ -277,7 +257,7 @@ def _requirements_met(subject: GuardInput) -> GuardAnswer:
     else:
         message = f"all {len(required)} required fields are present" if required else "nothing is required"
     facts = tuple(dict.fromkeys(map(fact_for, missing)))
-    return GuardAnswer("requirements_met", not missing, message, missing=missing, facts=facts)
+    return CheckResult("requirements_met", not missing, message, missing=missing, facts=facts)
 
 
 def _has_value(draft: Mapping[str, object], path: str) -> bool:
@@ -289,22 +269,22 @@ def _has_value(draft: Mapping[str, object], path: str) -> bool:
     return any(get(draft, field) not in (None, "", [], {}) for field in fields)
 
 
-def _health_check_passed(subject: GuardInput) -> GuardAnswer:
+def _health_check_passed(subject: GuardInput) -> CheckResult:
     name = "health_check_passed"
     if not subject.handoff.health:
-        return GuardAnswer(name, True, "not requested")
+        return CheckResult(name, True, "not requested")
     if subject.target.health_check and not subject.target.remote:
         try:
             health_check.require_approval(
                 subject.target, subject.context.state, subject.context.trusted_roots
             )
         except FlowError as error:
-            return GuardAnswer(name, False, f"the health check did not run: {error.message}; {error.hint}")
+            return CheckResult(name, False, f"the health check did not run: {error.message}; {error.hint}")
     health = health_check.run(subject.target, subject.context.environ)
-    return GuardAnswer(name, health.passed, f"health check: {health.message}")
+    return CheckResult(name, health.passed, f"health check: {health.message}")
 
 
-_GUARDS: Mapping[str, Callable[[GuardInput], GuardAnswer]] = {
+_GUARDS: Mapping[str, Callable[[GuardInput], CheckResult]] = {
     "target_exists": _target_exists,
     "target_unchanged": _target_unchanged,
     "session_readable": _session_readable,

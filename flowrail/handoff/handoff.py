@@ -28,12 +28,19 @@ UNSENT = frozenset({DISCOVERY, SELECTION, VALIDATION, TRANSFER})
 
 
 class CheckResult(NamedTuple):
-    """The answer to one check before the transfer."""
+    """The answer to one check before the transfer.
+
+    ``missing`` are required fields without a value, ``facts`` the facts that would fill or fix them, ``oversized``
+    the facts that belong in files.
+    """
 
     name: str
     holds: bool
     message: str
     fixable: bool = True
+    missing: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    oversized: tuple[str, ...] = ()
 
 
 class HandoffClaim(NamedTuple):

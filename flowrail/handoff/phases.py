@@ -101,7 +101,7 @@ class OutgoingHandoff:
         handoff = self.handoff
         answers = checks.check_all(self._context, handoff, self._context.discover())
         held = {answer.name: answer.holds for answer in answers}
-        handoff = handoff._replace(checks=tuple(answer.result() for answer in answers))
+        handoff = handoff._replace(checks=answers)
         if not all(held.values()):
             retry = self._context.command("handoff retry", handoff.id, root=handoff.root)
             refusal = checks.refusal(handoff, answers, self._preserve_draft(), retry)

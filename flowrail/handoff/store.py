@@ -15,11 +15,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
+from flowrail.machines.sessions.store import Store
 from flowrail.storage.file_store import (
     Backend,
     FileBackend,
@@ -103,6 +104,11 @@ class Handoffs:
         self.store = store
         self.path = f"{store}/handoffs"
         self.owner = owner
+
+    @classmethod
+    def of(cls, store: Store) -> Self:
+        """Return the handoffs beside the sessions of *store*."""
+        return cls(store.path, store.owner, store.backend)
 
     def create(
         self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None

@@ -372,11 +372,16 @@ class Tools:
             ]
             return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
         discovery = self.handoffs.discover()
-        receivers, chain, synthesis = known_work(world.store, session, problem_type)
+        work = known_work(world.store, session, problem_type)
         query = Query(
-            tuple(categories), source, inputs=tuple(inputs), text=text, history=receivers, chain=chain
+            tuple(categories),
+            source,
+            inputs=tuple(inputs),
+            text=text,
+            history=work.receivers,
+            chain=work.chain,
         )
-        menu = offer(discovery, MenuRequest(query, synthesis), top=None)
+        menu = offer(discovery, MenuRequest(query, work.synthesis), top=None)
         return ToolAnswer(plain_text(as_menu.report(menu, discovery)), as_menu.data(menu, discovery))
 
     def handoff(

@@ -61,8 +61,8 @@ def copy_store(source: Store, target: Store) -> CopyResult:
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))
     handoffs, known_handoffs = _copy_records(
-        Handoffs(source.path, source.owner, source.backend),
-        Handoffs(target.path, target.owner, target.backend),
+        Handoffs.of(source),
+        Handoffs.of(target),
     )
     return CopyResult(len(sessions), len(handoffs), known + known_handoffs)
 

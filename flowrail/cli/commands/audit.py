@@ -11,9 +11,9 @@ from flowrail.cli.commands.handoff import HandoffCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
-from flowrail.handoff.audit import audit
+from flowrail.handoff.audit import JournalFinding, audit
 from flowrail.handoff.context import HandoffContext
-from flowrail.operations.handoffs.verify import HandoffFinding, verify
+from flowrail.operations.handoffs.verify import verify
 from flowrail.operations.sessions.verify import verify_all
 from flowrail.text.phrases import moment
 
@@ -70,7 +70,7 @@ def _verify(call: HandoffCall) -> int:
     findings = [
         *handoff_report.findings,
         *(
-            HandoffFinding(result.session, problem.code, f"{problem.place}: {problem.message}")
+            JournalFinding(result.session, problem.code, f"{problem.place}: {problem.message}")
             for result in verified
             for problem in result.problems
             if (result.session, problem.code) not in known

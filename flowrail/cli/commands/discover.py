@@ -93,9 +93,9 @@ def discover_command(
     cached in available-workflows.yaml for 30 minutes.
     """
     environment = call.environment
-    history, chain, synthesis = known_work(environment.store, session_id, problem_type)
-    query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
-    asked = MenuRequest(query, synthesis)
+    work = known_work(environment.store, session_id, problem_type)
+    query = Query(categories, source, schema, inputs, text, not autonomous, work.receivers, work.chain)
+    asked = MenuRequest(query, work.synthesis)
     output.notes(asked.unknown())
     is_special = everything or name is not None or bool(call.roots)  # the cache does not have this
     cache = None

@@ -29,7 +29,7 @@ from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import keep_scores, synthesis
+from flowrail.operations.handoffs.handoff_menu import keep_scores, known_work, synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.storage.files import WriteFailedError
 from flowrail.text.phrases import count
@@ -89,15 +89,16 @@ def targets_command(
     runs nothing.
     """
     context = call.context
-    session = context.store.read(session_id).session if session_id else None
+    work = known_work(context.store, session_id, problem_type)
+    session = work.session
     query = Query(
         categories,
         session.skill if session else source,
         supervised=not autonomous,
-        history=context.handoffs.receivers(),
-        chain=chain_of(session) if session else (),
+        history=work.receivers,
+        chain=work.chain,
     )
-    asked = MenuRequest(query, synthesis(session, problem_type))
+    asked = MenuRequest(query, work.synthesis)
     output.notes(asked.unknown())
     cache = None
     if call.roots or everything:  # the cache does not have this

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Skipped
-from flowrail.discovery.diagnostics import Note, first_notes
+from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.declaration import Reading, read_metadata
 from flowrail.discovery.scan.frontmatter import read_file
@@ -47,8 +47,7 @@ def scan(roots: Iterable[Root]) -> ScanResult:
 
 def read_skill(path: str) -> Reading:
     """Return the declaration of the SKILL.md at *path*. Raises OSError only."""
-    reading = read_metadata(read_file(path), path)
-    return reading._replace(notes=first_notes(reading.notes))
+    return read_metadata(read_file(path), path)
 
 
 def visit(paths: Iterable[str]) -> ScanResult:

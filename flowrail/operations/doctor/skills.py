@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import INFO, Note, first_notes
+from flowrail.discovery.diagnostics import INFO, Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import remarks
@@ -43,7 +43,7 @@ def _conformance(path: str) -> Sequence[Note]:
         front = read_file(path)
     except OSError:
         return []
-    return first_notes(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))
+    return check(front, folder=os.path.basename(os.path.dirname(path)), file=path)
 
 
 def _locations(discovery: Discovery, environment: Environment) -> Section:

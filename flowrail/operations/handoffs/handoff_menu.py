@@ -24,9 +24,11 @@ RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
 class KnownWork(NamedTuple):
     """What is known about the work to hand off.
 
-    ``receivers`` are the skills that received work before, ``chain`` those that handed this work on.
+    ``session`` did the work, if it is known. ``receivers`` are the skills that received work before, ``chain`` those
+    that handed this work on.
     """
 
+    session: Session | None
     receivers: Collection[str]
     chain: Sequence[str]
     synthesis: Synthesis | None
@@ -36,9 +38,7 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
     """Return the known facts about the work of a session, or about work without one."""
     session = store.read(session_id).session if session_id else None
     chain = chain_of(session) if session else ()
-    return KnownWork(
-        Handoffs(store.path, store.owner, store.backend).receivers(), chain, synthesis(session, problem_type)
-    )
+    return KnownWork(session, Handoffs.of(store).receivers(), chain, synthesis(session, problem_type))
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:

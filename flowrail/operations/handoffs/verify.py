@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
+from flowrail.handoff.audit import JournalFinding
 from flowrail.handoff.checks import missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import INVOCATION
@@ -17,14 +18,6 @@ from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 
-class HandoffFinding(NamedTuple):
-    """A problem of a handoff or session with this id."""
-
-    id: str
-    code: str
-    message: str
-
-
 class VerifiedHandoffs(NamedTuple):
     """The number of verified handoffs, sessions, records and payloads, and all findings."""
 
@@ -32,7 +25,7 @@ class VerifiedHandoffs(NamedTuple):
     sessions: int
     records: int
     payloads: int
-    findings: tuple[HandoffFinding, ...]
+    findings: tuple[JournalFinding, ...]
 
 
 def verify(context: HandoffContext) -> VerifiedHandoffs:
@@ -44,7 +37,7 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
     Sessions are read only for their notes about handoffs; `operations.sessions.verify` verifies sessions.
     """
     store, handoffs = context.store, context.handoffs
-    findings: list[HandoffFinding] = []
+    findings: list[JournalFinding] = []
     session_ids = store.ids()
     sessions = number = records = payloads = 0
     sent: dict[str, str] = {}
@@ -73,7 +66,7 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
         except UnknownHandoffError:
             continue
         except FlowError as error:
-            findings.append(HandoffFinding(handoff_id, error.code, error.message))
+            findings.append(JournalFinding(handoff_id, error.code, error.message))
             number += 1
             continue
         if not entries:
@@ -90,12 +83,12 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
 
 def _handoff(
     store: Store, entries: Sequence[HandoffRecord], sent: Mapping[str, str]
-) -> Iterator[HandoffFinding]:
+) -> Iterator[JournalFinding]:
     """Yield the findings about a handoff; *sent* are the digests of payloads in the journals of sessions."""
     handoff = entries[-1].handoff
     for part, message in missing_parts(store, handoff).items():
         if part != "payload":
-            yield HandoffFinding(handoff.id, f"{part.upper()}_GONE", message)
+            yield JournalFinding(handoff.id, f"{part.upper()}_GONE", message)
     if all(entry.handoff.phase != INVOCATION for entry in entries):
         return
     path = payload_path(store, handoff)
@@ -103,24 +96,24 @@ def _handoff(
     pruned = not handoff.is_open and any(entry.kind == PRUNED for entry in entries)
     if not handoff.foreign and sent.get(handoff.id, handoff.digest) != handoff.digest:
         message = "the session's journal has another digest of the payload than the handoff's"
-        yield HandoffFinding(handoff.id, "DIGESTS_DIFFER", message)
+        yield JournalFinding(handoff.id, "DIGESTS_DIFFER", message)
     if not digest and not handoff.foreign and not pruned:  # of a received payload, the receiver has a copy
-        yield HandoffFinding(handoff.id, "PAYLOAD_GONE", f"{path} cannot be read")
+        yield JournalFinding(handoff.id, "PAYLOAD_GONE", f"{path} cannot be read")
     elif digest and digest != handoff.digest:
-        yield HandoffFinding(handoff.id, "PAYLOAD_CHANGED", f"{path} is not what was sent")
+        yield JournalFinding(handoff.id, "PAYLOAD_CHANGED", f"{path} is not what was sent")
 
 
-def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator[HandoffFinding]:
+def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator[JournalFinding]:
     """Yield a copy of the newest payload that was never sent."""
     for ending in ("yaml", "json"):
         path = os.path.join(folder, f"{NEWEST_PAYLOAD}.{ending}")
         if os.path.lexists(path) and digest_of(path) not in digests:
-            yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} is not a payload that was sent")
+            yield JournalFinding(session_id, "PAYLOAD_CHANGED", f"{path} is not a payload that was sent")
 
 
-def _received(store: Store, session_id: str, received: ReceivedWork) -> Iterator[HandoffFinding]:
+def _received(store: Store, session_id: str, received: ReceivedWork) -> Iterator[JournalFinding]:
     path = now_at(received.payload, store.folder(session_id))
     digest = digest_of(path)
     if digest != received.sha256:
         problem = "is not what was received" if digest else "cannot be read"
-        yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} {problem}")
+        yield JournalFinding(session_id, "PAYLOAD_CHANGED", f"{path} {problem}")
