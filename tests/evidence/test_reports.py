@@ -147,7 +147,12 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     assert question["text"] == "Build: 2 reports lacked evidence (`plan`). What next?"
     assert [option["label"] for option in question["options"]] == ["Try again", "Waive", "Stop"]
     assert question["options"][1]["command"] == f"flow evidence waive {session} plan --reason REASON"
-    assert refused("step", "built", "ok", "--session", session)[1]["code"] == "QUESTION_OPEN"
+    error = refused("step", "built", "ok", "--session", session)[1]
+    assert error["code"] == "QUESTION_OPEN"
+    assert (
+        error["hint"]
+        == f"ask the user (`Try again`, `Waive`, `Stop`), then: flow answer {session} evidence=OPTION"
+    )
     assert told("answer", session, "evidence=Try again")["status"] == "active"
     report(session)
     report(session)

@@ -204,13 +204,16 @@ def _cut(text: str, longest: int) -> str:
 
 def check_answered(session: Session, step: StepDef) -> None:
     """Refuse a report while a question is open."""
-    waiting = [question.id for question in session.questions if question.is_open]
+    waiting = {question.id: question for question in session.questions if question.is_open}
     if waiting:
+        first = next(iter(waiting.values()))
+        options = phrases.listed(option.label for option in first.options)
+        command = Command("answer", session.id, answers={first.id: "OPTION"})
         raise QuestionOpenError(
             f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
-            hint=Hint("ask the user, then: ", Command("answer", session.id, answers={waiting[0]: "OPTION"})),
+            hint=Hint(f"ask the user ({options}), then: ", command),
             step=step.id,
-            questions=waiting,
+            questions=[*waiting],
         )
 
 

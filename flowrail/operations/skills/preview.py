@@ -50,7 +50,8 @@ def preview(
 ) -> Guidance:
     """Return the guidance of a step, given by its id or number, as if a session were at it.
 
-    *total* is the number of steps that the caller expects, *qr* the state of the review loop.
+    A parameter without a value or default has its example. *total* is the number of steps that the caller expects, *qr*
+    the state of the review loop.
     """
     opened = open_skill(address, roots, state)
     workflow = opened.workflow
@@ -72,13 +73,14 @@ def preview(
     known: dict[str, Arg] = {
         name: arg for declared in workflow.steps for name, arg in fact_args(declared).items()
     }
-    defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}
+    usual = {name: arg.default if arg.has_default else arg.example for name, arg in workflow.params.items()}
+    usual = {name: value for name, value in usual.items() if value is not None}
     session = Session(
         id="",
         skill=address,
         step=step.id,
         source=opened.source,
-        params=Frozen({**defaults, **_read_declared(params or {}, workflow.params)}),
+        params=Frozen({**usual, **_read_declared(params or {}, workflow.params)}),
         state=Frozen(
             read_values(facts or {}, known)
             if any(callable(declared.handler) for declared in workflow.steps)  # which may return anything

@@ -38,6 +38,15 @@ def test_a_step_is_shown_with_defaults_and_without_commands() -> None:
     assert guidance.step is not None
     assert (guidance.step.title, guidance.actions) == ("Look at nothing", ("Look at it, 3 times.",))
     assert [transition.command for transition in guidance.next] == [None, None]
+
+
+def test_a_parameter_without_a_value_has_its_example() -> None:
+    put_skill("asking", ASKING.replace("default: nothing", "required: true, example: this example"))
+
+    guidance = preview("asking", "look")
+
+    assert guidance.step is not None
+    assert guidance.step.title == "Look at this example"
     assert (guidance.session, guidance.revision) == ("", 0)
 
 
