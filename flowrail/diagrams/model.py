@@ -94,8 +94,7 @@ class Trace(NamedTuple):
     """A session on its workflow: its current step, the transitions that it took, and the steps that are left.
 
     ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
-    still be reached. Labels contain no counts unless the trace is ``counted``. ``claims`` has the last outcome of each
-    step with how much of it was checked.
+    still be reached. ``claims`` has the last outcome of each step with how much of it was checked.
     """
 
     session: str
@@ -105,7 +104,6 @@ class Trace(NamedTuple):
     seconds: Mapping[str, float]
     taken: Mapping[tuple[str, str], int]
     left: frozenset[str]
-    counted: bool = True
     claims: Mapping[str, str] = Frozen()
 
     def state(self, node: Node) -> str:
@@ -119,7 +117,7 @@ class Trace(NamedTuple):
     def notes(self, node: Node) -> tuple[str, ...]:
         """Return the lines about *node*: how often it was entered and how long it took."""
         visits = self.visits.get(node.id, 0)
-        if not visits or not node.is_step or not self.counted:
+        if not visits or not node.is_step:
             return ()
         spent = f", {duration(self.seconds[node.id])}" if node.id in self.seconds else ""
         current = "here now, " if node.id == self.current else ""
@@ -164,7 +162,7 @@ class Picture(NamedTuple):
             return ""
         if self.never(arrow):
             return f"{arrow.label} · never"
-        taken = self.count(arrow) if self.trace is None or self.trace.counted else 0
+        taken = self.count(arrow)
         return f"{arrow.label} · {times(taken)}" if taken else arrow.label
 
     @property

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
@@ -14,13 +13,12 @@ from markupsafe import Markup
 
 from flowrail.command import Command
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import MEANING, Picture
+from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError, StorageError
 from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
-from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
@@ -35,17 +33,15 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.questions import WAIVE, moment_after
 from flowrail.machines.engine.transitions import transitions
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Secrets, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Secrets
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import Environment, world_of
 from flowrail.operations.running import evidence_records, session_files
-from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, BoardEntry, Group
-from flowrail.operations.sessions.session_view import SessionPage, view
+from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded, sha256_hex
@@ -53,6 +49,7 @@ from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
+from flowrail.web.session_page import SessionPage, view
 
 if TYPE_CHECKING:
     from flowrail.fleet.status import FleetStatus
@@ -68,53 +65,6 @@ MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
 
-class BoardColumn(NamedTuple):
-    """One group of the board."""
-
-    group: Group
-    entries: Sequence[BoardEntry]
-    more: int
-
-
-class ShownFact(NamedTuple):
-    """A name and its value as text."""
-
-    name: str
-    value: str
-
-
-class ShownStep(NamedTuple):
-    """A step that the agent was shown, and the newest record after which it was."""
-
-    number: int | None
-    id: str
-    title: str
-    seq: int
-
-
-class Lane(NamedTuple):
-    """The handoffs of one piece of work, from its first skill to its last."""
-
-    trace_id: str
-    first: str
-    handoffs: Sequence[HandoffTimeline]
-
-
-class StepRow(NamedTuple):
-    """What the sessions of a skill did at one step. ``share`` is its time in per cent of the slowest step's."""
-
-    number: int
-    id: str
-    title: str
-    entered: int
-    median: str
-    share: int
-    looped: int
-    failed: int
-    refused: int
-    stuck: int
-
-
 class ShownEvidence(NamedTuple):
     """The checks of the current step as they are now, or why they cannot be shown.
 
@@ -125,7 +75,7 @@ class ShownEvidence(NamedTuple):
     outcomes: Mapping[str, str] = Frozen()
     claim: str = ""
     problem: str = ""
-    previews: Mapping[str, Sequence[ShownFact]] = Frozen()
+    previews: Mapping[str, Mapping[str, str]] = Frozen()
     """The text of the files that a person is asked to approve, by check."""
 
 
@@ -150,7 +100,7 @@ class Pages:
         self._templates.globals.update(
             csrf=keys.csrf,
             colours=Markup(page_colours()),  # noqa: S704
-            meaning=MEANING,
+            most_ended=MOST_ENDED,
             can_approve=can_approve,
             waive_outcome=WAIVE,
             by_evidence=BY_EVIDENCE,
@@ -181,14 +131,8 @@ class Pages:
     def start(self) -> str:
         """Return the board: what needs a person comes first."""
         entries = self.board.refresh(self.world.now())
-        columns = []
-        for group in Group:
-            members = [entry for entry in entries if entry.group is group]
-            shown = members[:MOST_ENDED] if group is Group.ENDED else members
-            columns.append(BoardColumn(group, shown, len(members) - len(shown)))
-        return self.render(
-            "board.html", columns=columns, total=len(entries), store=self._store.path, sent=self._sent()
-        )
+        groups = {group: [entry for entry in entries if entry.group is group] for group in Group}
+        return self.render("board.html", groups=groups, store=self._store.path, sent=self._sent())
 
     def session(self, session_id: str, seq: int | None) -> str:
         """Return the page of a session, at one of its records."""
@@ -203,10 +147,8 @@ class Pages:
             "session.html",
             view=shown,
             entry=entry,
-            drawing=self._drawing(_without_counts(shown.picture)),
+            drawing=self._drawing(shown.picture),
             text=as_text.render(shown.guidance) if shown.guidance else "",
-            facts=_facts(shown.then),
-            params=[ShownFact(name, in_words(value)) for name, value in shown.then.params.items()],
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[timeline for timeline in report.handoffs if _concerns(timeline.handoff, session_id)],
             evidence=evidence,
@@ -214,8 +156,8 @@ class Pages:
             awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
             sent={},
             files=session_files.listed(self.world, shown.now),
-            rows=_path(shown.records),
-            shown_steps=_shown_steps(shown),
+            longest=max(record.seconds or 0.0 for record in shown.records),
+            newest_records={record.to: record.seq for record in shown.records},
             targets=_targets(shown),
             titles={node.id: node.heading for node in shown.picture.nodes},
         )
@@ -223,11 +165,14 @@ class Pages:
     def handoffs(self) -> str:
         """Return the page of handoffs, one lane for each piece of work."""
         report = self._audit()
-        by_trace = sorted(report.handoffs, key=_trace_id)
-        lanes = [_lane(trace_id, list(members)) for trace_id, members in groupby(by_trace, key=_trace_id)]
-        lanes.sort(key=lambda lane: lane.handoffs[-1].ended_at, reverse=True)
+        lanes: dict[str, list[HandoffTimeline]] = {}
+        for timeline in report.handoffs:
+            lanes.setdefault(timeline.handoff.trace_id, []).append(timeline)
+        newest_first = sorted(lanes.values(), key=lambda lane: lane[-1].ended_at, reverse=True)
         payloads = {timeline.handoff.id: _payload_text(timeline) for timeline in report.handoffs}
-        return self.render("handoffs.html", lanes=lanes, phases=PHASES, report=report, payloads=payloads)
+        return self.render(
+            "handoffs.html", lanes=newest_first, phases=PHASES, report=report, payloads=payloads
+        )
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
@@ -243,7 +188,7 @@ class Pages:
                 drawn(workflow, session_coverage.coverage) if session_coverage.sessions else picture(workflow)
             ),
             states=_states(session_coverage),
-            rows=_step_rows(workflow, session_coverage),
+            taken=_outcomes_taken(session_coverage),
             entries=entries,
             sent=self._sent(),
         )
@@ -317,28 +262,6 @@ def _printable(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _without_counts(image: Picture) -> Picture:
-    return image._replace(trace=image.trace._replace(counted=False)) if image.trace else image
-
-
-def _facts(session: Session) -> list[ShownFact]:
-    """Return the facts that steps reported, without the parameters."""
-    return [
-        ShownFact(name, in_words(value))
-        for name, value in session.state.items()
-        if name not in session.params or session.params[name] != value
-    ]
-
-
-def _shown_steps(shown: SessionPage) -> list[ShownStep]:
-    newest = {record.to: record.seq for record in shown.records if record.to}
-    return [
-        ShownStep(node.number, node.id, node.heading, newest[node.id])
-        for node in shown.picture.nodes
-        if node.id in newest
-    ]
-
-
 def _targets(shown: SessionPage) -> Mapping[str, str]:
     """Return where each option of the step's only question leads, by its label."""
     step = shown.workflow.get(shown.now.step)
@@ -353,19 +276,6 @@ def _targets(shown: SessionPage) -> Mapping[str, str]:
             ends = dict.fromkeys(titles[leads.to] if leads.to else "the end" for leads in possible)
             targets[option.label] = " or ".join(ends)
     return targets
-
-
-def _path(records: Sequence[HistoryEntry]) -> list[Mapping[str, object]]:
-    """Return a row for each record, for the timeline."""
-    longest = max((record.seconds or 0.0 for record in records), default=0.0) or 1.0
-    return [
-        {
-            "record": record,
-            "share": round(100 * (record.seconds or 0.0) / longest) if longest >= 1 else 0,
-            "facts": _facts_text(record.facts),
-        }
-        for record in records
-    ]
 
 
 def _facts_text(facts: Mapping[str, object]) -> str:
@@ -392,14 +302,14 @@ def _start_of(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
-def _previews(result: EvidenceResult) -> list[ShownFact]:
-    """Return the text files of a check, as they were when it was made."""
-    shown = []
+def _previews(result: EvidenceResult) -> dict[str, str]:
+    """Return the text files of a check by their paths, as they were when it was made."""
+    shown = {}
     for path, digest in list(result.files.items())[:MOST_PREVIEWS]:
         try:
             data = project_files.read(result.folder, path)
             if data is not None and sha256_hex(data) == digest and b"\0" not in data:
-                shown.append(ShownFact(path, data.decode()))
+                shown[path] = data.decode()
         except (project_files.UnreadableError, UnicodeDecodeError):
             continue
     return shown
@@ -417,38 +327,15 @@ def _concerns(handoff: Handoff, session_id: str) -> bool:
     return session_id in {handoff.session, receiver}
 
 
-def _lane(trace_id: str, members: list[HandoffTimeline]) -> Lane:
-    members.sort(key=lambda timeline: timeline.started_at)
-    return Lane(trace_id, members[0].handoff.source, members)
-
-
 def _states(session_coverage: SessionCoverage) -> Mapping[str, int]:
     """Return how many sessions are open, and how many ended in which way."""
     ended = {status: number for status, number in session_coverage.statuses.items() if status not in OPEN}
     return {"open": session_coverage.sessions - sum(ended.values()), **ended}
 
 
-def _step_rows(workflow: Workflow, session_coverage: SessionCoverage) -> list[StepRow]:
-    rows = []
-    slowest = max(session_coverage.dwell.values(), default=0.0) or 1.0
-    for number, step in enumerate(workflow.steps, start=1):
-        taken = {
-            outcome: times
-            for (source, outcome), times in session_coverage.coverage.counts.items()
-            if source == step.id
-        }
-        rows.append(
-            StepRow(
-                number=number,
-                id=step.id,
-                title=step.name,
-                entered=sum(taken.values()) + session_coverage.stops.get(step.id, 0),
-                median=duration(session_coverage.dwell.get(step.id)),
-                share=round(100 * session_coverage.dwell.get(step.id, 0.0) / slowest) if slowest >= 1 else 0,
-                looped=session_coverage.repeated.get(step.id, 0),
-                failed=taken.get("fail", 0),
-                refused=session_coverage.refused.get(step.id, 0),
-                stuck=session_coverage.stops.get(step.id, 0),
-            )
-        )
-    return rows
+def _outcomes_taken(session_coverage: SessionCoverage) -> Mapping[str, Mapping[str, int]]:
+    """Return for each step how often each of its outcomes was taken."""
+    taken: dict[str, dict[str, int]] = {}
+    for (step, outcome), times in session_coverage.coverage.counts.items():
+        taken.setdefault(step, {})[outcome] = times
+    return taken

@@ -23,24 +23,15 @@ from flowrail.operations.skills.draw import of_session
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
 
-class StepAttempt(NamedTuple):
-    """One attempt of a step, which ended with a move. ``shown_at`` is the record whose text the agent worked from."""
-
-    number: int
-    shown_at: int
-    move: HistoryEntry
-    refusals: int
-
-
 class RepeatedStep(NamedTuple):
-    """A step that a session entered more than once; ``attempts`` are those that ended.
+    """A step that a session entered more than once. ``attempts`` are the moves with which it was left.
 
-    ``rules`` are those that decide its outcome, in words.
+    Each attempt has the number of reports that were refused before it. ``rules`` are those that decide the outcome, in words.
     """
 
     step: str
     limit: int | None
-    attempts: tuple[StepAttempt, ...]
+    attempts: Sequence[tuple[HistoryEntry, int]]
     entered: int
     rules: str
 
@@ -110,24 +101,23 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
 
 def _repeated(workflow: Workflow, records: Sequence[HistoryEntry]) -> Iterator[RepeatedStep]:
     """Yield the steps with more than one attempt, in the order in which they were first left."""
-    attempts: dict[str, list[StepAttempt]] = {}
+    attempts: dict[str, list[tuple[HistoryEntry, int]]] = {}
     refusals = 0
     for record in records:
         if record.kind == "refused":
             refusals += 1
         elif record.outcome is not None and record.step is not None:
-            known = attempts.setdefault(record.step, [])
-            known.append(StepAttempt(len(known) + 1, record.seq - 1, record, refusals))
+            attempts.setdefault(record.step, []).append((record, refusals))
             refusals = 0
     for step_id, made in attempts.items():
         step = workflow.get(step_id)
         entered = len(made) + (records[-1].to == step_id)
         if entered > 1:
-            limit, rules = (step.limit, rules_text(step)) if step is not None else (None, "")
-            yield RepeatedStep(step_id, limit, tuple(made), entered, rules)
+            limit, rules = (step.limit, _rules_text(step)) if step is not None else (None, "")
+            yield RepeatedStep(step_id, limit, made, entered, rules)
 
 
-def rules_text(step: StepDef) -> str:
+def _rules_text(step: StepDef) -> str:
     """Return the rules of *step* in words, such as `ok if result == 'green', otherwise iterate`."""
     if step.rules:
         rules = (
