@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
 
 import click
 
@@ -135,36 +134,25 @@ def history_command(call: SessionCall, session_id: str | None) -> int:
     Without ID, shows this conversation's open session. Prints one line for each record of the journal and checks it
     against the one before. If the journal is damaged, prints the records before the damage and exits 3.
     """
-    world = call.world
     shown_id = call.session(session_id)
+    records: list[Record] = []
     damage: StorageError | None = None
-    revision: int | None = None
-
-    def records() -> Iterator[Record]:
-        nonlocal damage, revision
-        try:
-            for record in world.store.records(shown_id):
-                revision = record.session.revision
-                yield record
-        except StorageError as error:  # what came before a damage stays
-            damage = error
-
-    def ended() -> dict[str, object]:
-        if damage:
-            fork = Command("session fork", shown_id, at=revision, store=world.shown_store)
-            damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
-        return {"error": error_data(damage)} if damage else {}
-
-    history = records()
-    first = list(islice(history, 1))
-    if damage and not first:
-        raise damage
-    history = chain(first, history)
+    try:
+        for record in call.world.store.records(shown_id):
+            records.append(record)  # noqa: PERF402 - those before a damage stay
+    except StorageError as error:
+        if not records:
+            raise
+        revision = records[-1].session.revision
+        fork = Command("session fork", shown_id, at=revision, store=call.world.shown_store)
+        error.hint = Hint(error.hint, "; continue from what is shown above: ", fork)
+        damage = error
     if call.as_json:
-        output.data({"steps": [entry.data for entry in entries(history)], **ended()})
+        problem = {"error": error_data(damage)} if damage else {}
+        output.data({"steps": [entry.data for entry in entries(records)], **problem})
         return damage.exit_status if damage else 0
-    output.report(report(history))
-    return output.refuse(damage, as_json=False) if ended() and damage else 0
+    output.report(report(records))
+    return output.refuse(damage, as_json=False) if damage else 0
 
 
 @SessionCall.command("trace", "flow session trace problem-analysis-k3x9q2")
