@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
@@ -31,12 +31,12 @@ from flowrail.handoff.handoff import (
 )  # fmt: skip
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.evidence import EvidenceResult
-from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine.questions import WAIVE, moment_after
 from flowrail.machines.engine.transitions import transitions
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
+from flowrail.machines.guidance.evidence import StepEvidenceView
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Secrets
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import Environment, world_of
@@ -63,20 +63,6 @@ MOST_PREVIEWS = 5
 """Files of a check that are shown."""
 MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
-
-
-class ShownEvidence(NamedTuple):
-    """The checks of the current step as they are now, or why they cannot be shown.
-
-    ``claim`` is the outcome that was reported without enough evidence, if any.
-    """
-
-    results: Sequence[EvidenceResult] = ()
-    outcomes: Mapping[str, str] = Frozen()
-    claim: str = ""
-    problem: str = ""
-    previews: Mapping[str, Mapping[str, str]] = Frozen()
-    """The text of the files that a person is asked to approve, by check."""
 
 
 class Pages:
@@ -142,7 +128,7 @@ class Pages:
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         report = self._audit()
-        evidence = self._evidence(shown)
+        evidence, evidence_problem = self._evidence(shown)
         return self.render(
             "session.html",
             view=shown,
@@ -152,6 +138,8 @@ class Pages:
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[timeline for timeline in report.handoffs if _concerns(timeline.handoff, session_id)],
             evidence=evidence,
+            evidence_problem=evidence_problem,
+            previews=self._previews(session_id, evidence),
             resume=str(Command("resume", session_id, store=self.world.shown_store)),
             awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
             sent={},
@@ -197,29 +185,23 @@ class Pages:
         """Return the newest handoff of each session that handed its work over."""
         return {timeline.handoff.session: timeline for timeline in self._audit().handoffs}
 
-    def _evidence(self, shown: SessionPage) -> ShownEvidence | None:
-        """Return the evidence of the current step, if its newest record is shown and it demands any."""
+    def _evidence(self, shown: SessionPage) -> tuple[StepEvidenceView | None, str]:
+        """Return the evidence that the current step demands, as it is now, or why it cannot be shown."""
         step = shown.workflow.get(shown.now.step) if shown.now.is_open and shown.is_newest else None
         if step is None or not step.evidence:
-            return None
+            return None, ""
         try:
-            current = evidence_records.show(self.world, shown.now.id)
+            return evidence_records.show(self.world, shown.now.id), ""
         except FlowError as error:
-            return ShownEvidence(problem=f"{error.message}. {error.hint}")
-        outcomes = {
-            result.check: ", ".join(
-                outcome for outcome, checks in current.outcomes.items() if result.check in checks
-            )
-            for result in current.results
-        }
-        known = shown.now.evidence.get(step.id)
-        secret = self._store.read(shown.now.id).session
-        previews = {
-            result.check: Secrets(secret).hide(_previews(result))
-            for result in current.results
-            if result.awaits_approval
-        }
-        return ShownEvidence(current.results, outcomes, known.claim if known else "", previews=previews)
+            return None, f"{error.message}. {error.hint}"
+
+    def _previews(
+        self, session_id: str, evidence: StepEvidenceView | None
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Return the text of the files that a person is asked to approve, by check."""
+        results = [result for result in evidence.results if result.awaits_approval] if evidence else []
+        secrets = Secrets(self._store.read(session_id).session)
+        return {result.check: secrets.hide(_text_files(result)) for result in results}
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
         store = self.world.shown_store
@@ -302,7 +284,7 @@ def _start_of(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
-def _previews(result: EvidenceResult) -> dict[str, str]:
+def _text_files(result: EvidenceResult) -> dict[str, str]:
     """Return the text files of a check by their paths, as they were when it was made."""
     shown = {}
     for path, digest in list(result.files.items())[:MOST_PREVIEWS]:
