@@ -15,7 +15,6 @@ from flowrail.formatters.reports.hooks import (
     ELSEWHERE,
     NONE_ELSEWHERE,
     data,
-    difference,
     installed,
     uninstalled,
 )
@@ -130,9 +129,8 @@ def install_command(call: Call, host: str, to: str, permissions: bool, dry_run: 
     wanted = permissions and host == "claude-code"
     forbidden = forbidden_tools(environment.roots)
     done = add_hooks(file, permissions=wanted, dry_run=dry_run, forbidden=forbidden)
-    lines = [difference(done)] if dry_run else []
-    lines.append(installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run))
-    call.answer(data(done, dry_run=dry_run, permissions=PERMISSIONS), "\n".join(lines))
+    text = installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run)
+    call.answer(data(done, dry_run=dry_run, permissions=PERMISSIONS), text)
 
 
 @Call.command("uninstall", "flow hook uninstall")
@@ -151,8 +149,7 @@ def uninstall_command(call: Call, host: str, to: str, dry_run: bool) -> None:
     environment = call.environment
     file = settings_file(host, to, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     done = remove_hooks(file, dry_run=dry_run)
-    lines = [difference(done)] if dry_run else []
-    call.answer(data(done, dry_run=dry_run), "\n".join([*lines, uninstalled(done, dry_run=dry_run)]))
+    call.answer(data(done, dry_run=dry_run), uninstalled(done, dry_run=dry_run))
 
 
 @Call.command("plugin", "flow hook plugin ./flowrail-plugin")

@@ -42,13 +42,12 @@ def data(change: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = 
 def installed(change: SettingsChange, permissions: Sequence[str], *, asked: bool, dry_run: bool) -> str:
     """Return what was added, whether the host must be restarted, and which commands the agent may run."""
     path, host = one_line(change.file.path), change.file.host
-    lines = [
-        f"added the hooks of flow to {path}" if change.changed else f"{path} has the hooks of flow already"
-    ]
-    if dry_run:
-        lines = ["nothing was written"]
-    elif change.changed:
-        lines.append(_RESTART[host])
+    if not change.changed:
+        lines = [f"{path} has the hooks of flow already"]
+    elif dry_run:
+        lines = [_difference(change), "nothing was written"]
+    else:
+        lines = [f"added the hooks of flow to {path}", _RESTART[host]]
     if host == "claude-code" and asked:
         verb = "would run" if dry_run else "runs"
         lines.append(
@@ -71,17 +70,17 @@ def _allowed_commands(permissions: Sequence[str]) -> str:
 
 def uninstalled(change: SettingsChange, *, dry_run: bool) -> str:
     """Return what was removed."""
-    if dry_run:
-        return "nothing was written"
     path = one_line(change.file.path)
     if not change.changed:
         return f"{path} has no hooks of flow"
+    if dry_run:
+        return f"{_difference(change)}\nnothing was written"
     if change.after is None:
         return f"removed the hooks of flow, and the file {path}"
     return f"removed the hooks of flow from {path}"
 
 
-def difference(change: SettingsChange) -> str:
+def _difference(change: SettingsChange) -> str:
     """Return what changes, line by line."""
     path = change.file.path
     before, after = ((text or "").splitlines() for text in (change.before, change.after))
