@@ -29,7 +29,6 @@ def test_validation_can_be_stricter_or_more_lenient() -> None:
     assert lenient.status == 0
     assert "ignored, not defined by 2.0: handoff.mood" in lenient.out
     assert flow("handoff", "validate", path, "--allow-expired", "--strict-v2").status == 1
-    assert flow("handoff", "validate", path, "--allow-expired", "--sending").status == 1
 
 
 def test_another_document_is_not_a_payload() -> None:

@@ -160,7 +160,6 @@ def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
     assert "is not the payload that was sent" in error["message"]
     assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
     assert flow("handoff", "validate", str(path)).status == 0
-    assert flow("handoff", "validate", str(path), "--sha256", sent["sha256"]).status == 1
 
 
 @every_few_calls

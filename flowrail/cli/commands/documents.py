@@ -12,7 +12,7 @@ from flowrail.cli.options import Call
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import handoff as page
-from flowrail.handoff.errors import EXPIRED, INTEGRITY, MAX_LISTED, PayloadProblem, errors, payload_refusal
+from flowrail.handoff.errors import EXPIRED, INTEGRITY, MAX_LISTED, errors, payload_refusal
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
@@ -29,35 +29,29 @@ from flowrail.text.phrases import did_you_mean
 @click.option(
     "--strict-v2", is_flag=True, help="Require the one source that the published 2.0 schema allows."
 )
-@click.option("--sha256", "digest", metavar="HEX", help="The digest that the file must have.")
-@click.option("--sending", is_flag=True, help="Use the sender's rules: the session's folder must exist.")
 @click.option("--allow-expired", is_flag=True, help="Accept an expired payload.")
 @options.as_json
-def validate_command(
-    call: Call, file: str, strict_v2: bool, digest: str | None, sending: bool, allow_expired: bool
-) -> int:
+def validate_command(call: Call, file: str, strict_v2: bool, allow_expired: bool) -> int:
     """List every problem of a payload
 
     Detects the version, then checks shape, related fields, hash, expiry and chain. Exits 1 on any
     error; warnings do not count.
     """
     payload = read_file(os.path.abspath(file))
-    rules = ValidationRules(datetime.fromisoformat(call.environment.now), sending, strict_v2, allow_expired)
-    validated = validate(payload, rules)
-    problems = list(validated.problems)
-    if digest and digest.removeprefix("sha256:") != payload.digest:
-        problems.append(PayloadProblem("", f"the file's digest is {payload.digest}", INTEGRITY))
+    now = datetime.fromisoformat(call.environment.now)
+    validated = validate(payload, ValidationRules(now, strict_v2=strict_v2, allow_expired=allow_expired))
+    number = len(errors(validated.problems))
     result = {
         "version": validated.version or None,
-        "valid": not errors(problems),
-        "errors": len(errors(problems)),
+        "valid": not number,
+        "errors": number,
         "sha256": payload.digest,
         "ignored": list(validated.ignored),
         "tokens": integrity.tiers(payload.handoff) if validated.version == "3.0" else None,
     }
-    findings = [problem._asdict() for problem in problems]
+    findings = [problem._asdict() for problem in validated.problems]
     call.answer({"findings": findings, **result}, page.render_problems(findings, file, result))
-    return 1 if errors(problems) else 0
+    return 1 if number else 0
 
 
 @Call.command("convert", "flow handoff convert handoff-payload.yaml --to 3.0")
@@ -69,18 +63,10 @@ def validate_command(
     type=click.Choice([*PUBLISHED, "1.2"]),
     help="The version to convert to.",
 )
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["yaml", "json"]),
-    help="The format (default: the version's).",
-)
 @click.option("-o", "--output", "target", metavar="FILE", help="Write to a file instead of printing.")
 @click.option("--force", is_flag=True, help="Convert a payload whose hash is wrong.")
 @options.json_flag
-def convert_command(
-    call: Call, file: str, version: str, file_format: str | None, target: str | None, force: bool
-) -> None:
+def convert_command(call: Call, file: str, version: str, target: str | None, force: bool) -> None:
     """Convert a payload to a different version
 
     Lists the fields that are added and lost. The result gets a new hash, so a payload whose own hash
@@ -89,14 +75,15 @@ def convert_command(
     payload = read_file(os.path.abspath(file))
     rules = ValidationRules(datetime.fromisoformat(call.environment.now))
     accepted = {EXPIRED, INTEGRITY} if force else {EXPIRED}
-    problems = [p for p in errors(validate(payload, rules).problems) if p.kind not in accepted]
+    found = errors(validate(payload, rules).problems)
+    problems = [problem for problem in found if problem.kind not in accepted]
     if problems:
         hint = Hint("see all problems: ", Command("handoff validate", file))
         raise payload_refusal(f"{file} is not converted", problems, hint=hint)
-    if any(p.kind == INTEGRITY for p in errors(validate(payload, rules).problems)):
+    if any(problem.kind == INTEGRITY for problem in found):
         output.notes([f"the hash of {file} is wrong; it is converted because of --force"])
     converted = convert(payload.version, payload.handoff, version)
-    data = render_payload(converted.handoff, file_format or DEFAULT_FORM[version])
+    data = render_payload(converted.handoff, DEFAULT_FORM[version])
     _refuse_invalid(version, data, rules)
     if target is not None:
         if os.path.lexists(target):
