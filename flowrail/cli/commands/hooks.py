@@ -165,11 +165,12 @@ def plugin_command(call: Call, folder: str) -> None:
     if not folder.strip():
         raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
     environment = call.environment
-    built = build(named(folder, environment.cwd, environment.home))
-    path = one_line(built.folder)
+    location = named(folder, environment.cwd, environment.home)
+    files = build(location)
+    path = one_line(location)
     call.answer(
-        built._asdict(),
-        f"{len(built.files)} files in {path}\nIn Claude Code: /plugin marketplace add {path}\n"
+        {"folder": location, "files": files},
+        f"{len(files)} files in {path}\nIn Claude Code: /plugin marketplace add {path}\n"
         "then: /plugin install flowrail@flowrail",
     )
 

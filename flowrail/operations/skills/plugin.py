@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 import flowrail.hosts
 from flowrail import __version__
@@ -36,37 +35,18 @@ class NotOurFolderError(ConflictError):
     code = "NOT_OUR_FOLDER"
 
 
-class WrittenPlugin(NamedTuple):
-    """A plugin that was written: its folder, and the paths of its files."""
-
-    folder: str
-    files: tuple[str, ...]
-
-
 def contents() -> dict[str, bytes]:
     """Return every file of the plugin and of its marketplace, by path."""
     author = {"name": NAME}
-    manifest = {
-        "name": NAME,
-        "version": __version__,
-        "description": _ABOUT,
-        "author": author,
-        "license": "MIT",
-        "keywords": ["workflow", "state-machine", "procedure", "hooks"],
-    }
+    about = {"description": _ABOUT, "version": __version__}
+    plugin = {"name": NAME, **about, "license": "MIT"}
+    keywords = ["workflow", "state-machine", "procedure", "hooks"]
+    manifest = {**plugin, "author": author, "keywords": keywords}
     market = {
         "name": NAME,
         "owner": author,
-        "metadata": {"description": _ABOUT, "version": __version__},
-        "plugins": [
-            {
-                "name": NAME,
-                "source": f"./{_ROOT}",
-                "description": _ABOUT,
-                "version": __version__,
-                "license": "MIT",
-            }
-        ],
+        "metadata": about,
+        "plugins": [{**plugin, "source": f"./{_ROOT}"}],
     }
     files = {
         MARKET: _json(market),
@@ -78,8 +58,8 @@ def contents() -> dict[str, bytes]:
     return files | agents | cards
 
 
-def build(folder: str) -> WrittenPlugin:
-    """Write the plugin into *folder*, which must be new, empty, or a plugin of flowrail."""
+def build(folder: str) -> list[str]:
+    """Write the plugin into *folder*, which must be new, empty, or a plugin of flowrail; return its files."""
     _refuse_others(folder)
     files = contents()
     real = os.path.realpath(folder)
@@ -95,24 +75,22 @@ def build(folder: str) -> WrittenPlugin:
         full = os.path.join(folder, path)
         make_dir(os.path.dirname(full))
         write_atomic(full, data, mode=0o644, durable=False)
-    return WrittenPlugin(folder, tuple(files))
+    return [*files]
 
 
 def _refuse_others(folder: str) -> None:
     """Refuse a folder that contains something other than a plugin of flowrail."""
+    problem = "contains something other than a plugin of flowrail"
+    market = os.path.join(folder, MARKET)
     try:
-        is_free = not os.path.lexists(folder) or not os.listdir(folder)
-        market = os.path.join(folder, MARKET)
-        if (
-            is_free
-            or json.loads(read_bounded(market, limit=limits.JSON_BYTES, what="the market"))["name"] == NAME
-        ):
+        if not os.path.lexists(folder) or not os.listdir(folder):
             return
-        problem = "contains something other than a plugin of flowrail"
+        if json.loads(read_bounded(market, limit=limits.JSON_BYTES, what="the market"))["name"] == NAME:
+            return
     except OSError as error:
         problem = f"cannot be read as a folder ({error.strerror})"
     except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
-        problem = "contains something other than a plugin of flowrail"
+        pass
     raise NotOurFolderError(f"{folder} {problem}", hint="name a new folder", folder=folder)
 
 
