@@ -8,7 +8,8 @@ import stat
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from flowrail.storage.files import sha256_hex
+from flowrail.errors import DocumentError
+from flowrail.storage.files import MissingFileError, NotRegularFileError, read_bounded, sha256_hex
 
 MOST_FILES = 2_000
 """A pattern may match this many files."""
@@ -41,19 +42,11 @@ def resolve(folder: str, path: str) -> str:
 def read(folder: str, path: str) -> bytes | None:
     """Return the content of a file, or `None` if there is no regular file."""
     try:
-        fd = os.open(resolve(folder, path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return read_bounded(resolve(folder, path), limit=LARGEST_FILE, what=path, follow=True)
+    except (MissingFileError, NotRegularFileError):
         return None
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read ({error.strerror})") from None
-    with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        data = file.read(LARGEST_FILE + 1) if status.st_size <= LARGEST_FILE else b""
-    if status.st_size > LARGEST_FILE or len(data) > LARGEST_FILE:
-        raise UnreadableError(f"{path} has more than {LARGEST_FILE // 1024 // 1024} MB")
-    return data
+    except DocumentError as error:
+        raise UnreadableError(error.fact) from None
 
 
 def digest(folder: str, path: str) -> str:

@@ -38,7 +38,7 @@ def test_history_status_audit_and_diagrams_show_what_was_checked() -> None:
     assert "claimed ok, 1 of 3 checked: lacks plan, tests" in history
     assert "ok (2 of 3 checked, 1 observed)" in history
     assert "claimed ok of build: 2 of 3 checked, 1 observed" in status
-    assert "refused ok, 1 of 3 checked" in audit
+    assert "claimed ok, 1 of 3 checked: lacks plan, tests" in audit
     assert "2 of 3 checked, 1 observed" in audit
     assert "claimed ok, 2 of 3 checked, 1 observed" in drawn
 
