@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
+from flowrail.machines.definition.contents import texts_of
 from flowrail.machines.definition.findings import Finding, Path, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.definition.step_parts import Dispatch
@@ -18,9 +18,7 @@ from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
-from flowrail.storage.files import read_bounded
-from flowrail.text import limits, phrases, placeholders
-from flowrail.text.safe_text import decode
+from flowrail.text import phrases, placeholders
 
 MOST_TRIED = 50
 """At most this many possible values of one `then` are looked up."""
@@ -96,8 +94,7 @@ def findings(
 ) -> list[Finding]:
     """Return findings about the references of the workflow in *file*."""
     references = _References(file, loaded, roots, interfaces)
-    fences = (finding for step in loaded.definition.steps for finding in _fences(step, file, problems))
-    return [*first([references.runs(), references.then(), fences])]
+    return [*first([references.runs(), references.then(), _fences(file, loaded, problems)])]
 
 
 class _References:
@@ -209,32 +206,19 @@ def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
 
-def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[Finding]:
-    texts = [] if callable(step.actions) else [str(action) for action in step.actions]
-    texts += [text for variant in step.variants for text in variant.actions]
-    texts += list(step.work.prompt) if step.work is not None else []
-    own: tuple[str, str] | None = None
-    for text in dict.fromkeys(texts):
-        fence_problems = [*problems(text)]
-        own = own or (_own_text(step, file) if fence_problems else None)
-        position = _position(text, *own) if own else None
-        for line, name, problem in fence_problems:
-            message = f"step `{step.id}` prints its fence `flow:{name}` as text: {problem}"
-            hint = "fix it, or write it without `flow:`"
-            at = Place(position[0], line + position[1]) if position else Place.of(step.origin or file.path)
-            yield Finding("FR152", "error", message, hint, at, step.id)
-
-
-def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
-    """Return the name and the content of the file with a step's instructions."""
-    name = f"{file.text_folder}/{step.id}.md"
-    try:
-        path = os.path.join(file.folder, name)
-        return name, decode(read_bounded(path, limit=limits.TEXT_BYTES, what="the text"), source=name)
-    except DocumentError:
-        return name, ""
-
-
-def _position(text: str, name: str, written: str) -> tuple[str, int] | None:
-    """Return the file of *text* and the number of lines before it; `None` if the text is from elsewhere."""
-    return (name, len(written) - len(written.lstrip("\n"))) if written.strip("\n") == text else None
+def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> Iterator[Finding]:
+    for index, step in enumerate(loaded.definition.steps):
+        for text in texts_of(step):
+            if text.kind not in {"actions", "variants", "prompt"}:
+                continue
+            for line, name, problem in problems(text.text):
+                place = loaded.locate(("steps", index, *text.path))
+                if (
+                    place.file != file.path
+                ):  # a file of its own; its blank lines at the top are not in the text
+                    written = loaded.files.get(place.file, b"")
+                    above = written[: len(written) - len(written.lstrip())].count(b"\n")
+                    place = Place(place.file, line + above)
+                message = f"step `{step.id}` prints its fence `flow:{name}` as text: {problem}"
+                hint = "fix it, or write it without `flow:`"
+                yield Finding("FR152", "error", message, hint, place, step.id)
