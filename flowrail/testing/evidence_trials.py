@@ -18,7 +18,7 @@ from flowrail.evidence import baseline, commands
 from flowrail.evidence.evaluate import Context, evaluate, state_of_run
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.git import GitFailedError, output_of
-from flowrail.machines.definition.evidence import CommandRun, EvidenceCheck, Level, StepEvidence, Verdict
+from flowrail.machines.definition.evidence import EvidenceCheck, Level, StepEvidence, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.environment import Environment
@@ -58,65 +58,78 @@ class Trials(NamedTuple):
 
 
 class _Trier:
-    def __init__(self, folder: str, environment: Environment) -> None:
+    """Tries the checks of one workflow, each in an empty folder. *folder* is that of its skill."""
+
+    def __init__(self, workflow: Workflow, folder: str, environment: Environment) -> None:
+        self.name = workflow.name.partition("/")[0]
+        self.values = _values(workflow)
         self.folder = folder
         self.environment = environment
-        self.environ = environment.environ
 
-    def may_run(self, workflow: Workflow, check: EvidenceCheck) -> bool:
-        """Return whether a person approved the command of *check* for the project."""
-        name = workflow.name.partition("/")[0]
+    def may_run(self, check: EvidenceCheck) -> bool:
+        """Return whether *check* runs no command, or one that a person approved for the project."""
+        if not _runs(check):
+            return True
         project, state = self.environment.project, self.environment.state
-        try:
-            approval.require_command(self.folder, project, check.run, state, skill=name)
-        except TrustError:
-            return False
-        return True
+        with suppress(TrustError):
+            approval.require_command(self.folder, project, check.run, state, skill=self.name)
+            return True
+        return False
 
-    def passes(
-        self, check: EvidenceCheck, values: Mapping[str, object], bad: str = "", *, had_file: bool = False
-    ) -> bool:
+    def tried(self, step: StepDef, check: EvidenceCheck) -> Iterator[Trial]:
+        """Yield each project in which *check* passes. Known-bad projects replace the empty one."""
+        for bad in check.known_bad:
+            if not os.path.isdir(os.path.join(self.folder, bad)) or self._passes(check, bad):
+                yield Trial(step.id, check.id, bad)
+        if check.known_bad:
+            return
+        if self._passes(check):
+            yield Trial(step.id, check.id)
+        elif check.kind in _OF_FILES and self._passes(check, had_file=True):
+            yield Trial(step.id, check.id, had_file=True)
+
+    def _passes(self, check: EvidenceCheck, bad: str = "", *, had_file: bool = False) -> bool:
         """Return whether *check* passes in an empty project, or in one with the files of the folder *bad*.
 
         If the project *had_file*, the file of the check existed before the step.
         """
+        environ = self.environment.environ
         with tempfile.TemporaryDirectory(prefix="flow-evidence-") as project:
             try:
-                output_of(project, ("init", "-q"), self.environ)
+                output_of(project, ("init", "-q"), environ)
             except GitFailedError:
                 os.mkdir(os.path.join(project, ".git"))  # without git, checks of git fail in any case
             if had_file:
-                _write_file(check, project, values)
-            before = baseline.take([check], project, values, self.environ, at="")
+                _write_file(check, project, self.values)
+            before = baseline.take([check], project, self.values, environ, at="")
             if bad:
                 shutil.copytree(os.path.join(self.folder, bad), project, dirs_exist_ok=True, symlinks=True)
             evidence = StepEvidence(before, before)
-            if check.run and check.lowest_level is not Level.CLAIMED:
-                evidence = evidence.with_run(self._run(check, before.folder, values))
-            context = Context(evidence, values, self.environ, "session", 0)
-            result = evaluate([check], context)[0]
+            with suppress(UnreadableError):  # then the check does not pass
+                if _runs(check):
+                    state = state_of_run(check, before.folder, self.values, 0)
+                    run = commands.run(check, before.folder, environ)
+                    evidence = evidence.with_run(run._replace(state=state))
+            result = evaluate([check], Context(evidence, self.values, environ, "session", 0))[0]
         return result.verdict == Verdict.PASS
 
-    def _run(self, check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> CommandRun:
-        try:
-            state = state_of_run(check, folder, values, 0)
-        except UnreadableError:
-            state = ""
-        return commands.run(check, folder, self.environ)._replace(state=state)
+
+def _runs(check: EvidenceCheck) -> bool:
+    return bool(check.run) and check.lowest_level is not Level.CLAIMED
 
 
 def try_evidence(workflow: Workflow, folder: str, environment: Environment) -> Trials:
     """Try every check of *workflow*, whose skill is in *folder*."""
-    trier = _Trier(folder, environment)
+    trier = _Trier(workflow, folder, environment)
     passed: list[Trial] = []
-    untried: list[str] = []
+    untried: dict[str, None] = {}
     for step in workflow.steps:
         for check in _checks(step):
-            if check.run and check.lowest_level is not Level.CLAIMED and not trier.may_run(workflow, check):
-                untried.append(check.id)
+            if trier.may_run(check):
+                passed += trier.tried(step, check)
             else:
-                passed += _tried(trier, step, check, _values(workflow))
-    return Trials(tuple(passed), tuple(dict.fromkeys(untried)))
+                untried[check.id] = None
+    return Trials(tuple(passed), tuple(untried))
 
 
 def has_evidence(workflow: Workflow) -> bool:
@@ -128,21 +141,6 @@ def _checks(step: StepDef) -> Iterator[EvidenceCheck]:
     yield from step.checks.values()
     if step.work is not None:
         yield from step.work.evidence
-
-
-def _tried(
-    trier: _Trier, step: StepDef, check: EvidenceCheck, values: Mapping[str, object]
-) -> Iterator[Trial]:
-    """Yield each project in which *check* passes. Known-bad projects replace the empty one."""
-    for bad in check.known_bad:
-        if not os.path.isdir(os.path.join(trier.folder, bad)) or trier.passes(check, values, bad):
-            yield Trial(step.id, check.id, bad)
-    if check.known_bad:
-        return
-    if trier.passes(check, values):
-        yield Trial(step.id, check.id)
-    elif check.kind in _OF_FILES and trier.passes(check, values, had_file=True):
-        yield Trial(step.id, check.id, had_file=True)
 
 
 def _write_file(check: EvidenceCheck, project: str, values: Mapping[str, object]) -> None:
