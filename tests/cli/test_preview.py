@@ -21,6 +21,12 @@ def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
     assert "flow claim" not in flow("skill", "preview", "loop", "2").out
 
 
+def test_transitions_that_differ_in_a_fact_show_it() -> None:
+    out = flow("skill", "preview", "planner", "developer_fills_diffs").out
+
+    assert ['facts="size=small"' in out, 'facts="size=large"' in out] == [True, True]
+
+
 def test_what_a_step_would_ask_is_shown_without_commands() -> None:
     previewed = told("skill", "preview", "doc-sync", "plan")
 

@@ -247,10 +247,12 @@ def _how_to_append(want: Want) -> str:
 
 
 def _case(guidance: Guidance, offer: OfferedTransition, show: Show) -> str:
+    facts = "" if offer.command else " ".join(f"{name}={value}" for name, value in offer.facts.items())
     return printed_element(
         "case",
         content.shown(offer.command, show),
         outcome=offer.outcome,
+        facts=facts or None,  # in a preview; otherwise they are in the command
         to=content.destination(guidance, offer),
         limit_reached=offer.capped or None,
         waits_for="; ".join(offer.waits_for) or None,
