@@ -65,7 +65,7 @@ def validate_command(call: Call, file: str, strict_v2: bool, allow_expired: bool
 )
 @click.option("-o", "--output", "target", metavar="FILE", help="Write to a file instead of printing.")
 @click.option("--force", is_flag=True, help="Convert a payload whose hash is wrong.")
-@options.json_flag
+@options.as_json
 def convert_command(call: Call, file: str, version: str, target: str | None, force: bool) -> None:
     """Convert a payload to a different version
 
