@@ -110,9 +110,10 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except AnswerLostError:
             as_json = False
     if not as_json:
-        # text quoted in a message cannot look like another message or the hint
+        # text quoted in a message or a hint cannot look like another message: further lines are indented
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
-        tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
+        hint = visible(bounded(str(error.hint))).strip().replace("\n", "\n    ")
+        tell(f"flow: {message} [{error.code}]\n  {hint}\n")
     return error.exit_status
 
 

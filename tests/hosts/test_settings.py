@@ -132,6 +132,7 @@ def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text
             f"{PROJECT.absolute()}:{line}: " if line else f"{PROJECT.absolute()}: "
         )
         assert PROJECT.read_text() == text
+    assert '\n        "Stop": [\n' in flow("hook", "install").err
     assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
 
 
