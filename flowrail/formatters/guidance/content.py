@@ -146,9 +146,9 @@ def destination(guidance: Guidance, offer: OfferedTransition) -> str:
             f"{_target(route)}{f' if {one_line(route.condition)}' if route.condition else ''}"
             for route in offer.routes
         ]
-        is_one = len({route.to for route in offer.routes}) == 1
+        is_one = len(set(map(_target, offer.routes))) == 1
         return _target(offer.routes[0]) if is_one else "; otherwise ".join(routes)
-    asks = any(question.answer is None for question in guidance.questions)
+    asks = any(question.answer is None or question.source == BY_LIMIT for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
 
 
