@@ -42,7 +42,7 @@ def test_a_rewritten_journal_is_detected() -> None:
 
     codes = {finding["code"] for finding in json.loads(flow("audit", "verify", "--json").out)["findings"]}
 
-    assert codes == {"DIGESTS_DIFFER", "PAYLOAD_CHANGED"}
+    assert codes == {"PHASES_OUT_OF_ORDER", "DIGESTS_DIFFER", "PAYLOAD_CHANGED"}
 
 
 def keys_of(value: Any, at: str = "") -> set[str]:

@@ -1,9 +1,10 @@
-"""Verify every handoff of a store: its journal and its payload."""
+"""Verify every handoff of a store: its journal, the order of its phases, and its payload."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
@@ -11,6 +12,7 @@ from flowrail.handoff.audit import JournalFinding
 from flowrail.handoff.checks import missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import INVOCATION
+from flowrail.handoff.lifecycle import TRANSITIONS
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of
 from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError
 from flowrail.machines.guidance.guide import now_at
@@ -75,10 +77,20 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
         records += len(entries)
         digests.add(entries[-1].handoff.digest)
         payloads += any(entry.handoff.phase == INVOCATION for entry in entries)
-        findings += _handoff(store, entries, sent)
+        findings += [*_out_of_order(entries), *_handoff(store, entries, sent)]
     for session_id in session_ids:
         findings += _newest_payload(store.folder(session_id), session_id, digests)
     return VerifiedHandoffs(number, sessions, records, payloads, tuple(findings))
+
+
+def _out_of_order(entries: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
+    """Yield the records that the lifecycle does not allow after the one before them."""
+    allowed = {(transition.source, transition.event, transition.target) for transition in TRANSITIONS}
+    for before, after in pairwise(entries):
+        source, event, target = before.handoff.phase, after.event, after.handoff.phase
+        if (source, event, target) not in allowed and (event or source != target):
+            message = f"record {after.seq}: the lifecycle does not allow `{event}` from {source} to {target}"
+            yield JournalFinding(after.handoff.id, "PHASES_OUT_OF_ORDER", message)
 
 
 def _handoff(
