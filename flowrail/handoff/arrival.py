@@ -77,7 +77,7 @@ def record_arrival(
         for earlier in handoffs.own_ones():
             if earlier.digest == payload.digest:
                 return earlier.id
-        handoff = handoff._replace(id=handoffs.new_id(context.random))
+        handoff = handoff._replace(id=handoffs.entries.new_id("handoff", context.random))
         note = {"payload": payload.source}
         handoffs.create(handoff, kind="arrival", at=context.now(), by=context.by, note=note)
         return handoff.id

@@ -126,7 +126,7 @@ def audit(
     """
     unreadable: list[JournalFinding] = []
     foreign: list[str] = []
-    handoff_journals = _journals(handoffs.ids(), handoffs.records, unreadable, foreign)
+    handoff_journals = _journals(handoffs.entries.ids(), handoffs.entries.records, unreadable, foreign)
     session_ids = [id_ for id_ in store.ids() if wanted in {None, id_}] if with_sessions else []
     session_journals = _journals(session_ids, store.records, unreadable, foreign)
     report = AuditReport(

@@ -106,7 +106,7 @@ def new_handoff(
     version = request.schema or normal_version(target.schema_version)
     random = context.random(24)
     handoff = Handoff(
-        id=context.handoffs.new_id(context.random),
+        id=context.handoffs.entries.new_id("handoff", context.random),
         source=source.skill,
         target=target.skill,
         session=source.session,

@@ -10,7 +10,6 @@ Every `RecordStore` has such a journal, snapshot, mark and lock.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,8 +26,6 @@ from flowrail.storage.file_store import (
     HeldEntry,
     Kind,
     SideFiles,
-    Stamp,
-    WrittenRecords,
     prepare_folder,
 )
 from flowrail.storage.journal import Encoding
@@ -95,12 +92,12 @@ class HandoffChange:
 
 
 class Handoffs:
-    """The handoffs of one store, as *owner* may use them."""
+    """The handoffs of one store, as *owner* may use them. ``entries`` are their records."""
 
     def __init__(self, store: str, owner: Owner, backend: Backend | None = None) -> None:
         kind = Kind("handoff", HANDOFF_ID, _encoding, _id_of, _unknown, _foreign)
         self._backend = backend or FileBackend(store, owner)
-        self._files = self._backend.records(kind)
+        self.entries = self._backend.records(kind)
         self.store = store
         self.path = f"{store}/handoffs"
         self.owner = owner
@@ -116,11 +113,7 @@ class Handoffs:
         """Store a new handoff. Its id must be new, or its creation must have been interrupted."""
         if not isinstance(self._backend, FileBackend):
             prepare_folder(self.store, self.folder(handoff.id))
-        self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
-
-    def new_id(self, random: Callable[[int], bytes] = os.urandom) -> str:
-        """Return an unused id."""
-        return self._files.new_id("handoff", random)
+        self.entries.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
 
     def folder(self, handoff_id: str) -> str:
         """Return the folder of a handoff; an invalid id is refused."""
@@ -128,25 +121,9 @@ class Handoffs:
             raise _unknown(handoff_id, list)
         return f"{self.path}/{handoff_id}"
 
-    def ids(self) -> list[str]:
-        """Return the ids of all handoffs, in order."""
-        return self._files.ids()
-
-    def written(self, handoff_id: str) -> WrittenRecords:
-        """Return the records of a handoff as written, for `restore` in another store."""
-        return self._files.written(handoff_id)
-
-    def restore(self, handoff_id: str, written: WrittenRecords) -> None:
-        """Store a handoff that was written elsewhere; its id must be new."""
-        self._files.restore(handoff_id, written)
-
-    def stamps(self) -> dict[str, Stamp]:
-        """Return a value for each handoff that changes with each record."""
-        return self._files.stamps()
-
     def all(self, lost: list[str] | None = None) -> Iterator[Handoff]:
         """Yield every handoff that can be read, and add the ids of the others to *lost*."""
-        for handoff_id, newest in self._files.newest_of_all():
+        for handoff_id, newest in self.entries.newest_of_all():
             try:
                 yield newest().handoff
             except UnknownHandoffError:
@@ -165,26 +142,22 @@ class Handoffs:
 
     def read(self, handoff_id: str) -> Handoff:
         """Return a handoff as it is now, without waiting for a lock."""
-        return self._files.newest(handoff_id)[0].handoff
+        return self.entries.newest(handoff_id)[0].handoff
 
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:
         """Hold a handoff's lock, and yield the handoff for changes."""
-        with self._files.change(handoff_id, wait=wait) as held:
+        with self.entries.change(handoff_id, wait=wait) as held:
             yield HandoffChange(held, self.folder(handoff_id))
 
     def adopt_with(self, session_id: str) -> None:
         """Make the foreign handoffs that a session sent or received this user's own."""
-        for handoff_id in self.ids():
+        for handoff_id in self.entries.ids():
             with suppress(UnknownHandoffError, StorageError):
-                *_, newest = self._files.records(handoff_id, foreign=True)
+                *_, newest = self.entries.records(handoff_id, foreign=True)
                 claim = newest.handoff.claim
                 if session_id in {newest.handoff.session, claim.session if claim else ""}:
-                    self._files.adopt(handoff_id)
-
-    def records(self, handoff_id: str) -> Iterator[HandoffRecord]:
-        """Yield every record in order, each checked against the one before it, the last against the snapshot."""
-        return self._files.records(handoff_id)
+                    self.entries.adopt(handoff_id)
 
 
 def _encoding(_: SideFiles) -> Encoding[HandoffRecord]:
@@ -231,7 +204,7 @@ def open_handoffs(handoffs: Handoffs, now: str) -> Callable[[str], str]:
     """
     current_time = moment(now)
     needed: set[str] = set()
-    for handoff_id in handoffs.ids():
+    for handoff_id in handoffs.entries.ids():
         try:
             handoff = handoffs.read(handoff_id)
         except (UnknownHandoffError, ForeignHandoffError):

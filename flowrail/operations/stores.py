@@ -6,17 +6,18 @@ import json
 import os
 import shutil
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeVar
 
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.store import SESSION_ID, Store
-from flowrail.storage.file_store import FileBackend, WrittenRecords
+from flowrail.storage.file_store import FileBackend, RecordStore, WrittenRecords
 from flowrail.storage.files import read_bounded
+from flowrail.storage.journal import Chained
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 
+T = TypeVar("T", bound=Chained)
 EXPORT_FORMAT = 1
 _RECORDS = frozenset(
     {"journal.jsonl", "session.json", "handoff.json", "definition.json", "owner", "lock", "texts"}
@@ -38,36 +39,20 @@ class CopyResult(NamedTuple):
     known: int
 
 
-class RecordSource(Protocol):
-    """All sessions or all handoffs of a store."""
-
-    def stamps(self) -> Mapping[str, object]:
-        """Return a value for each id."""
-
-    def written(self, key: str, /) -> WrittenRecords:
-        """Return the records of one id as they were written."""
-
-    def restore(self, key: str, written: WrittenRecords, /) -> None:
-        """Store records that were written elsewhere."""
-
-
 def copy_store(source: Store, target: Store) -> CopyResult:
     """Copy all sessions and handoffs. Those that the target has already are left as they are.
 
     Working files and payloads are copied too if both stores are folders.
     """
-    sessions, known = _copy_records(source, target)
+    sessions, known = _copy_records(source.entries, target.entries)
     if isinstance(source.backend, FileBackend) and isinstance(target.backend, FileBackend):
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))
-    handoffs, known_handoffs = _copy_records(
-        Handoffs.of(source),
-        Handoffs.of(target),
-    )
+    handoffs, known_handoffs = _copy_records(Handoffs.of(source).entries, Handoffs.of(target).entries)
     return CopyResult(len(sessions), len(handoffs), known + known_handoffs)
 
 
-def _copy_records(source: RecordSource, target: RecordSource) -> tuple[list[str], int]:
+def _copy_records(source: RecordStore[T], target: RecordStore[T]) -> tuple[list[str], int]:
     """Copy the records that the target does not have. Return their ids, and how many it had already."""
     copied: list[str] = []
     present = target.stamps()
@@ -87,7 +72,7 @@ def _copy_records(source: RecordSource, target: RecordSource) -> tuple[list[str]
 
 def export_session(store: Store, session_id: str) -> bytes:
     """Return a session as one document. It contains everything that was recorded, but no working files."""
-    written = store.written(session_id)
+    written = store.entries.written(session_id)
     document = {
         "flowrail_session": EXPORT_FORMAT,
         "id": session_id,
@@ -118,7 +103,7 @@ def import_session(store: Store, path: str) -> str:
         raise DocumentError(
             "is not a session written by `flow session export`", hint="export it again", place=path
         ) from None
-    store.restore(session_id, written)
+    store.entries.restore(session_id, written)
     return str(session_id)
 
 

@@ -109,7 +109,7 @@ class Pages:
         """Return a value for each session and handoff that changes with each record."""
         sessions = self._store.stamps_since(moment_after(self.world.now(), -SHOWN_SECONDS))
         stamps = {f"session:{key}": stamp for key, stamp in sessions.items()}
-        return stamps | {f"handoff:{key}": stamp for key, stamp in self._handoffs.stamps().items()}
+        return stamps | {f"handoff:{key}": stamp for key, stamp in self._handoffs.entries.stamps().items()}
 
     def _audit(self) -> AuditReport:
         return audit(self._store, self._handoffs, with_sessions=False)

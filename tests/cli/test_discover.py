@@ -112,12 +112,6 @@ def test_why_tells_places_score_and_where_each_field_was_read() -> None:
     assert f"  {home_skills()} (home): {path}\n" in out
 
 
-# --- where it looks -------------------------------------------------------------------------------
-
-
-# --- foreign text ---------------------------------------------------------------------------------
-
-
 # --- kept for a session ---------------------------------------------------------------------------
 
 SOON = datetime.now(UTC) + timedelta(hours=1)
@@ -230,6 +224,3 @@ def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: s
     assert ran.status == 0
     assert "1. builder" in ran.out
     assert ran.err.startswith("flow: the menu was not cached: ")
-
-
-# --- what it costs --------------------------------------------------------------------------------

@@ -18,9 +18,6 @@ def write(text: str) -> None:
     registry().write_text(text)
 
 
-# --- sync -----------------------------------------------------------------------------------------
-
-
 def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
     put(home_skills(), "reader")
 
@@ -75,12 +72,6 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
     assert "name: reader  # keep" in text
     assert "law" in text
     assert "name: gone" in text
-
-
-# --- check ----------------------------------------------------------------------------------------
-
-
-# --- the group ------------------------------------------------------------------------------------
 
 
 def test_a_registry_that_cannot_be_written_is_refused() -> None:

@@ -26,7 +26,6 @@ from flowrail.storage.file_store import (
     Kind,
     SideFiles,
     Stamp,
-    WrittenRecords,
     prepare_folder,
     remove_folder,
     snapshot_content,
@@ -59,7 +58,7 @@ class Store:
 
     *named* is the name of the store in the commands of hints, `None` for the project's own. *tell* is called with
     messages to the user besides the answer. *conversation* is the conversation of a host that uses the store.
-    *backend* holds the records, if they are not files in *path*.
+    *backend* holds the records, if they are not files in *path*; ``entries`` are these records.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Store:
     ) -> None:
         kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign, _labels)
         self.backend = backend or FileBackend(path, owner)
-        self._files = self.backend.records(kind)
+        self.entries = self.backend.records(kind)
         self.path = path
         self.sessions = f"{path}/sessions"
         self.owner = owner
@@ -100,11 +99,11 @@ class Store:
         )
         if self.is_database:
             prepare_folder(self.path, self.folder(session.id))
-        return record._replace(hash=self._files.create(session.id, record, {DEFINITION: data}))
+        return record._replace(hash=self.entries.create(session.id, record, {DEFINITION: data}))
 
     def new_id(self, skill: str) -> str:
         """Return an unused id for a session of *skill*."""
-        return self._files.new_id(skill.replace("/", "-"))
+        return self.entries.new_id(skill.replace("/", "-"))
 
     def folder(self, session_id: str) -> str:
         """Return the folder for the files of a session; refuse an id that is not valid."""
@@ -127,62 +126,54 @@ class Store:
 
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order."""
-        return self._files.ids()
+        return self.entries.ids()
 
     def open_ids(self, skill: str = "") -> list[str]:
         """Return the ids of the sessions that may be open, of one skill or of all; the caller checks each."""
         labels = {"status": OPEN, "skill": (skill,)} if skill else {"status": OPEN}
-        return self._files.ids(labels)
+        return self.entries.ids(labels)
 
     def ended_ids(self, since: str) -> list[str]:
         """Return the ids of the sessions that may have ended since that moment; the caller checks each."""
-        return self._files.ids({"status": ENDED}, since)
+        return self.entries.ids({"status": ENDED}, since)
 
     def ids_of_conversations(self, conversations: Sequence[str]) -> list[str]:
         """Return the ids of the sessions that may belong to these conversations; the caller checks each."""
-        return self._files.ids({"conversation": conversations})
-
-    def written(self, session_id: str) -> WrittenRecords:
-        """Return a session as it was written, to be restored in another store."""
-        return self._files.written(session_id)
-
-    def restore(self, session_id: str, written: WrittenRecords) -> None:
-        """Store a session that was written elsewhere; its id must be new."""
-        self._files.restore(session_id, written)
+        return self.entries.ids({"conversation": conversations})
 
     def stamps(self) -> dict[str, Stamp]:
         """Return a value for each session that changes with each record."""
-        return self._files.stamps()
+        return self.entries.stamps()
 
     def stamps_since(self, moment: str) -> dict[str, Stamp]:
         """Return the stamps of the open sessions and of those that ended since *moment*; a store of files returns all."""
-        open_ones = self._files.stamps({"status": OPEN})
-        return {**self._files.stamps({"status": ENDED}, moment), **open_ones}
+        open_ones = self.entries.stamps({"status": OPEN})
+        return {**self.entries.stamps({"status": ENDED}, moment), **open_ones}
 
     def read(self, session_id: str) -> Record:
         """Return the newest record of a session, without waiting for a lock."""
-        return self._files.newest(session_id)[0]
+        return self.entries.newest(session_id)[0]
 
     def incomplete_bytes(self, session_id: str) -> int:
         """Return how many bytes of an interrupted write follow the newest record."""
-        return self._files.newest(session_id)[1]
+        return self.entries.newest(session_id)[1]
 
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock and yield the session as it is under that lock."""
-        with self._files.change(session_id, wait=wait) as held:
-            yield SessionChange(self, held, self._files.side_files(session_id))
+        with self.entries.change(session_id, wait=wait) as held:
+            yield SessionChange(self, held, self.entries.side_files(session_id))
 
     def records(self, session_id: str, *, foreign: bool = False) -> Iterator[Record]:
         """Yield every record of a session in order, each checked against the one before it.
 
         A session that is *foreign* is only read to adopt it.
         """
-        return self._files.records(session_id, foreign=foreign)
+        return self.entries.records(session_id, foreign=foreign)
 
     def newest_first(self, session_id: str) -> Iterator[Record]:
         """Yield the records of a session from the last to the first, each checked against the next."""
-        return self._files.newest_first(session_id)
+        return self.entries.newest_first(session_id)
 
     def arrival(self, session_id: str, revision: int, *, most: int) -> Record | None:
         """Return the record by which a session got to *revision*, if it is among the *most* newest."""
@@ -195,7 +186,7 @@ class Store:
 
     def definition(self, session_id: str) -> dict[str, Any]:
         """Return the definition that the session keeps of its workflow."""
-        value = _read_definition(self._files.side_files(session_id))
+        value = _read_definition(self.entries.side_files(session_id))
         if value is None:
             path = f"{self.folder(session_id)}/{DEFINITION}"
             migrate = Command("session migrate", session_id, store=self.named)
@@ -208,7 +199,7 @@ class Store:
 
     def definition_digest(self, session_id: str) -> str:
         """Return the digest of the definition that the session keeps, or an empty text if it keeps none."""
-        data = _definition_file(self._files.side_files(session_id))
+        data = _definition_file(self.entries.side_files(session_id))
         return sha256_hex(data) if data else ""
 
     def had_ended(self, session_id: str) -> bool:
@@ -227,21 +218,21 @@ class Store:
 
     def is_foreign(self, session_id: str) -> bool:
         """Return whether a session has no valid mark of this user."""
-        return self._files.is_foreign(session_id)
+        return self.entries.is_foreign(session_id)
 
     def adopt(self, session_id: str) -> None:
         """Make a foreign session this user's own."""
-        self._files.adopt(session_id)
+        self.entries.adopt(session_id)
 
     def delete(self, session_id: str) -> None:
         """Delete a session with all its files."""
-        self._files.delete(session_id)
+        self.entries.delete(session_id)
         if self.is_database:
             remove_folder(self.folder(session_id))
 
     def delete_leftovers(self) -> None:
         """Finish deletions that were interrupted."""
-        self._files.delete_leftovers()
+        self.entries.delete_leftovers()
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a foreign session."""

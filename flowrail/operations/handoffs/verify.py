@@ -62,9 +62,9 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
             payloads += 1
             findings += _received(store, session_id, received)
     digests: set[str] = set()
-    for handoff_id in handoffs.ids():
+    for handoff_id in handoffs.entries.ids():
         try:
-            entries = list(handoffs.records(handoff_id))
+            entries = list(handoffs.entries.records(handoff_id))
         except UnknownHandoffError:
             continue
         except FlowError as error:
