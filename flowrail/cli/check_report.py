@@ -51,8 +51,7 @@ def plain_report(reports: Sequence[CheckReport], *, cwd: str) -> Report:
             where = f"{place}: {finding.severity} {finding.code}"
             yield f"{one_line(where)}: {one_line(finding.message)}"
             yield f"    {one_line(finding.remedy)}"
-    counts = _counted(Counter(finding.severity for report in reports for finding in report.findings))
-    yield f"{_checked(reports)} checked{f': {counts}' if counts else ', nothing found'}"
+    yield _summary(reports, Counter(finding.severity for report in reports for finding in report.findings))
 
 
 def terminal_report(reports: Sequence[CheckReport], *, cwd: str, width: int) -> Report:
@@ -66,12 +65,9 @@ def terminal_report(reports: Sequence[CheckReport], *, cwd: str, width: int) -> 
             severities[finding.severity] += 1
             yield from _with_source(report, finding, sources, cwd=cwd, width=width)
             yield ""
-    if severities:
-        verdict = Span(_counted(severities), Style.BAD if severities["error"] else Style.WARNING)
-        yield line(verdict, f" in {_checked(reports)}")
+    yield _summary(reports, severities)
+    if codes:
         yield line(Span(f"{Command('explain', codes[0])} says more about {codes[0]}", Style.MUTED))
-    else:
-        yield line(Span("nothing found", Style.GOOD), f" in {_checked(reports)}")
 
 
 def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
@@ -131,18 +127,18 @@ def _window(source: str, column: int, width: int) -> tuple[str, int, int]:
     return text, start - cut, min(length, width - (start - cut))
 
 
-def _counted(severities: Mapping[str, int]) -> str:
-    """Return the numbers of findings, such as `1 error, 2 warnings`; empty if there are none."""
-    return ", ".join(count(severities[kind], kind) for kind in ("error", "warning") if severities.get(kind))
-
-
-def _checked(reports: Sequence[CheckReport]) -> str:
+def _summary(reports: Sequence[CheckReport], severities: Mapping[str, int]) -> Line:
+    """Return what was checked and the numbers of findings, such as `1 workflow checked: 1 error, 2 warnings`."""
     workflows = sum(report.is_workflow for report in reports)
     others = len(reports) - workflows
     parts = [count(workflows, "workflow")] if workflows or not others else []
     if others:
         parts.append(f"{count(others, 'skill')} without a workflow")
-    return " and ".join(parts)
+    checked = f"{' and '.join(parts)} checked"
+    if not severities:
+        return line(f"{checked}, ", Span("nothing found", Style.GOOD))
+    counts = ", ".join(count(severities[kind], kind) for kind in ("error", "warning") if severities.get(kind))
+    return line(f"{checked}: ", Span(counts, Style.BAD if severities["error"] else Style.WARNING))
 
 
 def _path(report: CheckReport, finding: Finding) -> str:

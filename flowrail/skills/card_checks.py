@@ -92,12 +92,23 @@ def _spec(path: str, data: bytes) -> Iterator[Finding]:
 
 
 def of_card(path: str) -> list[Finding]:
-    """Return findings about the SKILL.md of a skill without a workflow: its fields and its handoff block."""
+    """Return findings about a skill without a workflow: its fields, its handoff block and a workflow that is not read."""
+    unread = [
+        Finding(
+            "FR174", "warning", f"nothing reads `{name}`", "name it `workflow.yaml`, in YAML", Place(name, 1)
+        )
+        for name in unread_workflows(path)
+    ]
     try:
         data = _read(path)
     except DocumentError as error:
-        return [_unreadable(error)]
-    return [*_spec(path, data), *_handoff(data)]
+        return [*unread, _unreadable(error)]
+    return [*unread, *_spec(path, data), *_handoff(data)]
+
+
+def unread_workflows(folder: str) -> list[str]:
+    """Return the names of files in a skill's *folder* that look like its workflow but are not read."""
+    return [name for name in ("workflow.yml", "workflow.json") if os.path.lexists(os.path.join(folder, name))]
 
 
 def _read(folder: str) -> bytes:
@@ -205,8 +216,11 @@ def _table(definition: Workflow, text: str, steps_table: Callable[[Workflow], st
 
 def _ignored_files(file: WorkflowFile) -> Iterator[Finding]:
     """Yield findings about files that look like workflows of the skill but are not read."""
-    for name in ("workflow.py", "workflow.yml", "workflow.json"):
-        if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
+    beside = unread_workflows(file.folder)
+    if file.path != "workflow.py" and os.path.lexists(os.path.join(file.folder, "workflow.py")):
+        beside = ["workflow.py", *beside]
+    for name in beside:
+        if name != file.path:
             message = f"nothing reads `{name}`: `{file.path}` is the workflow"
             yield Finding("FR174", "warning", message, "keep one of them", Place(name, 1))
     try:

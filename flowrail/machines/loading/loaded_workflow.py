@@ -48,7 +48,7 @@ def misnamed(written: object, address: str, locate: Locate) -> list[Finding]:
     """Return a finding if the name that is *written* in a file differs from its address."""
     if not isinstance(written, str) or written == address:
         return []
-    message = f"the file says `name: {in_quotes(written)}` but its address is `{in_quotes(address)}`"
+    message = f"the file says `name: {in_quotes(written)}` but its path says `{in_quotes(address)}`"
     usable = WORKFLOW_NAME.match(address)
     hint = f"write `name: {address}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
     return [Finding("FR107", "error", message, hint, locate(("name",)))]

@@ -83,7 +83,7 @@ def run_python(
         )
     if workflow.name != address:
         raise NotLoadedError(
-            f"{path} defines `{workflow.name}` but its address is `{address}`",
+            f"{path} defines `{workflow.name}` but its path says `{address}`",
             hint=f"name the workflow `{address}`, or rename the folder",
             path=path,
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.diagrams.renderers.markdown import steps_table
@@ -21,9 +22,6 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 from flowrail.skills.references import WorkflowInterfaces
-
-OTHER_ENDING = "workflow.yml"
-"""A wrong ending of a workflow's file name; the hint names the right one."""
 
 CheckProgress = Callable[[str, int, int], None]
 """Takes the address of a workflow, the number of workflows checked before it, and the total."""
@@ -53,9 +51,11 @@ def check(
     """
     interfaces = WorkflowInterfaces()
     targets = [path for target in targets for path in _skills_in(target, cwd)]
-    bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
+    bare = [target for target in targets if _is_without_workflow(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
-    workflow_files = files(others, roots, cwd) if others or not bare else []
+    workflow_files = files(others, roots, cwd) if others or not targets else []
+    if not targets:
+        bare = _with_unread_workflow(roots)
     reports: list[CheckReport] = []
     for number, file in enumerate(workflow_files):
         progress(file.address, number, len(workflow_files))
@@ -76,7 +76,7 @@ def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[Workf
         file
         for target in targets
         for path in _skills_in(target, cwd)
-        if path == target or not _is_card_only(os.path.join(cwd, path))
+        if path == target or not _is_without_workflow(os.path.join(cwd, path))
         for file in _named(path, roots, cwd)
     ]
 
@@ -94,15 +94,24 @@ def _skills_in(target: str, cwd: str) -> list[str]:
     return [os.path.join(target, name) for name in names if _is_skill(os.path.join(path, name))] or [target]
 
 
+def _with_unread_workflow(roots: Sequence[Root]) -> list[str]:
+    """Return the folders of skills that have no workflow except one with a name that is not read."""
+    folders: list[str] = []
+    for root in roots:
+        with suppress(OSError):
+            folders += [os.path.join(root.path, name) for name in sorted(os.listdir(root.path))]
+    return [folder for folder in folders if card_checks.unread_workflows(folder) and not _at(folder)]
+
+
 def _is_skill(path: str) -> bool:
     """Whether *path* is a folder with a SKILL.md or a workflow."""
-    return os.path.isdir(path) and (os.path.lexists(os.path.join(path, card_checks.CARD)) or bool(_at(path)))
+    return os.path.isdir(path) and (bool(_at(path)) or _is_without_workflow(path))
 
 
-def _is_card_only(path: str) -> bool:
-    """Whether *path* is the folder of a skill that has no workflow."""
-    has_other = os.path.lexists(os.path.join(path, OTHER_ENDING))
-    return os.path.lexists(os.path.join(path, card_checks.CARD)) and not has_other and not _at(path)
+def _is_without_workflow(path: str) -> bool:
+    """Whether *path* is the folder of a skill that has no workflow, or one with a name that is not read."""
+    has_card = os.path.lexists(os.path.join(path, card_checks.CARD))
+    return (has_card or bool(card_checks.unread_workflows(path))) and not _at(path)
 
 
 def _at(path: str) -> list[WorkflowFile]:
@@ -118,11 +127,8 @@ def _named(target: str, roots: Sequence[Root], cwd: str) -> Sequence[WorkflowFil
     if os.path.isdir(path):
         if inside := _at(path):
             return inside
-        is_other = os.path.lexists(os.path.join(path, OTHER_ENDING))
         hint = "name a skill's folder, or a folder of such folders"
-        raise UsageError(
-            f"`{target}` contains no workflow", hint="name the file `workflow.yaml`" if is_other else hint
-        )
+        raise UsageError(f"`{target}` contains no workflow", hint=hint)
     if os.path.isabs(target) or target.startswith((".", "~")):
         raise UsageError(f"`{target}` does not exist", hint="name a skill, a folder or a file")
     skill = find(target, roots)

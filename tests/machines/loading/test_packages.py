@@ -54,7 +54,7 @@ WORKFLOW = Workflow("a-skill/inner", {ONE[:-1]}, handler=handler))
         ("raise SystemExit(0)", "raised SystemExit: 0"),
         ("import no_such_module_at_all", "raised ModuleNotFoundError"),
         ("x = 1", "has no `WORKFLOW` that is a Workflow"),
-        (f"{HEAD}WORKFLOW = Workflow('other', {ONE})", "defines `other` but its address is `a-skill`"),
+        (f"{HEAD}WORKFLOW = Workflow('other', {ONE})", "defines `other` but its path says `a-skill`"),
     ],
 )
 def test_a_file_that_leaves_no_workflow_is_told_in_one_line(text: str, message: str) -> None:
