@@ -137,7 +137,7 @@ def test_errors_come_first_and_a_shared_remedy_is_shown_once() -> None:
     assert plain_text(page) == (
         "installation\n  x 1\n\n"
         "skills\n"
-        "  error HARD (2 times)\n    it is so\n      do a\n    it is so\n      do b\n"
-        "  warning SOFT: fix it\n    it is so (/a:1)\n\n"
+        "  error HARD (2 times)\n    it is so\n      = do a\n    it is so\n      = do b\n"
+        "  warning SOFT: it is so (/a:1)\n    = fix it\n\n"
         "2 errors, 1 warning."
     )

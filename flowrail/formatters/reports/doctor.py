@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.text.phrases import count
-from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, status, title
+from flowrail.text.report import FilePath, Line, Part, Report, Span, Style, line, paragraphs, status, title
 from flowrail.text.safe_text import shortened
 
 _MOST_KINDS = 20
@@ -47,15 +47,23 @@ def _findings(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str 
 def _findings_of_kind(
     severity: Span, code: str, findings: Sequence[Mapping[str, Any]]
 ) -> Iterator[str | Line]:
-    """Yield findings of one kind; a remedy that is the same for all is shown once."""
-    times_text = f" ({len(findings)} times)" if len(findings) > 1 else ""
+    """Yield findings of one kind, each with what to do; a remedy that is the same for all is shown once."""
+    if len(findings) == 1:
+        yield line("  ", severity, f" {code}: ", *_problem(findings[0]))
+    else:
+        yield line("  ", severity, f" {code} ({len(findings)} times)")
     is_same_remedy = len({finding["remedy"] for finding in findings}) == 1
-    remedy = f": {shortened(findings[0]['remedy'])}" if is_same_remedy else ""
-    yield line("  ", severity, f" {code}{times_text}{remedy}")
     for finding in findings[:_MOST_FINDINGS]:
-        location = (" (", FilePath(finding["place"]), ")") if finding["place"] else ()
-        yield line(f"    {shortened(finding['message'])}", *location)
+        if len(findings) > 1:
+            yield line("    ", *_problem(finding))
         if not is_same_remedy:
-            yield f"      {shortened(finding['remedy'])}"
+            yield f"      = {shortened(finding['remedy'])}"
     if len(findings) > _MOST_FINDINGS:
         yield f"    and {len(findings) - _MOST_FINDINGS} more; --json has them all"
+    if is_same_remedy:
+        yield f"    = {shortened(findings[0]['remedy'])}"
+
+
+def _problem(finding: Mapping[str, Any]) -> tuple[Part, ...]:
+    location = (" (", FilePath(finding["place"]), ")") if finding["place"] else ()
+    return (shortened(finding["message"]), *location)

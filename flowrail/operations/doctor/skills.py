@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from flowrail.command import Command
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import INFO, Note
 from flowrail.discovery.index import Discovery
@@ -85,7 +86,8 @@ def _files(discovery: Discovery) -> Section:
         )
         facts.append(f"dialects: {dialects}")
     if ignored:
-        facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in ignored.items()))
+        codes = ", ".join(f"{many} {code}" for code, many in ignored.items())
+        facts.append(f"not offered for handoffs: {codes}; see why: {Command('discover', all=True)}")
     notes = [
         *(
             _as_note(skipped)
@@ -141,7 +143,6 @@ def _workflows(roots: Sequence[Root], cwd: str) -> Section:
         for finding in report.findings
         if finding.code != _SPECIFICATION
     ]
-    facts = [
-        f"{count(len(reports), 'workflow')} read without running code: {count(len(findings), 'finding')}"
-    ]
+    workflows = sum(report.is_workflow for report in reports)
+    facts = [f"{count(workflows, 'workflow')} read without running code: {count(len(findings), 'finding')}"]
     return Section("workflows", facts, findings, {"checked": [report.address for report in reports]})
