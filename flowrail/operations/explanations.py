@@ -1,6 +1,6 @@
-"""Explain a code: of a finding of `flow check`, or of a note about a skill.
+"""Explain a code: of a finding of `flow check`, of a note about a skill, or of an error.
 
-The page of a finding is the one in the reference. A wheel contains these pages; a checkout has them in `docs`.
+The texts about findings and errors are those in the reference. A wheel contains them; a checkout has them in `docs`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 
 PACKAGE = os.path.dirname(flowrail.__file__)
-_COMMENT = re.compile(r"<!--.*?-->\n*", re.DOTALL)
+_STATUS = "\n## Exit status "
+_ERROR = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
 _LAST_LINK = re.compile(r"\n\[All findings\]\(.*\)\n*\Z")
 
 
@@ -31,7 +32,7 @@ class Explanation(NamedTuple):
 
 
 class UnknownCodeError(UsageError):
-    """No finding and no note about a skill has this code."""
+    """No finding, no note about a skill and no error has this code."""
 
     code = "UNKNOWN_CODE"
 
@@ -45,6 +46,8 @@ def explain(code: str) -> Explanation:
         note = NOTES[wanted]
         text = f"`flow discover` and `flow doctor` report it: {note.severity}.\n\nWhat to do: {note.hint}."
         return Explanation(wanted, "note", f"# {wanted}\n\n{text}\n")
+    if wanted in (errors := _errors()):
+        return Explanation(wanted, "error", f"# {wanted}\n\n{errors[wanted]}\n")
     raise UnknownCodeError(
         f"unknown code `{code[:40]}`",
         hint=did_you_mean(wanted[:40], known_codes(), "`flow check` prints codes such as FR163"),
@@ -54,12 +57,25 @@ def explain(code: str) -> Explanation:
 
 def known_codes() -> list[str]:
     """Return every code that can be explained."""
-    return [*FINDINGS, *NOTES]
+    return [*FINDINGS, *NOTES, *_errors()]
 
 
 def _finding_page(code: str) -> str:
-    installed = os.path.join(PACKAGE, "findings")
-    checkout = os.path.join(os.path.dirname(PACKAGE), "docs", "reference", "findings")
+    return _LAST_LINK.sub("", _reference(os.path.join("findings", f"{code}.md")))
+
+
+def _errors() -> dict[str, str]:
+    """Return a text about each error, by its code."""
+    texts: dict[str, str] = {}
+    for section in _reference("errors.md").split(_STATUS)[1:]:
+        for code, when in _ERROR.findall(section):
+            status = section.partition("\n")[0]
+            texts[code] = f"An error, with exit status {status}. {when}\n\nThe message says what to do next."
+    return texts
+
+
+def _reference(name: str) -> str:
+    installed = os.path.join(PACKAGE, "reference")
+    checkout = os.path.join(os.path.dirname(PACKAGE), "docs", "reference")
     folder = installed if os.path.isdir(installed) else checkout
-    data = read_bounded(os.path.join(folder, f"{code}.md"), limit=limits.TEXT_BYTES, what="the page")
-    return _LAST_LINK.sub("", _COMMENT.sub("", data.decode()))
+    return read_bounded(os.path.join(folder, name), limit=limits.TEXT_BYTES, what="the page").decode()

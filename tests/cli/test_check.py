@@ -37,7 +37,7 @@ def test_a_terminal_shows_the_line_with_a_mark_below_the_word() -> None:
     ]
     at = out.index("  --> .claude/skills/broken/steps/second.md:2:5")
     assert out[at + 1 : at + 3] == ["2 | Say $hello, 100%.", "  |     ^^^^^^"]
-    assert out[-2:] == ["3 errors in 1 workflow", "flow explain FR102 says more about FR102"]
+    assert out[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
 
 
 IN_PYTHON = """\
@@ -107,9 +107,39 @@ def test_github_gets_an_annotation_of_the_line_for_each_finding() -> None:
     )
 
 
+def test_a_workflow_with_another_ending_is_found_when_all_skills_are_checked() -> None:
+    folder = put_skill("misnamed")
+    (folder / "workflow.yaml").rename(folder / "workflow.yml")
+
+    everything = told("check")
+    by_path = told("check", ".claude/skills")
+
+    for report in (everything, by_path):
+        (finding,) = report["findings"]
+        assert (finding["workflow"], finding["code"], finding["place"]) == (
+            "misnamed",
+            "FR174",
+            "workflow.yml:1",
+        )
+        assert finding["remedy"] == "name it `workflow.yaml`, in YAML"
+
+
 def test_explain_knows_every_note_about_a_skill() -> None:
     for code in NOTES:
         assert explain(code).page.startswith(f"# {code}\n")
+
+
+def test_explain_knows_the_codes_of_errors() -> None:
+    out = flow("explain", "EVIDENCE_MISSING").out
+
+    assert out.startswith("# EVIDENCE_MISSING\n\nAn error, with exit status 4. The evidence that an outcome ")
+    assert "unknown code" not in flow("explain", "storage").err
+
+
+def test_explain_prints_examples_as_they_are_in_the_reference() -> None:
+    page = flow("explain", "FR170").out
+
+    assert page.count("<!-- /flow:steps -->\n```\n") == 2
 
 
 def test_explain_takes_small_letters_and_suggests_similar_codes() -> None:

@@ -48,10 +48,10 @@ def help_command(_call: Call, words: tuple[str, ...]) -> None:
 @click.argument("code", shell_complete=options.complete("codes"))
 @options.as_json
 def explain_command(call: Call, code: str) -> None:
-    """Explain the code of a finding
+    """Explain the code of a finding or an error
 
     Prints the page of a finding of `flow check`: what it means, a correct example, and a change that causes it.
-    For a note of `flow discover` or `flow doctor`, prints what to do.
+    For a note of `flow discover` or `flow doctor`, prints what to do. For an error, prints when it occurs.
     """
     explanation = explain(code)
     if call.as_json:
