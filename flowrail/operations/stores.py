@@ -13,7 +13,7 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.store import SESSION_ID, Store
 from flowrail.storage.file_store import FileBackend, RecordStore, WrittenRecords
 from flowrail.storage.files import read_bounded
-from flowrail.storage.journal import Chained
+from flowrail.storage.journal import Chained, DamagedError
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 
@@ -101,9 +101,13 @@ def import_session(store: Store, path: str) -> str:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DocumentError(
-            "is not a session written by `flow session export`", hint="export it again", place=path
+            "is not a session written by `flow session export`", hint="export the session again", place=path
         ) from None
-    store.entries.restore(session_id, written)
+    try:
+        store.entries.restore(session_id, written)
+    except DamagedError as error:
+        fact = f"record {error.line} of the session is damaged: {error.problem}"
+        raise DocumentError(fact, hint="export the session again", place=path) from None
     return str(session_id)
 
 

@@ -63,7 +63,7 @@ class DamagedError(StorageError):
     code = "JOURNAL_DAMAGED"
 
     def __init__(self, path: str, line: int, problem: str) -> None:
-        self.problem = problem
+        self.line, self.problem = line, problem
         super().__init__(
             f"{path}:{line}: {problem}",
             hint="nothing was changed; restore the file from a backup, or start again",

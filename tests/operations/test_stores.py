@@ -54,16 +54,29 @@ def test_a_session_is_continued_from_its_file_on_another_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, file = looping("ok"), str(tmp_path / "session.json")
-    assert flow("session", "export", session, file).status == 0
+    exported = flow("session", "export", session, file)
+    assert f"flow session import {file}\n" in exported.out
+    assert f"no working files; copy those in .flow/sessions/{session}/work yourself" in exported.out
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     store = str(tmp_path / "store")
 
     imported = flow("session", "import", file, "--store", store)
 
-    assert f"flow resume {session} --store {store}" in imported.out
+    assert f"Continue it: flow resume {session} --store {store}\n" in imported.out
+    assert "copy those that you need to " in imported.out
     assert journal(session, store) == journal(session)
     assert told("step", "loop", "ok", "--session", session, "--store", store)["revision"] == 2
     assert "exists already" in flow("session", "import", file, "--store", store).err
+
+
+def test_a_session_that_ended_is_not_continued_after_its_import(tmp_path: Path) -> None:
+    session, file, store = looping("ok"), str(tmp_path / "session.json"), str(tmp_path / "store")
+    told("session", "abandon", session)
+    flow("session", "export", session, file)
+
+    imported = flow("session", "import", file, "--store", store)
+
+    assert f"It is abandoned. See its reports: flow history {session} --store {store}\n" in imported.out
 
 
 @pytest.mark.parametrize(
@@ -148,8 +161,8 @@ def test_a_changed_file_is_refused_and_nothing_is_stored(change: str, tmp_path: 
 
     ran = flow("session", "import", str(file), "--store", str(store))
 
-    assert ran.status in {2, 3}
-    assert ran.err.startswith("flow: ")
+    assert ran.status == 2
+    assert ran.err.startswith(f"flow: {file}: ")
     assert not (tmp_path / "x").exists()
     assert told("sessions", "--all", "--store", str(store))["sessions"] == []
 

@@ -14,6 +14,7 @@ from flowrail.errors import UsageError
 from flowrail.operations import stores
 from flowrail.operations.environment import Environment
 from flowrail.text.phrases import count
+from flowrail.text.safe_text import one_line
 
 if TYPE_CHECKING:
     from flowrail.storage.database import Database
@@ -89,12 +90,18 @@ def copy_command(call: Call, source: str, target: str) -> None:
 def export_command(call: Call, session_id: str, file: str) -> None:
     """Write a session into one file, to move it or to report a problem
 
-    The file contains everything that was recorded, also facts, answers and secrets, but no working files.
+    The file contains everything that was recorded, also facts, answers and secrets, but no working files. It
+    replaces an existing file.
     """
-    output_file.write(file, stores.export_session(call.environment.store, session_id), mode=0o600)
+    store = call.environment.store
+    output_file.write(file, stores.export_session(store, session_id), mode=0o600)
+    folder = one_line(store.read(session_id).session.work_folder)
     call.answer(
         {"session": session_id, "file": file},
-        f"{session_id} is in {file}. On the other machine: flow session import {file}",
+        [
+            f"{session_id} is in {file}. On the other machine: {Command('session import', file)}",
+            f"The file contains no working files; copy those in {folder} yourself.",
+        ],
     )
 
 
@@ -105,9 +112,22 @@ def export_command(call: Call, session_id: str, file: str) -> None:
 def import_command(call: Call, file: str) -> None:
     """Store a session that was written by `flow session export`
 
-    It becomes your own. Its records are checked against each other.
+    It becomes your own. Its records are checked against each other. Working files are not part of the file.
     """
     environment = call.environment
     session_id = stores.import_session(environment.store, file)
-    command = Command("resume", session_id, store=environment.shown_store)
-    call.answer({"session": session_id, "command": command}, f"{session_id} is here. Continue it: {command}")
+    session = environment.store.read(session_id).session
+    verb = "resume" if session.is_open else "history"
+    command = Command(verb, session_id, store=environment.shown_store)
+    what_next = (
+        f"Continue it: {command}"
+        if session.is_open
+        else f"It is {session.status}. See its reports: {command}"
+    )
+    call.answer(
+        {"session": session_id, "command": command},
+        [
+            f"{session_id} is here. {what_next}",
+            f"Its working files were not in {file}; copy those that you need to {one_line(session.work_folder)}.",
+        ],
+    )
