@@ -95,7 +95,7 @@ def _ids() -> list[str]:
     [
         (
             ["-s", "sur=high", "-s", "where=a"],
-            "step `look`: `sur` is not known, did you mean `sure`?; `sure` is missing",
+            "step `look`: `sur` is not known (did you mean `sure`?); `sure` is missing",
             "report `sure=low|high`, `where=LIST`, `note=STRING` (optional)",
         ),
         (

@@ -297,7 +297,7 @@ def _problems(declared: Mapping[str, Arg], values: Mapping[str, object]) -> list
         arg = declared.get(name)
         if arg is None:
             close = near(name, declared) if len(problems) < MOST_LISTED else []
-            meant = f", did you mean {listed(close)}?" if close else ""
+            meant = f" (did you mean {listed(close)}?)" if close else ""
             problems.append(f"`{in_quotes(name)}` is not known{meant}")
         else:
             problem = arg.problem(value)

@@ -152,7 +152,7 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     assert (error.code, error.exit_status) == ("BAD_VALUES", 2)
     assert error.details["problems"] == [
         "`mode` takes one of `quick`, not `full`",
-        "`topics` is not known, did you mean `topic`?",
+        "`topics` is not known (did you mean `topic`?)",
         "`topic` is missing",
     ]
     assert error.details["names"] == ["mode", "topic"]
