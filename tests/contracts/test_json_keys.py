@@ -40,7 +40,8 @@ QUESTION = b"""\
 <needs_user_input><question id="db" header="Store"><text>Which?</text>
 <option label="Redis">Fast</option><option label="Postgres">A server</option></question></needs_user_input>"""
 
-FREE = {"statuses", "facts", "params", "details", "note", "vars", "result"}
+COUNTS = {"statuses", "stops", "stopped_at_limit", "dwell", "refused", "repeated"}
+FREE = COUNTS | {"facts", "params", "details", "note", "vars", "result"}
 """Their keys are an author's, or belong to one error or record."""
 
 

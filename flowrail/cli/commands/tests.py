@@ -9,8 +9,7 @@ from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.cli.workflow_reading import reader
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance.content import plain
-from flowrail.formatters.reports.coverage import report as coverage_report
+from flowrail.formatters.reports import coverage as coverage_report
 from flowrail.machines.engine.outcome import call_limited
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.walks import plan
@@ -119,11 +118,11 @@ def coverage_command(
         if is_part:
             output.notes([TOO_LARGE])
     if call.form == "json":
-        pictures.put_data(coverage.as_data(workflow, covered, session_coverage, is_part=is_part), into)
+        pictures.put_data(coverage_report.data(workflow, covered, session_coverage, is_part=is_part), into)
     elif call.form in DRAWN:
         pictures.put(drawn(workflow, covered, session_coverage), call.form, into=into)
     else:
-        shown = coverage_report(workflow, covered, session_coverage)
+        shown = coverage_report.report(workflow, covered, session_coverage)
         if into is None:
             output.report(shown)
         else:
@@ -146,8 +145,7 @@ def record_command(call: SessionCall, session_id: str | None) -> None:
     """
     recorded = script(call.world.store, call.session(session_id))
     if call.as_json:
-        turns = [plain(turn._asdict()) for turn in recorded.turns]
-        output.data({**plain(recorded._asdict()), "turns": turns, "test": source(recorded)})
+        output.data({"session": recorded.session, "skill": recorded.skill, "test": source(recorded)})
     else:
         output.text(source(recorded).rstrip("\n"))
 

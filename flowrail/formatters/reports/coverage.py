@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from flowrail.formatters.guidance.content import plain
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage, target
 from flowrail.text.phrases import count, duration
@@ -32,6 +33,28 @@ def report(workflow: Workflow, coverage: Coverage, sessions: SessionCoverage | N
     return paragraphs(*parts)
 
 
+def data(
+    workflow: Workflow, coverage: Coverage, sessions: SessionCoverage | None = None, *, is_part: bool = False
+) -> dict[str, object]:
+    """Return coverage as plain data, with the statistics of *sessions* if any.
+
+    *is_part* says that the workflow is too large for all of it to be walked.
+    """
+    statistics = {"part": is_part} if sessions is None else plain(sessions)
+    return {
+        "skill": coverage.workflow,
+        "of": "walks" if sessions is None else "sessions",
+        "transitions": [
+            {"step": step, "outcome": outcome, "to": target(workflow, (step, outcome)), "count": count}
+            for (step, outcome), count in coverage.counts.items()
+        ],
+        "taken": coverage.taken,
+        "total": len(coverage.counts),
+        "missing": [{"step": step, "outcome": outcome} for step, outcome in coverage.missing],
+        **{name: value for name, value in statistics.items() if name != "coverage"},
+    }
+
+
 def _summary(coverage: Coverage, sessions: SessionCoverage | None) -> str:
     taken_text = f"{coverage.taken} of {len(coverage.counts)} transitions taken"
     if sessions is None:
@@ -44,12 +67,12 @@ def _summary(coverage: Coverage, sessions: SessionCoverage | None) -> str:
 def _session_lines(sessions: SessionCoverage) -> Iterator[str]:
     if sessions.stops:
         yield f"sessions stop at: {_counts(sessions.stops)}"
-    if sessions.stopped:
-        yield f"ended by the user at a limit: {_counts(sessions.stopped)}"
-    if sessions.unfailed:
-        yield f"passed and never failed: {', '.join(sessions.unfailed)}"
-    if sessions.unrefused:
-        yield f"checks that never refused a report: {', '.join(sessions.unrefused)}"
+    if sessions.stopped_at_limit:
+        yield f"ended by the user at a limit: {_counts(sessions.stopped_at_limit)}"
+    if sessions.never_failed:
+        yield f"passed and never failed: {', '.join(sessions.never_failed)}"
+    if sessions.never_refused:
+        yield f"checks that never refused a report: {', '.join(sessions.never_refused)}"
     if sessions.dwell:
         times = ", ".join(f"{step} {duration(seconds)}" for step, seconds in sessions.dwell.items())
         yield f"median time in a step: {times}"

@@ -45,15 +45,15 @@ class SessionCoverage(NamedTuple):
     """How many open or abandoned sessions are at a step."""
     dwell: Mapping[str, float]
     """The median of seconds between entering and leaving a step."""
-    unfailed: tuple[str, ...]
+    never_failed: tuple[str, ...]
     """Gates that were passed, and never failed."""
-    stopped: Mapping[str, int]
+    stopped_at_limit: Mapping[str, int]
     """How often the user ended a session at the limit of a step."""
     elsewhere: int
     """Moves by transitions that the workflow no longer has."""
     unread: int
     """Sessions that could not be read."""
-    unrefused: tuple[str, ...] = ()
+    never_refused: tuple[str, ...] = ()
     """Checks that were made, each after its step, and never refused a report."""
     repeated: Mapping[str, int] = Frozen()
     """How many sessions entered a step more than once."""
@@ -106,17 +106,17 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
         statuses=dict(statuses),
         stops={step.id: stops[step.id] for step in workflow.steps if stops[step.id]},
         dwell={step.id: round(median(spans[step.id]), 3) for step in workflow.steps if step.id in spans},
-        unfailed=tuple(
+        never_failed=tuple(
             step.id
             for step in workflow.steps
             if step.gate is not None
             and covered.counts.get((step.id, "ok"))
             and not covered.counts.get((step.id, "fail"))
         ),
-        stopped={step.id: stopped[step.id] for step in workflow.steps if stopped[step.id]},
+        stopped_at_limit={step.id: stopped[step.id] for step in workflow.steps if stopped[step.id]},
         elsewhere=sum(key not in covered.counts and key[1] != STOP for key in taken),
         unread=unread,
-        unrefused=tuple(
+        never_refused=tuple(
             f"{step.id} {check}"
             for step in workflow.steps
             for check in step.checks
@@ -125,41 +125,6 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
         repeated=dict(repeated),
         refused=dict(refusals),
     )
-
-
-def as_data(
-    workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None, *, is_part: bool = False
-) -> dict[str, object]:
-    """Return coverage as plain data; with *life*, also the statistics of sessions.
-
-    *is_part* says that the workflow is too large for all of it to be walked.
-    """
-    return {
-        "skill": covered.workflow,
-        "of": "walks" if life is None else "sessions",
-        "transitions": [
-            {"step": step, "outcome": outcome, "to": target(workflow, (step, outcome)), "count": count}
-            for (step, outcome), count in covered.counts.items()
-        ],
-        "taken": covered.taken,
-        "total": len(covered.counts),
-        "missing": [{"step": step, "outcome": outcome} for step, outcome in covered.missing],
-        **({"part": is_part} if life is None else _life_data(life)),
-    }
-
-
-def _life_data(life: SessionCoverage) -> dict[str, object]:
-    return {
-        "sessions": life.sessions,
-        "statuses": dict(life.statuses),
-        "stops": [{"step": step, "count": count} for step, count in life.stops.items()],
-        "stopped_at_limit": [{"step": step, "count": count} for step, count in life.stopped.items()],
-        "dwell": [{"step": step, "seconds": seconds} for step, seconds in life.dwell.items()],
-        "never_failed": list(life.unfailed),
-        "never_refused": list(life.unrefused),
-        "elsewhere": life.elsewhere,
-        "unread": life.unread,
-    }
 
 
 def target(workflow: Workflow, key: TransitionKey) -> str | None:

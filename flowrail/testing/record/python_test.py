@@ -39,16 +39,17 @@ def source(script: Script) -> str:
 
 
 def _turn(turn: Turn) -> Iterator[str]:
-    for severity, text in turn.findings:
+    act = turn.act
+    for severity, text in act.findings:
         yield from _call("run.finding", [_literal(severity), _literal(text)])
-    for finding in turn.resolved:
+    for finding in act.resolved:
         yield from _call("run.resolve", [_literal(finding)])
-    if turn.agents:
-        yield from _call("run.agents", [_literal(word) for word in turn.agents])
-    if turn.answers:
-        answers = {name: words[0] if len(words) == 1 else list(words) for name, words in turn.answers}
+    if act.agents:
+        yield from _call("run.agents", [_literal(word) for word in act.agents])
+    if act.answers:
+        answers = {name: words[0] if len(words) == 1 else list(words) for name, words in act.answers}
         yield from _call("run.answer", [], answers)
-    yield from _call("run.report", [_literal(turn.report)], turn.facts)
+    yield from _call("run.report", [_literal(act.report)], act.facts)
     if not turn.moved:
         expected = _literal((turn.to, turn.status))
         yield f"    assert (run.step, run.status) == {expected}  # its limit asks the user"

@@ -172,7 +172,9 @@ def _result(
 
 
 def _divergence(number: int, turn: Turn, today: str | None, reason: str = "") -> Divergence:
-    return Divergence(number, turn.step, turn.report, turn.to or turn.status, today, reason, turn.revision)
+    return Divergence(
+        number, turn.step, turn.act.report, turn.to or turn.status, today, reason, turn.revision
+    )
 
 
 def _name(step: str | None) -> str:

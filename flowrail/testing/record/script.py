@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
-from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow, from_plain
 from flowrail.machines.exploration.actions import Act
@@ -23,27 +22,17 @@ from flowrail.storage.records import from_plain as structured
 
 
 class Turn(NamedTuple):
-    """One report, the actions at its step before it, and the next step of the session.
+    """One report with the actions at its step before it, and the next step of the session.
 
-    The fields that it shares with `Act` have the same meaning. ``moved`` is false if a limit asked the user instead.
+    ``moved`` is false if a limit asked the user instead.
     """
 
-    revision: int
     step: str
-    report: str
-    facts: Mapping[str, object] = Frozen()
-    agents: tuple[str, ...] = ()
-    findings: tuple[tuple[str, str], ...] = ()
-    resolved: tuple[str, ...] = ()
-    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    act: Act
     to: str | None = None
     status: str = ""
     moved: bool = True
-
-    @property
-    def act(self) -> Act:
-        """The actions, to perform them again."""
-        return Act(self.report, self.facts, self.agents, self.findings, self.resolved, self.answers)
+    revision: int = 0
 
 
 class Script(NamedTuple):
@@ -164,9 +153,7 @@ def _turn(step: StepDef | None, step_start: Session, before: Record, after: Reco
     before_move = old.dispatches if move is not None else new.dispatches
     dispatches = structured(recorded, tuple[Dispatched, ...]) if recorded else before_move
     resolved_before = _resolved(step_start)
-    return Turn(
-        revision=new.revision,
-        step=str(old.step),
+    act = Act(
         report=move.reported if move is not None else asked,
         facts=move.facts if move is not None else _facts_since(step, old, new),
         agents=tuple(_agent_results(dispatches)),
@@ -175,10 +162,8 @@ def _turn(step: StepDef | None, step_start: Session, before: Record, after: Reco
         ),
         resolved=tuple(finding for finding in _resolved(old) if finding not in resolved_before),
         answers=tuple(_answered(old)),
-        to=new.step,
-        status=new.status,
-        moved=move is not None,
     )
+    return Turn(str(old.step), act, new.step, new.status, move is not None, new.revision)
 
 
 def _facts_since(step: StepDef | None, old: Session, new: Session) -> Mapping[str, object]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
 
+from flowrail.machines.exploration.actions import Act
 from flowrail.machines.exploration.walks import plan
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
@@ -124,7 +125,8 @@ def test_a_recorded_test_contains_every_action(tmp_path: Path) -> None:
 @pytest.mark.parametrize("began", ['""";X()\n#z', '"""%x+"""', "\\\n", "2026\u202e-01", ""])
 def test_foreign_text_never_becomes_code_in_a_recorded_test(began: str) -> None:
     params = {"fi": 1, "\ufb01": 2, "__debug__": 3, "x\n): pass": '"""', "class": None}
-    turn = Turn(1, 'a"\n', "ok'", params, to="b\\", findings=(("MUST\n", "'"),), answers=(("q)", ('"',)),))
+    act = Act("ok'", params, findings=(("MUST\n", "'"),), answers=(("q)", ('"',)),))
+    turn = Turn('a"\n', act, to="b\\")
 
     text = source(Script("odd-aaaaaa", "odd'", params, 'x"', (turn,), began))
 
