@@ -51,7 +51,7 @@ class MeasuringStage(Stage):
                 if step
                 else []
             )
-            answer = (reply.xml or reply.text or "").replace(f" --store {self.world.store.path}", "")
+            answer = reply.printed.replace(f" --store {self.world.store.path}", "")
             printed = Printed(_bytes(answer), _bytes("\n".join(own)))
             self.longest[name] = max(self.longest.get(name, printed), printed)
         return reply

@@ -6,7 +6,7 @@ Workflows are read as text and no code in them runs, unless the caller passes an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -23,8 +23,8 @@ from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 from flowrail.skills.references import WorkflowInterfaces
 
-CheckProgress = Callable[[str, int, int], None]
-"""Takes the address of a workflow, the number of workflows checked before it, and the total."""
+Progress = Callable[[str, int, int], None]
+"""Takes the address of a workflow, the number of workflows or walks that are done, and the total."""
 
 
 class CheckReport(NamedTuple):
@@ -43,96 +43,81 @@ def check(
     cwd: str,
     *,
     read: workflow_source.ReadFile = workflow_source.read,
-    progress: CheckProgress = lambda _address, _done, _total: None,
+    progress: Progress = lambda _address, _done, _total: None,
 ) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
 
     *progress* is called before each workflow.
     """
     interfaces = WorkflowInterfaces()
-    targets = [path for target in targets for path in _skills_in(target, cwd)]
-    bare = [target for target in targets if _is_without_workflow(os.path.join(cwd, target))]
-    others = [target for target in targets if target not in bare]
-    workflow_files = files(others, roots, cwd) if others or not targets else []
-    if not targets:
-        bare = _with_unread_workflow(roots)
+    found = list(_found(targets, roots, cwd))
     reports: list[CheckReport] = []
-    for number, file in enumerate(workflow_files):
-        progress(file.address, number, len(workflow_files))
-        reports.append(_checked(file, roots, interfaces, read))
-    for target in bare:
-        path = os.path.normpath(os.path.join(cwd, target))
-        reports.append(
-            CheckReport(os.path.basename(path), path, tuple(card_checks.of_card(path)), is_workflow=False)
-        )
+    for number, file in enumerate(found):
+        if isinstance(file, WorkflowFile):
+            progress(file.address, number, len(found))
+            reports.append(_checked(file, roots, interfaces, read))
+        else:
+            name, findings = os.path.basename(file), tuple(card_checks.of_card(file))
+            reports.append(CheckReport(name, file, findings, is_workflow=False))
     return reports
 
 
 def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[WorkflowFile]:
     """Return every workflow that *targets* name, by skill or by path; without targets, all installed ones."""
+    return [file for file in _found(targets, roots, cwd) if isinstance(file, WorkflowFile)]
+
+
+def _found(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[WorkflowFile | str]:
+    """Yield every workflow that *targets* name, and the folder of each skill that has none."""
     if not targets:
-        return [file for skill in listing(roots) for file in workflows(skill)]
-    return [
-        file
-        for target in targets
-        for path in _skills_in(target, cwd)
-        if path == target or not _is_without_workflow(os.path.join(cwd, path))
-        for file in _named(path, roots, cwd)
-    ]
+        yield from (file for skill in listing(roots) for file in workflows(skill))
+        yield from _with_unread_workflow(roots)
+    for target in targets:
+        path = os.path.normpath(os.path.join(cwd, target))
+        if os.path.isfile(path):
+            yield _file(path)
+        elif os.path.isdir(path):
+            yield from _in_folder(path, target)
+        elif os.path.isabs(target) or target.startswith((".", "~")):
+            raise UsageError(f"`{target}` does not exist", hint="name a skill, a folder or a file")
+        else:
+            skill = find(target, roots)
+            yield from [workflow_file(target, skill)] if "/" in target else workflows(skill)
 
 
-def _skills_in(target: str, cwd: str) -> list[str]:
-    """Return *target*, or the skills in it if it is a folder of skills."""
-    path = os.path.join(cwd, target)
-    if not os.path.isdir(path) or _is_skill(path):
-        return [target]
-    try:
-        names = sorted(os.listdir(path))
-    except OSError as error:
-        fact = f"`{target}` cannot be read ({error.strerror})"
-        raise UsageError(fact, hint="make it readable for this user") from None
-    return [os.path.join(target, name) for name in names if _is_skill(os.path.join(path, name))] or [target]
-
-
-def _with_unread_workflow(roots: Sequence[Root]) -> list[str]:
-    """Return the folders of skills that have no workflow except one with a name that is not read."""
-    folders: list[str] = []
+def _with_unread_workflow(roots: Sequence[Root]) -> Iterator[str]:
+    """Yield the folders of skills that have no workflow except one with a name that is not read."""
     for root in roots:
         with suppress(OSError):
-            folders += [os.path.join(root.path, name) for name in sorted(os.listdir(root.path))]
-    return [folder for folder in folders if card_checks.unread_workflows(folder) and not _at(folder)]
+            for name in sorted(os.listdir(root.path)):
+                path = os.path.join(root.path, name)
+                if card_checks.unread_workflows(path) and [*_in_skill(path)] == [path]:
+                    yield path
 
 
-def _is_skill(path: str) -> bool:
-    """Whether *path* is a folder with a SKILL.md or a workflow."""
-    return os.path.isdir(path) and (bool(_at(path)) or _is_without_workflow(path))
-
-
-def _is_without_workflow(path: str) -> bool:
-    """Whether *path* is the folder of a skill that has no workflow, or one with a name that is not read."""
-    has_card = os.path.lexists(os.path.join(path, card_checks.CARD))
-    return (has_card or bool(card_checks.unread_workflows(path))) and not _at(path)
-
-
-def _at(path: str) -> list[WorkflowFile]:
-    """Return the workflows in the folder of a skill."""
-    folder = os.path.normpath(path)
-    return list(workflows(Skill(os.path.basename(folder), folder, "path")))
-
-
-def _named(target: str, roots: Sequence[Root], cwd: str) -> Sequence[WorkflowFile]:
-    path = os.path.normpath(os.path.join(cwd, target))
-    if os.path.isfile(path):
-        return [_file(path)]
-    if os.path.isdir(path):
-        if inside := _at(path):
-            return inside
+def _in_folder(path: str, target: str) -> list[WorkflowFile | str]:
+    """Return what is in a skill's folder, or in all skills of a folder."""
+    found = list(_in_skill(path))
+    if not found:
+        try:
+            names = sorted(os.listdir(path))
+        except OSError as error:
+            fact = f"`{target}` cannot be read ({error.strerror})"
+            raise UsageError(fact, hint="make it readable for this user") from None
+        found = [file for name in names for file in _in_skill(os.path.join(path, name))]
+    if not found:
         hint = "name a skill's folder, or a folder of such folders"
         raise UsageError(f"`{target}` contains no workflow", hint=hint)
-    if os.path.isabs(target) or target.startswith((".", "~")):
-        raise UsageError(f"`{target}` does not exist", hint="name a skill, a folder or a file")
-    skill = find(target, roots)
-    return [workflow_file(target, skill)] if "/" in target else list(workflows(skill))
+    return found
+
+
+def _in_skill(path: str) -> Iterator[WorkflowFile | str]:
+    """Yield the workflows in the folder of a skill, or the folder itself if it has none that is read."""
+    inside = list(workflows(Skill(os.path.basename(path), path, "path")))
+    if inside:
+        yield from inside
+    elif os.path.lexists(os.path.join(path, card_checks.CARD)) or card_checks.unread_workflows(path):
+        yield path
 
 
 def _file(path: str) -> WorkflowFile:

@@ -17,6 +17,8 @@ STYLES = {PASSED: Style.GOOD, FAILED: Style.BAD, SKIPPED: Style.WARNING}
 
 def summary(results: Sequence[WorkflowResult]) -> Report:
     """Return a table of *results*, and below it the shortest failing walk of each failed workflow."""
+    if not results:
+        return ["nothing to test"]
     head = columns(*TITLES, wraps=("workflow",), optional=("commands",))
     parts: list[Report] = [[Table(head, [_row(result) for result in results])]]
     parts += ([part] for result in results for part in _details(result))
@@ -24,7 +26,7 @@ def summary(results: Sequence[WorkflowResult]) -> Report:
         status: sum(result.status == status for result in results) for status in (PASSED, FAILED, SKIPPED)
     }
     totals = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    return paragraphs(*parts, [totals or "nothing to test"])
+    return paragraphs(*parts, [totals])
 
 
 def data(results: Sequence[WorkflowResult]) -> dict[str, object]:

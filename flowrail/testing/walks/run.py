@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from flowrail.command import Command
 from flowrail.discovery.locations import Root, Scope
@@ -19,6 +19,7 @@ from flowrail.machines.exploration.walks import Plan, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment, World
+from flowrail.operations.skills.check import Progress
 from flowrail.skills.catalog import find, named_root
 from flowrail.storage.ownership import Owner
 from flowrail.testing.evidence_trials import Trials, try_evidence
@@ -91,20 +92,13 @@ class WorkflowResult(NamedTuple):
         return sum(len(walk.commands) for walk in self.played)
 
 
-class WalkProgress(Protocol):
-    """Is called after each walk."""
-
-    def __call__(self, address: str, done: int, total: int, /) -> None:
-        """Show that *done* of *total* walks are over."""
-
-
 def run_walks(
     files: Sequence[WorkflowFile],
     environment: Environment,
     *,
     call: Call = call_plainly,
     only: str | None = None,
-    progress: WalkProgress | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[WorkflowResult]:
     """Yield the result of each workflow of *files*; *only* names one walk. Nothing is written to the project."""
     with stage_for(files, environment, call=call) as stage:
@@ -176,7 +170,7 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]
 
 
 def _workflow_result(
-    player: Player, address: str, only: str | None, progress: WalkProgress | None
+    player: Player, address: str, only: str | None, progress: Progress | None
 ) -> WorkflowResult:
     started_at = time.monotonic()
     planned, result = plan_walks(player.stage, address)

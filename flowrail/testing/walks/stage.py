@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.formatters.guidance import as_data, as_xml
 from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import Call, call_plainly
@@ -27,12 +27,11 @@ NAMED = "named by path"
 
 
 class Reply(NamedTuple):
-    """The answer of a command: exit status, JSON, and for a step also XML and text."""
+    """The answer of a command: exit status, JSON, and what an agent reads of a step or of an assignment."""
 
     status: int
     data: Mapping[str, Any]
-    xml: str | None = None
-    text: str | None = None
+    printed: str = ""
 
     @property
     def session(self) -> str:
@@ -129,9 +128,7 @@ def _text(command: Command, option: str) -> str:
 def _reply(answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
         guidance: Guidance = answer.guidance
-        data = as_data.render(guidance)
-        return Reply(0, data, as_xml.render(guidance), as_text.render(guidance))
+        return Reply(0, as_data.render(guidance), as_xml.render(guidance))
     if isinstance(answer, Assignment):
-        data = as_working.assignment_data(answer)
-        return Reply(0, data, text=as_working.assignment_text(answer))
+        return Reply(0, as_working.assignment_data(answer), as_working.assignment_text(answer))
     return Reply(0, answer)
