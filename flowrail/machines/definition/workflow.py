@@ -106,8 +106,6 @@ class Workflow(FrozenObject):
     written_steps: tuple[object, ...] = field(init=False, compare=False)
     """The arguments for steps. ``steps`` contains those that are a `StepDef`."""
     _by_id: dict[str, StepDef] = field(init=False, compare=False)
-    _params: dict[str, dict[str, Arg]] = field(init=False, compare=False)
-    _step_order: tuple[str, ...] = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -145,13 +143,11 @@ class Workflow(FrozenObject):
             unknown_arguments=_unknown,
             written_steps=steps,
             _by_id={step.id: step for step in reversed(known)},
-            _params={step.id: handler_args(step) for step in known if callable(step.handler)},
-            _step_order=tuple(step.id for step in known),
         )
         if isinstance(declared, Mapping):
             added: dict[str, Arg] = {}
-            for args in self._params.values():
-                for arg_name, arg in args.items():
+            for step in known:
+                for arg_name, arg in handler_args(step).items():
                     if arg_name not in declared and arg_name not in added and arg_name not in self.reported:
                         added[arg_name] = replace(arg, required=False)
             self.__dict__.update(params=freeze({**declared, **added}), handler_params=frozenset(added))
@@ -184,7 +180,7 @@ class Workflow(FrozenObject):
         return {**self.__dict__, "derived": checked, "provider": None}
 
     def __hash__(self) -> int:
-        return hash((self.name, self._step_order))
+        return hash((self.name, *self._by_id))
 
     def _repr_svg_(self) -> str:
         from flowrail.diagrams.drawing import to_svg  # only a notebook draws a workflow by itself
@@ -225,7 +221,7 @@ class Workflow(FrozenObject):
 
     def number(self, step_id: str) -> int:
         """Return the position of a step in the order of definition, from 1."""
-        return self._step_order.index(step_id) + 1
+        return next(number for number, step in enumerate(self.steps, start=1) if step.id == step_id)
 
 
 def _with_text(step: StepDef) -> StepDef:

@@ -108,8 +108,6 @@ def test_a_handlers_parameters_are_the_workflows_unless_a_step_reports_them() ->
 
     assert list(own.params) == ["mode", "topics"]
     assert own.params["mode"].choices is None
-    assert list(own._params["only"]) == ["mode", "size", "topics"]
-    assert own._step_order == ("only",)
 
 
 # --- workflows as values

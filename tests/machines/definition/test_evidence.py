@@ -78,7 +78,7 @@ def test_other_evidence_is_another_step_and_known_bad_projects_are_not() -> None
         ({"id": "plan", "file": "a", "run": ["b"]}, "has `file`, `run`"),
         ({"id": "plan", "file": "../a"}, "has the path `../a`"),
         ({"id": "plan", "file": "/etc/passwd"}, "has the path `/etc/passwd`"),
-        ({"id": "plan", "file": "$nosuch.md"}, "has `$nosuch`, unknown here"),
+        ({"id": "plan", "file": "$nosuch.md"}, "has `$nosuch`, which is not declared"),
         ({"id": "plan", "file": "a", "at_least": 2}, "has `at_least`, which does not fit `file`"),
         ({"id": "plan", "file": "a", "level": "observed"}, "has the level `observed`, but `file` is always"),
         ({"id": "plan", "file": "a", "level": "sure"}, "`evidence.ok.1.level` of step 1 is `sure`"),

@@ -120,7 +120,7 @@ def _paths(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Iterat
             yield CheckProblem(key, f"has the path `{path[:80]}`", remedy)
     for key, text in (*paths, *(("contains", text) for text in check.contains)):
         for name in scope.undeclared(text, names):
-            yield CheckProblem(key, f"has `${name}`, unknown here", scope.hint(name, names))
+            yield CheckProblem(key, f"has `${name}`, which is not declared", scope.hint(name, names))
     if not all(text.strip() for text in check.contains):
         yield CheckProblem("contains", "looks for an empty text", "give a text that the file must contain")
 

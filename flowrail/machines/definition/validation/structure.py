@@ -35,7 +35,7 @@ def _workflow_keys(scope: Scope) -> Iterator[UnplacedFinding]:
         hint = phrases.did_you_mean(str(workflow.entry_point), scope.index, "name one of the steps")
         yield UnplacedFinding("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
     for name in scope.undeclared(workflow.then or ""):
-        message = f"what comes after `{workflow.name}` has `${name}`, unknown here"
+        message = f"what comes after `{workflow.name}` has `${name}`, which is not declared"
         yield UnplacedFinding("FR151", ("then",), message, scope.hint(name))
     folder = workflow.work_folder
     if folder is not None:

@@ -210,7 +210,9 @@ def _expression(
                 yield UnplacedFinding("FR120", condition.path, message, hint)
         elif name not in scope.values and not scope.is_open:
             hint = scope.hint(name, ("visit", "limit"))
-            yield UnplacedFinding("FR120", condition.path, f"{quoted} uses `{name}`, unknown here", hint)
+            yield UnplacedFinding(
+                "FR120", condition.path, f"{quoted} uses `{name}`, which is not declared", hint
+            )
     for name, operator, literal in expression.comparisons():
         arg = scope.values.get(name)
         if arg is None or literal is None or operator not in {"==", "!="} or _has_odd_bounds(arg):
@@ -228,7 +230,7 @@ def _placeholders(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
             code, path = ("FR141", text.path) if text.kind == "vars" else ("FR121", (*text.path, f"${name}"))
             hint = scope.hint(name, text.names)
             yield UnplacedFinding(
-                code, path, f"{text.label} of step `{step.id}` has `${name}`, unknown here", hint
+                code, path, f"{text.label} of step `{step.id}` has `${name}`, which is not declared", hint
             )
         for name in _IN_BRACES.findall(text.text):
             if name in scope.values or name in text.names or name in TEXT_NAMES:
