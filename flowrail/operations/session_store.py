@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.diagrams.drawing import to_svg
-from flowrail.errors import ChangedError, FlowError
+from flowrail.errors import ChangedError, FlowError, UsageError
 from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
@@ -359,6 +359,8 @@ def _load(skill: str) -> OpenedWorkflow:
     environment = Environment()
     if os.path.isdir(skill):
         return open_folder(skill, environment.roots, environment.state)
+    if os.path.isabs(skill) or skill.startswith("."):
+        raise UsageError(f"the folder `{skill}` does not exist", hint="name a skill, or the folder of one")
     return open_skill(skill, environment.roots, environment.state)
 
 

@@ -285,7 +285,8 @@ class Reader:
 
     def _misfit(self, shape: Shape, path: Path) -> object:
         message, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
-        return self._wrong(path, message, remedy)
+        is_function = self.has_code and shape.code
+        return self._wrong(path, message, f"{remedy}, or a function" if is_function else remedy)
 
     def _wrong(self, path: Path, message: str, remedy: str) -> object:
         return self._note(DocumentProblem(path, message, remedy))
@@ -374,7 +375,7 @@ _MISFIT: Mapping[str, tuple[str, str]] = {
 }
 _MISFIT_IN_PYTHON: Mapping[str, tuple[str, str]] = {
     **_MISFIT,
-    "text": ("is not a text", "write a string, or a function if this argument takes one"),
+    "text": ("is not a text", "write a string"),
     "scalar": ("is neither a text nor a number, True or False", "write one of them, such as 'quick' or 10"),
     "value": ("is neither a text nor a number, True or False", "write one of them, or a list of them"),
     "list": ("is not a list", "write a list: `[a, b]`"),

@@ -53,6 +53,9 @@ class Workflows(Mapping[str, Workflow]):
             return _registered[name]
         return _imported(name, place)
 
+    def __repr__(self) -> str:
+        return f"Workflows({', '.join(self)})"
+
     def place(self, name: str) -> WorkflowPlace:
         """Return where a workflow is defined, without importing it."""
         return self._places[name]

@@ -6,6 +6,7 @@ import pytest
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import Finding, WorkflowError
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.python_source import read_python
 from flowrail.machines.loading.run_python import run_python
 
@@ -82,6 +83,14 @@ def test_a_mistake_in_a_step_is_found_by_reading_and_by_running(argument: str) -
     code, remedy = MISTAKES[argument]
     assert (code, True) in [(finding.code, remedy in finding.remedy) for finding in run_findings]
     assert [finding[:4] for finding in read_findings] == [finding[:4] for finding in run_findings]
+
+
+def test_a_workflow_without_a_name_has_findings_like_any_other() -> None:
+    with pytest.raises(WorkflowError) as caught:
+        Workflow(1, 2)  # type: ignore[arg-type]
+
+    messages = [finding.message for finding in caught.value.findings]
+    assert messages == ["`name` is not a text", "step 1 is of type int, not StepDef"]
 
 
 @pytest.mark.parametrize(

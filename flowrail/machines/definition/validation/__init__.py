@@ -7,6 +7,7 @@ types of the definition classes. The code that read the workflow turns a path in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, first, raise_errors
@@ -31,8 +32,10 @@ _STEP_RULES = (
 def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, which may contain functions, in the order of its steps."""
     reader = Reader(has_code=True)
-    readable: Workflow = reader.part(workflow, type(workflow), ())
-    return sorted(findings_of_reader(reader, readable), key=step_index)
+    readable = reader.part(workflow, type(workflow), ())
+    is_readable = readable is not MISSING  # it is not without a name
+    found = findings_of_reader(reader, readable if is_readable else workflow, rules=is_readable)
+    return sorted(found, key=step_index)
 
 
 def findings_of_reader(
