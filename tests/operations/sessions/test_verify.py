@@ -64,7 +64,7 @@ def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
         session: False,
         intact: True,
     }
-    assert flow("session", "verify", "--all").out.endswith("2 sessions verified, 1 found\n")
+    assert flow("session", "verify", "--all").out.endswith("2 sessions verified, 1 problem found\n")
     assert (
         f"{location(session, 'journal.jsonl', 1)}: the line is not as it was written [JOURNAL_DAMAGED]"
         in (flow("session", "verify", "--all").out)
