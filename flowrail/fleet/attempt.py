@@ -16,7 +16,7 @@ from flowrail.errors import ConflictError
 from flowrail.fleet import process, programs, targets
 from flowrail.fleet.pool import Pool
 from flowrail.fleet.programs import LogSummary
-from flowrail.fleet.records import RunOutcome
+from flowrail.fleet.records import AgentRun, RunOutcome
 from flowrail.fleet.targets import Target
 from flowrail.formatters.guidance import as_xml, work
 from flowrail.hosts.conversation import FLEET
@@ -53,17 +53,6 @@ class Work(NamedTuple):
     prompt: str
     token: str = ""
     model: str | None = None
-
-
-class Attempt(NamedTuple):
-    """How a run ended, with its command, log and summary."""
-
-    outcome: RunOutcome
-    command: str
-    ended: process.Ended | None = None
-    log: str = ""
-    summary: LogSummary | None = None
-    note: str = ""
 
 
 def take(world: World, target: Target, *, holders: Collection[str], fence: bool) -> Work:
@@ -110,16 +99,18 @@ def run(
     world: World,
     taken: Work,
     pool: Pool,
+    record: AgentRun,
     *,
     folder: str,
     files: str,
     environ: Mapping[str, str],
     stop: threading.Event,
     patient: Callable[[Callable[[], RunOutcome | None]], RunOutcome | None],
-) -> Attempt:
+) -> tuple[AgentRun, float | None]:
     """Run the program of *pool* for the work in *folder*. Its prompt and its log are written to the folder *files*.
 
-    *patient* repeats a call that reads the session until its store answers.
+    Return the complete *record*, and when a used-up quota is available again, in seconds since 1970. *patient* repeats a
+    call that reads the session until its store answers.
     """
     conversation = str(world.host)
     make_private_dir(files)
@@ -137,7 +128,18 @@ def run(
     )
     summary = programs.read_log(log, pool)
     outcome = patient(lambda: result(world, taken)) or _without_result(ended, summary)
-    return Attempt(outcome, shlex.join(command), ended, log, summary, _note(ended))
+    not_started = "the program could not be started; see its log"
+    done = record._replace(
+        outcome=outcome,
+        command=shlex.join(command),
+        exit_status=ended.status,
+        cost=summary.cost,
+        tokens=summary.tokens,
+        log=log,
+        log_sha256=summary.sha256,
+        note=not_started if ended.status == process.NOT_STARTED else "",
+    )
+    return done, summary.quota_until if outcome is RunOutcome.QUOTA else None
 
 
 def agent_environment(environ: Mapping[str, str], conversation: str) -> dict[str, str]:
@@ -179,10 +181,6 @@ def _without_result(ended: process.Ended, summary: LogSummary) -> RunOutcome:
     if summary.quota_until is not None:
         return RunOutcome.QUOTA
     return RunOutcome.CRASHED if ended.status else RunOutcome.NO_RESULT
-
-
-def _note(ended: process.Ended) -> str:
-    return "the program could not be started; see its log" if ended.status == process.NOT_STARTED else ""
 
 
 def give_up(world: World, target: Target, reason: str) -> None:

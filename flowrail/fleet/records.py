@@ -23,7 +23,6 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    create_engine,
     event,
     func,
     insert,
@@ -34,9 +33,9 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from flowrail.fleet.errors import FleetDatabaseError
+from flowrail.storage.database import open_engine, parse_address, problem_of
 
 DAY = 24 * 3600
-_WAIT_SECONDS = 30
 _LONG = 1_000
 
 
@@ -370,10 +369,8 @@ def database_errors() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        lines = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
-        problem = lines[0].removeprefix("connection failed: ") if lines else type(error).__name__
         raise FleetDatabaseError(
-            f"the database of the fleet failed: {problem}",
+            f"the database of the fleet failed: {problem_of(error)}",
             hint="check the database and the permissions of its user, then run the command again",
         ) from None
 
@@ -424,17 +421,11 @@ def _spent(connection: Connection, pool: str, since: float) -> float:
 
 
 def _engine(url: str) -> Engine:
-    if not url.startswith("sqlite"):
-        return create_engine(url.replace("postgresql:", "postgresql+psycopg:", 1), pool_pre_ping=True)
-    engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS})
-
-    @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # transactions begin below, not in the driver
-        connection.execute("PRAGMA journal_mode=WAL")
+    engine = open_engine(parse_address(url))
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine

@@ -13,7 +13,6 @@ from typing import TypeVar
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError, StorageError
 from flowrail.fleet import attempt, traces
-from flowrail.fleet.attempt import Attempt
 from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved, worktree_of
@@ -174,30 +173,21 @@ class Worker:
             return False
         started_at = self._patient(fleet.records.now)
         self._say(f"{job}: started ({run})")
-        done = self._attempt(job, run, target, fence=lost_start is not None, worktree=worktree)
-        summary = done.summary
-        record = AgentRun(
-            *start[:5],
-            machine=self._machine,
-            command=done.command,
-            outcome=done.outcome,
-            started_at=started_at,
-            exit_status=done.ended.status if done.ended else None,
-            cost=summary.cost if summary else None,
-            tokens=summary.tokens if summary else None,
-            log=done.log,
-            log_sha256=summary.sha256 if summary else "",
-            note=done.note,
-        )
-        self._record(record)
-        if done.outcome is RunOutcome.QUOTA and summary is not None:
-            until = summary.quota_until
-            self._patient(lambda: fleet.records.pause(pool.name, until=until, reason="its quota is used up"))
+        record = AgentRun(*start[:5], RunOutcome.REFUSED, started_at, machine=self._machine)
+        done, quota_until = self._attempt(record, target, fence=lost_start is not None, worktree=worktree)
+        self._record(done)
+        if quota_until is not None:
+            self._patient(
+                lambda: fleet.records.pause(pool.name, until=quota_until, reason="its quota is used up")
+            )
         return done.outcome not in REOPENED or not self._stop.is_set()
 
-    def _attempt(self, job: str, run: str, target: Target, *, fence: bool, worktree: bool) -> Attempt:
+    def _attempt(
+        self, record: AgentRun, target: Target, *, fence: bool, worktree: bool
+    ) -> tuple[AgentRun, float | None]:
+        """Run an agent and complete its *record*, which says that the work was refused."""
         fleet = self._fleet
-        world, environment = fleet.world(run), fleet.environment
+        world, environment = fleet.world(record.run), fleet.environment
         environ: dict[str, str] = {**environment.environ}
         folder = self._project
         try:
@@ -216,6 +206,7 @@ class Worker:
                 world,
                 taken,
                 self._pool,
+                record,
                 folder=folder,
                 files=os.path.join(fleet.folder, "logs"),
                 environ=environ,
@@ -223,12 +214,14 @@ class Worker:
                 patient=self._patient,
             )
         except FlowError as error:
-            newest = self._patient(lambda: fleet.records.open_start(job))
-            replaced = isinstance(error, DispatchGoneError) and newest is not None and newest.run != run
+            newest = self._patient(lambda: fleet.records.open_start(record.job))
+            replaced = (
+                isinstance(error, DispatchGoneError) and newest is not None and newest.run != record.run
+            )
             outcome = RunOutcome.FENCED if replaced else RunOutcome.REFUSED
-            return Attempt(outcome, "", note=one_line(error.message))
+            return record._replace(outcome=outcome, note=one_line(error.message)), None
         except Exception as error:  # noqa: BLE001 - a bug: without a record, the job would be forgotten
-            return Attempt(RunOutcome.REFUSED, "", note=one_line(f"{type(error).__name__}: {error}"))
+            return record._replace(note=one_line(f"{type(error).__name__}: {error}")), None
 
     def _may_start(self, start: Start) -> bool:
         """Wait until the pool may start the run; return `False` if the worker stops first."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import ClauseElement, Connection, Engine, Transaction, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.engine.interfaces import DBAPICursor, DBAPIModule
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -162,7 +162,7 @@ class Database:
         cursor = connection.connection.cursor()
         try:
             cursor.execute(text, parameters)
-        except self.driver_error as error:
+        except connection.dialect.loaded_dbapi.Error as error:
             if connection.dialect.is_disconnect(error, connection.connection, cursor):
                 connection.invalidate(error)
             raise DBAPIError(text, None, error) from error
@@ -186,14 +186,7 @@ class Database:
             self._engine = None
 
     def _open(self) -> Engine:
-        if self._engine is None:
-            if self.is_sqlite:
-                self._engine = create_engine(self._url, paramstyle="named")
-                _prepare_sqlite(self._engine)
-            else:  # a server that restarted is noticed
-                arguments = {**_CONNECTION, **self._url.query}
-                self._engine = create_engine(self._url, connect_args=arguments)
-                _prepare_postgresql(self._engine)
+        self._engine = self._engine or open_engine(self._url)
         return self._engine
 
     def _checked(self) -> Engine:
@@ -257,11 +250,6 @@ class Database:
             )
         return SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
 
-    @property
-    def driver_error(self) -> type[DBAPIModule.Error]:
-        """The class of the errors of the database's driver."""
-        return self._open().dialect.loaded_dbapi.Error
-
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
@@ -274,7 +262,7 @@ class Database:
                     store=self.shown,
                 ) from None
             raise DatabaseError(
-                f"{self.shown} failed: {_first_line(error)}",
+                f"{self.shown} failed: {problem_of(error)}",
                 hint="check that the database can be reached, then run the same command again: a report counts once",
                 store=self.shown,
             ) from None
@@ -349,7 +337,20 @@ def _without_password(url: URL) -> str:
     return plain.render_as_string()
 
 
+def open_engine(url: URL) -> Engine:
+    """Return the engine of a database. Transactions on SQLite begin where the caller begins them, not in the driver."""
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, paramstyle="named")
+        _prepare_sqlite(engine)
+    else:
+        engine = create_engine(url, connect_args={**_CONNECTION, **url.query})
+        _prepare_postgresql(engine)
+    return engine
+
+
 def _prepare_postgresql(engine: Engine) -> None:
+    """Notice a server that restarted, and let the server notice a client that is gone."""
+
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: object) -> None:
         connection.autocommit = True
@@ -370,7 +371,7 @@ def _prepare_postgresql(engine: Engine) -> None:
 
 
 def _prepare_sqlite(engine: Engine) -> None:
-    """Let `Database` begin transactions, not the driver, and make every commit durable."""
+    """Leave the begin of a transaction to the caller, and make every commit durable."""
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: object) -> None:
@@ -386,7 +387,8 @@ def _is_busy(error: SQLAlchemyError) -> bool:
     )
 
 
-def _first_line(error: SQLAlchemyError) -> str:
+def problem_of(error: SQLAlchemyError) -> str:
+    """Return the problem of an error in one line."""
     text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
     line = (text.strip().splitlines() or [type(error).__name__])[0]
     return line.removeprefix("connection failed: ")

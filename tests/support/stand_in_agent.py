@@ -38,8 +38,10 @@ def main() -> int:
     if kind == "quota" and is_first:
         print(f"You've hit your usage limit. usage limit reached|{int(time.time()) + 2}", flush=True)
         return 1
-    if kind == "slow" or (kind == "late" and is_first):
+    if kind == "slow":
         time.sleep(8)
+    if kind == "late" and is_first:  # its worker must be lost before it ends, on a busy machine too
+        time.sleep(12)
     print(
         json.dumps(
             {"type": "result", "total_cost_usd": 0.25, "usage": {"input_tokens": 7, "output_tokens": 3}}
