@@ -225,23 +225,21 @@ def temporary_in(folder: str) -> str:
     return os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
 
 
-def is_temporary(name: str) -> bool:
-    """Return whether *name* could come from `temporary_in`."""
-    return re.fullmatch(r"\.[0-9a-f]{16}\.tmp", name) is not None
+_SWEEP_SECONDS = 3600.0
 
 
-def sweep(folder: AnyPath, *, now: float | None = None, age: float = 3600.0) -> int:
-    """Delete files that interrupted writes left in *folder* more than *age* seconds ago, and return their number."""
-    swept = 0
+def sweep(folder: AnyPath, *, now: float | None = None) -> None:
+    """Delete files that interrupted writes left in *folder* more than an hour ago."""
     if os.path.islink(folder):
-        return swept
+        return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            is_ours = is_temporary(entry.name) and entry.is_file(follow_symlinks=False)
-            if is_ours and (now or time.time()) - entry.stat().st_mtime > age:
+            if not re.fullmatch(r"\.[0-9a-f]{16}\.tmp", entry.name) or not entry.is_file(
+                follow_symlinks=False
+            ):
+                continue
+            if (now or time.time()) - entry.stat().st_mtime > _SWEEP_SECONDS:
                 os.unlink(entry.path)
-                swept += 1
-    return swept
 
 
 def make_dir(path: AnyPath) -> None:

@@ -94,14 +94,6 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
     return Document(value, {(): 1, **reader.lines}, source, reader.columns)
 
 
-def lines_of(text: str) -> Mapping[Path, int]:
-    """Return the line of each value in a JSON or YAML text, or nothing if it cannot be read as YAML."""
-    try:
-        return load(text, source="").places
-    except DocumentError:
-        return {}
-
-
 def dump(value: object) -> str:
     """Return plain data as YAML that `load` reads back as an equal value; tuples become lists.
 
