@@ -21,6 +21,7 @@ from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, text_at, texts_at
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.guide import now_at
+from flowrail.machines.sessions.store import Store
 from flowrail.storage import files
 from flowrail.storage.files import locked
 
@@ -42,7 +43,7 @@ def find_handoff(context: HandoffContext, payload: Payload) -> tuple[Handoffs, s
     matches: list[tuple[Handoffs, Handoff]] = []
     for store in dict.fromkeys(map(os.path.realpath, _stores(context, payload))):
         is_ours = store == os.path.realpath(context.store.path)
-        handoffs = context.handoffs if is_ours else Handoffs(store, context.store.owner)
+        handoffs = context.handoffs if is_ours else Handoffs(Store(store, context.store.owner))
         for handoff in handoffs.own_ones():
             is_changed = handoff.is_open and not handoff.foreign and _is_file(store, handoff, payload.source)
             if handoff.digest == payload.digest or is_changed:  # a changed file is refused later
@@ -71,7 +72,7 @@ def record_arrival(
         )
     handoff = _arrived_handoff(context, handoffs, payload)
     handoff = handoff._replace(checks=_check_arrival(context, handoff, payload))
-    files.make_private_dir(handoffs.store)
+    files.make_private_dir(handoffs.store.path)
     files.make_private_dir(handoffs.path)
     with locked(os.path.join(handoffs.path, ".lock"), wait=context.wait, what="the handoffs"):
         for earlier in handoffs.own_ones():

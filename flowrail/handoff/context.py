@@ -36,7 +36,7 @@ class HandoffContext(NamedTuple):
     @property
     def handoffs(self) -> Handoffs:
         """The handoffs of the store."""
-        return Handoffs.of(self.store)
+        return Handoffs(self.store)
 
     def current_time(self) -> datetime:
         """Return the current time."""

@@ -14,22 +14,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
 from flowrail.machines.sessions.store import Store
 from flowrail.storage.file_store import (
-    Backend,
-    FileBackend,
+    FileStore,
     HeldEntry,
     Kind,
+    RecordStore,
     SideFiles,
     prepare_folder,
 )
 from flowrail.storage.journal import Encoding
-from flowrail.storage.ownership import Owner
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text.phrases import did_you_mean, moment
 
@@ -92,27 +91,22 @@ class HandoffChange:
 
 
 class Handoffs:
-    """The handoffs of one store, as *owner* may use them. ``entries`` are their records."""
+    """The handoffs beside the sessions of *store*. ``entries`` are their records."""
 
-    def __init__(self, store: str, owner: Owner, backend: Backend | None = None) -> None:
+    def __init__(self, store: Store) -> None:
         kind = Kind("handoff", HANDOFF_ID, _encoding, _id_of, _unknown, _foreign)
-        self._backend = backend or FileBackend(store, owner)
-        self.entries = self._backend.records(kind)
+        self.entries: RecordStore[HandoffRecord] = (
+            FileStore(store.path, kind, store.owner) if store.backend is None else store.backend.records(kind)
+        )
         self.store = store
-        self.path = f"{store}/handoffs"
-        self.owner = owner
-
-    @classmethod
-    def of(cls, store: Store) -> Self:
-        """Return the handoffs beside the sessions of *store*."""
-        return cls(store.path, store.owner, store.backend)
+        self.path = f"{store.path}/handoffs"
 
     def create(
         self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
     ) -> None:
         """Store a new handoff. Its id must be new, or its creation must have been interrupted."""
-        if not isinstance(self._backend, FileBackend):
-            prepare_folder(self.store, self.folder(handoff.id))
+        if self.store.is_database:
+            prepare_folder(self.store.path, self.folder(handoff.id))
         self.entries.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
 
     def folder(self, handoff_id: str) -> str:

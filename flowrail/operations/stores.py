@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.store import SESSION_ID, Store
-from flowrail.storage.file_store import FileBackend, RecordStore, WrittenRecords
+from flowrail.storage.file_store import RecordStore, WrittenRecords
 from flowrail.storage.files import read_bounded
 from flowrail.storage.journal import Chained, DamagedError
 from flowrail.text import json as strict_json
@@ -45,10 +45,10 @@ def copy_store(source: Store, target: Store) -> CopyResult:
     Working files and payloads are copied too if both stores are folders.
     """
     sessions, known = _copy_records(source.entries, target.entries)
-    if isinstance(source.backend, FileBackend) and isinstance(target.backend, FileBackend):
+    if not source.is_database and not target.is_database:
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))
-    handoffs, known_handoffs = _copy_records(Handoffs.of(source).entries, Handoffs.of(target).entries)
+    handoffs, known_handoffs = _copy_records(Handoffs(source).entries, Handoffs(target).entries)
     return CopyResult(len(sessions), len(handoffs), known + known_handoffs)
 
 

@@ -240,13 +240,6 @@ class Kind(NamedTuple, Generic[T]):
     labels: Callable[[T], Mapping[str, str]] = lambda _: {}
 
 
-class Backend(Protocol):
-    """Where the records of a store are: in the files of a folder, or in a database."""
-
-    def records(self, kind: Kind[T]) -> RecordStore[T]:
-        """Return all sessions, or all handoffs."""
-
-
 class FolderFiles:
     """The side files in one folder."""
 
@@ -519,18 +512,6 @@ def prepare_folder(store: str, folder: str) -> None:
     files.sync_dir(store)  # the process that created them may have died before it flushed them
     files.sync_dir(os.path.dirname(os.path.abspath(store)))
     files.make_private_dir(folder)
-
-
-class FileBackend:
-    """The records of the store in the folder *path*."""
-
-    def __init__(self, path: str, owner: Owner) -> None:
-        self._path = path
-        self._owner = owner
-
-    def records(self, kind: Kind[T]) -> RecordStore[T]:
-        """Return all sessions, or all handoffs."""
-        return FileStore(self._path, kind, self._owner)
 
 
 def remove_folder(path: str) -> None:

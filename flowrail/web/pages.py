@@ -74,7 +74,7 @@ class Pages:
         self.board = Board(self.world.store)
         self.can_approve = can_approve
         self._store = self.world.store
-        self._handoffs = Handoffs.of(self._store)
+        self._handoffs = Handoffs(self._store)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("flowrail.web"),
             autoescape=True,

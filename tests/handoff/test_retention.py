@@ -10,12 +10,13 @@ from support.sandbox import flow, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.store import Handoffs, open_handoffs
+from flowrail.machines.sessions.store import Store
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import to_plain
 
 
 def kept() -> Handoffs:
-    return Handoffs(str(Path.cwd() / ".flow"), Owner(str(Path.home() / ".local" / "state" / "flowrail")))
+    return Handoffs(Store(".flow", Owner(str(Path.home() / ".local" / "state" / "flowrail"))))
 
 
 def held(session_id: str, hours: float = 0) -> str:

@@ -13,17 +13,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, RecordNote, definition_of_today, encoding
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
 from flowrail.storage.file_store import (
-    Backend,
-    FileBackend,
+    FileStore,
     HeldEntry,
     Kind,
+    RecordStore,
     SideFiles,
     Stamp,
     prepare_folder,
@@ -36,6 +36,9 @@ from flowrail.storage.ownership import Owner
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
+
+if TYPE_CHECKING:
+    from flowrail.storage.sql_store import SqlBackend
 
 DEFINITION = "definition.json"
 SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
@@ -58,7 +61,7 @@ class Store:
 
     *named* is the name of the store in the commands of hints, `None` for the project's own. *tell* is called with
     messages to the user besides the answer. *conversation* is the conversation of a host that uses the store.
-    *backend* holds the records, if they are not files in *path*; ``entries`` are these records.
+    *backend* is the database that holds the records, if they are not files in *path*; ``entries`` are these records.
     """
 
     def __init__(
@@ -69,11 +72,13 @@ class Store:
         named: str | None = None,
         tell: Callable[[str], object] = lambda _: None,
         conversation: str = "",
-        backend: Backend | None = None,
+        backend: SqlBackend | None = None,
     ) -> None:
         kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign, _labels)
-        self.backend = backend or FileBackend(path, owner)
-        self.entries = self.backend.records(kind)
+        self.backend = backend
+        self.entries: RecordStore[Record] = (
+            FileStore(path, kind, owner) if backend is None else backend.records(kind)
+        )
         self.path = path
         self.sessions = f"{path}/sessions"
         self.owner = owner
@@ -122,7 +127,7 @@ class Store:
     @property
     def is_database(self) -> bool:
         """Whether the sessions are in a database. Other machines may then use them, but do not have their files."""
-        return not isinstance(self.backend, FileBackend)
+        return self.backend is not None
 
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order."""

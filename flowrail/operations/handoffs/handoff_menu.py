@@ -38,7 +38,7 @@ def known_work(store: Store, session_id: str | None, problem_type: str | None) -
     """Return the known facts about the work of a session, or about work without one."""
     session = store.read(session_id).session if session_id else None
     chain = chain_of(session) if session else ()
-    return KnownWork(session, Handoffs.of(store).receivers(), chain, synthesis(session, problem_type))
+    return KnownWork(session, Handoffs(store).receivers(), chain, synthesis(session, problem_type))
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:

@@ -46,7 +46,7 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
 
 def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
     """Return the handoffs that the session has sent, with the command that receives each."""
-    handoffs = Handoffs.of(world.store).all()
+    handoffs = Handoffs(world.store).all()
     return tuple(
         SentWork(
             handoff.target,

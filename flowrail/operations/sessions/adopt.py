@@ -54,7 +54,7 @@ def adopt(world: World, session_id: str) -> AdoptionResult:
     definition = _definition(world, newest.session, check=was_foreign)
     if was_foreign:
         world.store.adopt(session_id)
-        Handoffs.of(world.store).adopt_with(session_id)
+        Handoffs(world.store).adopt_with(session_id)
         _take_baseline(world, newest.session)
     resume = Command("resume", session_id, store=world.shown_store)
     return AdoptionResult(

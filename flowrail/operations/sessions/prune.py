@@ -50,7 +50,7 @@ def prune(
 ) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
     now = world.now()
-    handoffs = Handoffs.of(world.store)
+    handoffs = Handoffs(world.store)
     if not dry_run:
         _sweep(world.store, _seconds(now))
     gone: list[OldSession] = []

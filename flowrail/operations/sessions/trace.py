@@ -25,7 +25,7 @@ _NO_EVENT = frozenset({"start", "move", "held", "claim", "finish"})
 
 def spans_of(store: Store, session_id: str) -> Iterator[TraceSpan]:
     """Yield the spans of a session, of the sessions that worked for it, and of those that took over its handoffs."""
-    handoffs = [*Handoffs.of(store).own_ones()]
+    handoffs = [*Handoffs(store).own_ones()]
     root = store.read(session_id).session
     yield from _Trace(store, handoffs, trace_id_of(store, root, handoffs)).spans(session_id)
 
