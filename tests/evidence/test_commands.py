@@ -248,6 +248,28 @@ def test_only_a_person_at_a_terminal_approves_or_waives() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["run", "plan"], 2, "check `plan` runs no command"),
+        (["run", "pla"], 2, "step `build` has no check `pla`"),
+        (
+            ["approve", "plan", "--reason", "fine"],
+            4,
+            "does not pass (no such file), so it cannot be approved",
+        ),
+        (["waive", "plan", "--reason", " "], 2, "a reason is needed"),
+    ],
+)
+def test_what_a_check_cannot_do_is_refused(words: list[str], status: int, message: str) -> None:
+    demand({"id": "plan", "file": "plan.md"})
+    verb, *more = words
+
+    output, ended = at_a_terminal(["evidence", verb, begin(), *more], "yes")
+
+    assert (ended, message in output) == (status, True), output
+
+
 def test_a_waived_check_is_waived_in_this_attempt_and_says_who_and_why() -> None:
     demand({"id": "tests", "run": ["make", "test"]}, tries=1)
     session = begin()
