@@ -1,0 +1,60 @@
+"""Every policy of reporting ends every bundled workflow: first, last, by chance, and one outcome whenever possible.
+
+The walks are in memory. `test_bundled.py` has walks by printed commands.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import pytest
+
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.engine.advance import start
+from flowrail.machines.exploration.actions import acts, perform, starts
+from flowrail.machines.sessions.session import Session
+from flowrail.skills.catalog import listing, workflows
+from flowrail.skills.summary import definition_of
+
+MOST_ACTS = 400
+
+Policy = Callable[[Sequence[Callable[[], Session]]], Session]
+"""Chooses among the possible acts, each a function that returns the session after it."""
+
+
+def preferring(outcome: Outcome) -> Policy:
+    def choose(possible: Sequence[Callable[[], Session]]) -> Session:
+        after = [act() for act in possible]
+        return next((s for s in after if s.last is not None and s.last.outcome == outcome), after[-1])
+
+    return choose
+
+
+def by_chance(seed: int) -> Policy:
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    return lambda possible: chance.choice(possible)()
+
+
+POLICIES: dict[str, Policy] = {
+    "first": lambda possible: possible[0](),
+    "last": lambda possible: possible[-1](),
+    **{f"chance {seed}": by_chance(seed) for seed in range(20)},
+    **{f"{outcome} if possible": preferring(outcome) for outcome in Outcome},
+}
+
+
+@pytest.mark.parametrize("address", [file.address for skill in listing(()) for file in workflows(skill)])
+def test_every_policy_ends_a_workflow(address: str) -> None:
+    workflow = definition_of(address, ())[0]
+
+    for name, choose in POLICIES.items():
+        for params in starts(workflow):
+            session, taken = start(workflow, params), 0
+            while session.is_open and taken < MOST_ACTS:
+                session = choose(
+                    [partial(perform, workflow, session, act) for act in acts(workflow, session)]
+                )
+                taken += 1
+            assert session.status in {"completed", "failed"}, (name, params, session.step)
