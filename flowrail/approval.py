@@ -19,6 +19,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError
 from flowrail.storage import files as storage_files
 from flowrail.storage.files import sha256_hex
+from flowrail.text.phrases import joined
 
 MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
@@ -101,8 +102,8 @@ def require(
     if approved is None:
         problem = f"{why} and has not been approved"
     else:
-        changes = ", ".join(_changes(approved.files, content.files)[:10])
-        problem = f"{why}, and it changed since it was approved: {changes}"
+        difference = joined(changes(approved.files, content.files))
+        problem = f"{why}, and it changed since it was approved: {difference}"
     hint = how_to_approve(skill, root)
     raise TrustError(
         f"skill `{skill}` {problem}",
@@ -208,11 +209,13 @@ def _delete(path: str) -> bool:
     return True
 
 
-def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    added = [f"{path} (new)" for path in now if path not in before]
-    removed = [f"{path} (gone)" for path in before if path not in now]
-    changed = [f"{path} (changed)" for path in now if path in before and before[path] != now[path]]
-    return sorted(added + removed + changed)
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return each path whose digest differs, with the word `new`, `gone` or `changed`."""
+    return [
+        f"{path} ({'new' if path not in before else 'gone' if path not in now else 'changed'})"
+        for path in sorted({*before, *now})
+        if before.get(path) != now.get(path)
+    ]
 
 
 def _walk(root: str) -> list[tuple[str, bool]]:

@@ -60,7 +60,9 @@ def of_bundled(skill: Skill) -> BundledCopy | None:
     manifest = read_manifest(skill.folder)
     untouched = manifest is not None and manifest.files == now
     return BundledCopy(
-        own, tuple(_changes(original, now)), (manifest.version or None) if manifest and untouched else None
+        own,
+        tuple(approval.changes(original, now)),
+        (manifest.version or None) if manifest and untouched else None,
     )
 
 
@@ -96,10 +98,3 @@ def read_manifest(folder: str) -> Manifest | None:
         return Manifest(version if re.match(_VERSION, version) else "", files)
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def _changes(original: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    states = {path: "changed" for path in original.keys() & now.keys() if original[path] != now[path]}
-    states |= dict.fromkeys(original.keys() - now.keys(), "gone")
-    states |= dict.fromkeys(now.keys() - original.keys(), "new")
-    return [f"{path} ({states[path]})" for path in sorted(states)]
