@@ -232,10 +232,10 @@ def _trust_commands(
     listed = evidence_commands(installed)
     if not listed:
         raise UsageError(f"the evidence of skill `{skill}` runs no commands", hint="nothing needs approval")
-    commands = list(dict.fromkeys(check.command for check in listed))
+    commands = list(dict.fromkeys(listed.values()))
     digest = approval.commands_digest(content, project, commands)
     lines = [f"skill {content.folder}", f"project {project}", f"digest {digest}"]
-    lines += [f"  {check.workflow}, step {check.step}, check {check.check}: {check.line}" for check in listed]
+    lines += [f"  {check}: {shlex.join(command)}" for check, command in listed.items()]
     call.require_approval(
         f"Allow `flow evidence run` to run {count(len(commands), 'command')} as you in this project?",
         lines,

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from flowrail.approval import Approval, FolderContent, file_called, is_name, revoke, revoke_commands
 from flowrail.discovery.locations import Root
@@ -36,29 +34,15 @@ def find_folder(name: str, roots: Iterable[Root]) -> Skill:
     return skill if skill is not None and matching.source in OWN_SCOPES else matching
 
 
-class EvidenceCommand(NamedTuple):
-    """A command that the evidence of a skill runs, and the check that does."""
-
-    workflow: str
-    step: str
-    check: str
-    command: tuple[str, ...]
-
-    @property
-    def line(self) -> str:
-        """The command as it is typed."""
-        return shlex.join(self.command)
-
-
-def evidence_commands(skill: Skill) -> list[EvidenceCommand]:
-    """Return the commands in the evidence of all workflows of *skill*; nothing is run."""
-    return [
-        EvidenceCommand(file.address, step.id, check.id, tuple(check.run))
+def evidence_commands(skill: Skill) -> dict[str, tuple[str, ...]]:
+    """Return the commands in the evidence of all workflows of *skill* by the check that demands them."""
+    return {
+        f"{file.address}, step {step.id}, check {check.id}": tuple(check.run)
         for file in workflows(skill)
         for step in workflow_source.read(file).definition.steps
         for check in step.checks.values()
         if check.run
-    ]
+    }
 
 
 def withdraw(name: str, roots: Iterable[Root], state: str, project: str) -> tuple[str, bool]:
