@@ -45,7 +45,7 @@ MEANING: Mapping[NodeKind, str] = {
 
 
 class Node(NamedTuple):
-    """A step or an end; ``notes`` are the lines below its title, ``run`` is the workflow of its sub-agents."""
+    """A step or an end; ``notes`` are the lines below its title, ``runs`` is the workflow of its sub-agents."""
 
     id: str
     kind: NodeKind
@@ -55,7 +55,7 @@ class Node(NamedTuple):
     limit: int | None = None
     when: str | None = None
     notes: tuple[str, ...] = ()
-    run: str | None = None
+    runs: str | None = None
 
     @property
     def heading(self) -> str:

@@ -12,20 +12,7 @@ def as_data(picture: Picture) -> dict[str, Any]:
     return {
         "workflow": picture.name,
         "description": picture.description,
-        "nodes": [
-            {
-                "id": node.id,
-                "kind": str(node.kind),
-                "number": node.number,
-                "title": node.title,
-                "phase": node.phase,
-                "limit": node.limit,
-                "when": node.when,
-                "notes": list(node.notes),
-                "runs": node.run,
-            }
-            for node in picture.nodes
-        ],
+        "nodes": [node._asdict() for node in picture.nodes],
         "edges": [
             {
                 "from": arrow.source,

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
+from flowrail.diagrams.layout.lines import lanes
 from flowrail.diagrams.model import ENDS, Arrow, Node, NodeKind, Picture
 from flowrail.text.report import Line, Part, Report, Span, Style, plain_part
 from flowrail.text.safe_text import one_line
@@ -57,11 +58,11 @@ def draw(picture: Picture, width: int, notes: Mapping[str, Sequence[str]] = Mapp
     if steps[0].kind is NodeKind.START and len(steps) > 1 and steps[1].id == first:
         steps = steps[1:]
     rows = [row for number in range(len(steps)) for row in _rows(picture, steps, number, notes)]
-    lanes = _lanes(rows, max(0, (width - _NARROWEST) // _LANE))
-    used = 1 + max((lane.position for lane in lanes), default=-1)
+    drawn = _lanes(rows, max(0, (width - _NARROWEST) // _LANE))
+    used = 1 + max((lane.position for lane in drawn), default=-1)
     room = width - used * _LANE
     column = min(room, max((_width(row.parts) for row in rows), default=0) + 2)
-    return [_line(row, number, lanes, column, used) for number, row in enumerate(rows)]
+    return [_line(row, number, drawn, column, used) for number, row in enumerate(rows)]
 
 
 def _rows(
@@ -123,16 +124,10 @@ def _lanes(rows: list[_DrawnRow], most: int) -> list[_Lane]:
     for number, row in enumerate(rows):
         if row.leaves_to:
             sources.setdefault(row.leaves_to, []).append(number)
-    wanted = [
-        _Lane(frozenset([*numbers, row_of[target]]), row_of[target], 0) for target, numbers in sources.items()
-    ]
-    lanes: list[_Lane] = []
-    for lane in sorted(wanted, key=lambda lane: (len(lane.span), lane.span.start)):
-        taken = {drawn_lane.position for drawn_lane in lanes if {*drawn_lane.span} & {*lane.span}}
-        position = next(number for number in range(len(wanted) + 1) if number not in taken)
-        if position < most:
-            lanes.append(lane._replace(position=position))
-    return lanes
+    rows_of = {row_of[target]: frozenset([*numbers, row_of[target]]) for target, numbers in sources.items()}
+    positions = lanes({target: (min(numbers), max(numbers)) for target, numbers in rows_of.items()})
+    drawn = [_Lane(numbers, target, positions[target]) for target, numbers in rows_of.items()]
+    return [lane for lane in drawn if lane.position < most]
 
 
 def _line(row: _DrawnRow, number: int, lanes: list[_Lane], column: int, used: int) -> Line:
